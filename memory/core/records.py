@@ -1,0 +1,72 @@
+"""The words every provider speaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+# A remembered value is whatever JSON the author stored.
+Json = Any
+
+
+class Tier(StrEnum):
+    QUARANTINE = "quarantine"  # never searched, never injected, until someone approves it
+    WORKING = "working"  # hot, short-lived
+    LONG_TERM = "long_term"  # verified, kept
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who or what wrote an entry."""
+
+    actor: str = ""
+    run_id: str = ""
+    node_id: str = ""
+    message: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """``score`` (0.0 to 1.0) is only there on recall."""
+
+    id: str
+    namespace: str
+    key: str
+    value: Json
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    score: float | None = None
+    category: str = "fact"
+    tier: Tier = Tier.LONG_TERM
+    importance: float = 0.5
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    expires_at: datetime | None = None
+    source: Source = Source()
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuery:
+    """``key`` asks for exactly that entry; ``query_text`` searches; neither lists the newest."""
+
+    namespace: str
+    key: str | None = None
+    query_text: str | None = None
+    filter: Mapping[str, Json] | None = None
+    top_k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreParams:
+    namespace: str
+    key: str
+    value: Json
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    category: str = "fact"
+    tier: Tier = Tier.LONG_TERM
+    importance: float = 0.5
+    ttl_seconds: float | None = None
+    source: Source = Source()

@@ -1,0 +1,98 @@
+"""The workflow document inside the engine: one model for both dialects, frozen.
+
+A reader in ``dsl/`` makes it from YAML or JSON, a writer turns it back. Nothing after the reader
+knows which dialect a document came from. Whatever a reader does not understand is kept in the
+``extra`` of the nearest part, so that a round trip loses nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+# Values of a workflow are JSON values; their shape is the author's business, not ours.
+Json = Any
+
+Selector = tuple[str, ...]
+
+
+class Mode(StrEnum):
+    WORKFLOW = "workflow"  # End nodes give outputs
+    CHAT = "advanced-chat"  # Answer nodes speak; has conversations
+
+
+class Dialect(StrEnum):
+    DIFY = "dify"
+    XWORKFLOW = "xworkflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    x: float = 0.0
+    y: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node as written: ``kind`` decides what it does, ``data`` is its whole configuration."""
+
+    id: str
+    kind: str
+    data: Mapping[str, Json]
+    title: str = ""
+    parent: str | None = None
+    position: Position = Position()
+    width: float | None = None
+    height: float | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSpec:
+    id: str
+    source: str
+    target: str
+    handle: str = "source"
+    target_handle: str = "target"
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class VariableSpec:
+    """An environment or conversation variable; ``value`` is the default of a new conversation."""
+
+    name: str
+    value_type: str
+    value: Json = None
+    id: str = ""
+    description: str = ""
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sticky note: drawn, exported, never run."""
+
+    id: str
+    data: Mapping[str, Json]
+    position: Position = Position()
+    width: float | None = None
+    height: float | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    mode: Mode
+    nodes: tuple[NodeSpec, ...]
+    edges: tuple[EdgeSpec, ...]
+    name: str = ""
+    description: str = ""
+    environment: tuple[VariableSpec, ...] = ()
+    conversation: tuple[VariableSpec, ...] = ()
+    notes: tuple[Note, ...] = ()
+    features: Mapping[str, Json] = field(default_factory=dict)
+    dialect: Dialect = Dialect.DIFY
+    version: str = ""
+    extra: Mapping[str, Json] = field(default_factory=dict)

@@ -1,0 +1,86 @@
+"""Everything that can happen in a run. The wire name of an event is its ``name``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from workflows.engine.document import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    name: ClassVar[str] = "event"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    name: ClassVar[str] = "run_started"
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStateChange(Event):
+    """``status``: running | completed | failed | skipped | retrying | paused."""
+
+    name: ClassVar[str] = "node_state_change"
+    node: str
+    status: str
+    kind: str = ""
+    title: str = ""
+    rounds: tuple[int, ...] = ()
+    at: float = 0.0  # unix seconds
+    elapsed: float | None = None  # seconds, once it ended
+    size: int | None = None  # bytes of the outputs as JSON, once it completed (None: not counted)
+    attempt: int = 1
+    handle: str | None = None
+    error: str | None = None
+    error_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk(Event):
+    """Text for the person, in the order of the answer's template. Travels by pub/sub, not as a row."""
+
+    name: ClassVar[str] = "text_chunk"
+    node: str  # the response node whose template it belongs to
+    text: str
+    source: str | None = None  # the node that streamed it, when it isn't template text
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecalled(Event):
+    name: ClassVar[str] = "memory_recalled"
+    node: str
+    scope: str
+    namespace: str
+    query: str | None
+    entries: Sequence[Mapping[str, Json]]  # id, key, value, score
+    injected: bool = False  # reached a prompt through enhanced_memory
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWritten(Event):
+    name: ClassVar[str] = "memory_written"
+    node: str
+    scope: str
+    namespace: str
+    entry: Mapping[str, Json]  # id, key, value
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRetrievalError(Event):
+    name: ClassVar[str] = "memory_retrieval_error"
+    node: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished(Event):
+    name: ClassVar[str] = "run_finished"
+    status: str
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    error: str | None = None
+    error_node: str | None = None
+    elapsed: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0

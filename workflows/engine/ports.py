@@ -1,0 +1,239 @@
+"""What the engine asks of the world, as small protocols.
+
+The in-process runner is given plain implementations, the durable driver those of
+``workflows.execution.adapters``. The engine never imports either.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol, runtime_checkable
+
+from workflows.engine.document import Json
+from workflows.engine.events import Event
+from workflows.engine.records import StepKey, StepRecord
+
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of model calls; summed over a run."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which step of which run asks: provenance, and the key that makes a repeated effect harmless."""
+
+    run_id: str
+    node_id: str
+    idempotency_key: str
+
+
+@runtime_checkable
+class MemoryHit(Protocol):
+    """One recalled entry; ``memory.core.records.MemoryEntry`` has this shape."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def value(self) -> Json: ...
+    @property
+    def metadata(self) -> Mapping[str, Json]: ...
+    @property
+    def score(self) -> float | None: ...
+
+
+class MemoryPort(Protocol):
+    """Memory as nodes see it: a scope word, never a namespace.
+
+    ``identity`` holds the run's system variables (conversation_id, user_id, app_id, workflow_id,
+    group_id, run_id). A server builds the namespace from what *it* knows of the run and uses
+    ``identity`` for nothing; only the in-process runner has no better source.
+    Raises an error of the memory package's family; a missing identity names the variable.
+    """
+
+    async def recall(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        key: str | None = None,
+        query_text: str | None = None,
+        filter: Mapping[str, Json] | None = None,
+        top_k: int | None = None,
+        injected: bool = False,  # the hits go into a prompt without further ado (enhanced_memory)
+    ) -> Sequence[MemoryHit]: ...
+
+    async def store(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> MemoryHit: ...
+
+    async def delete(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        key: str | None = None,
+        filter: Mapping[str, Json] | None = None,
+    ) -> int: ...
+
+
+@runtime_checkable
+class MemorySource(Protocol):
+    """A memory provider handed straight to the in-process runner offers its port."""
+
+    def port(self) -> MemoryPort: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    provider: str
+    model: str
+    messages: tuple[Message, ...]
+    origin: Origin
+    mode: Literal["chat", "completion"] = "chat"
+    params: Mapping[str, Json] = field(default_factory=dict)
+    json_schema: Mapping[str, Json] | None = None
+    memories: tuple[MemoryHit, ...] = ()  # what enhanced_memory injected; the offline provider cites it
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChunk:
+    """A piece of a streamed answer; the last one carries ``finish_reason`` and ``usage``."""
+
+    text: str = ""
+    reasoning: str = ""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+class ModelPort(Protocol):
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Stream one answer. Raises ``engine.errors.ModelFailed`` that knows if a retry helps."""
+        ...
+
+
+class TemplatePort(Protocol):
+    """Renders Jinja2 outside this process (security.md §2.4). JSON in, text out."""
+
+    async def render(self, template: str, inputs: Mapping[str, Json]) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRequest:
+    language: str
+    source: str
+    inputs: Mapping[str, Json]
+    timeout_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeResult:
+    """``value`` comes from hostile code: JSON, and nothing else is believed."""
+
+    value: Json
+    stdout: str = ""
+
+
+class CodePort(Protocol):
+    async def run(self, request: CodeRequest) -> CodeResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]] = ()
+    params: Sequence[tuple[str, str]] | None = None
+    content: bytes | None = None
+    timeout_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpPort(Protocol):
+    async def send(self, request: HttpRequest) -> HttpResponse: ...
+
+
+class ClockPort(Protocol):
+    def now(self) -> datetime: ...
+    def monotonic(self) -> float: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class IdPort(Protocol):
+    def new(self) -> str: ...
+
+
+class HistoryPort(Protocol):
+    """Earlier turns of the run's conversation, oldest first (the ``memory`` window of an LLM node)."""
+
+    async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a node may ask for. A missing port fails the node that needs it, by name."""
+
+    clock: ClockPort
+    ids: IdPort
+    model: ModelPort | None = None
+    memory: MemoryPort | None = None
+    templates: TemplatePort | None = None
+    code: CodePort | None = None
+    http: HttpPort | None = None
+    history: HistoryPort | None = None
+
+
+class Journal(Protocol):
+    """Where a run writes itself down. In process: a list. Durable: rows, fenced by attempt.
+
+    ``record`` returns when the step may be relied on: at once for pure nodes (they are grouped),
+    after the commit for nodes with an effect. ``publish`` is for tokens, which are never rows.
+    """
+
+    async def intend(self, step: StepKey) -> None: ...
+    async def record(self, record: StepRecord, events: Sequence[Event]) -> None: ...
+    def publish(self, event: Event) -> None: ...
+    async def flush(self) -> None: ...
