@@ -1,43 +1,43 @@
 """What can go wrong with memory. ``is_recoverable`` says whether going on without it makes sense."""
 
 
-class MemoryError(Exception):  # noqa: A001 - the word of every design this merges; never imported unqualified
+class MemoryFault(Exception):
     """Memory failed."""
 
     is_recoverable = False
 
 
-class NotFound(MemoryError):
+class NotFound(MemoryFault):
     """There is no such memory."""
 
     is_recoverable = True
 
 
-class AlreadyExists(MemoryError):
+class AlreadyExists(MemoryFault):
     """Something is already remembered under that key."""
 
 
-class AccessDenied(MemoryError):
+class AccessDenied(MemoryFault):
     """That memory is not yours to touch."""
 
 
-class QuotaExceeded(MemoryError):
+class QuotaExceeded(MemoryFault):
     """The namespace is full, or the value too large."""
 
 
-class InvalidInput(MemoryError):
+class InvalidInput(MemoryFault):
     """The request makes no sense; the message names the parameter."""
 
 
-class Serialization(MemoryError):
+class Serialization(MemoryFault):
     """The value is not JSON."""
 
 
-class ProviderError(MemoryError):
+class ProviderError(MemoryFault):
     """The store behind memory failed."""
 
 
-class RetrievalError(MemoryError):
+class RetrievalError(MemoryFault):
     """Searching failed; what is stored is safe."""
 
     is_recoverable = True
