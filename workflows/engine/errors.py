@@ -1,0 +1,150 @@
+"""Everything that can go wrong with a workflow, one family.
+
+A fault's ``error_type`` is what a fail-branch sees; ``retryable`` says whether trying the very same
+thing again may help.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from workflows.engine.problems import Problem
+
+
+class WorkflowFault(Exception):
+    """The workflow failed."""
+
+    retryable = False
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def error_type(self) -> str:
+        return type(self).__name__
+
+
+class DocumentInvalid(WorkflowFault):
+    """The document can't be used."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("; ".join(str(problem) for problem in self.problems))
+
+
+class InputRejected(WorkflowFault):
+    """The inputs don't fit the start form."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("; ".join(problem.message for problem in self.problems))
+
+
+class NodeFailed(WorkflowFault):
+    """The node failed."""
+
+    def __init__(
+        self, error_type: str, message: str, *, retryable: bool = False
+    ) -> None:
+        super().__init__(message)
+        self._error_type = error_type
+        self.retryable = retryable
+
+    @property
+    def error_type(self) -> str:
+        return self._error_type
+
+
+class VariableNotFound(WorkflowFault):
+    """The variable doesn't exist (yet)."""
+
+    def __init__(self, selector: Sequence[str]) -> None:
+        self.selector = tuple(selector)
+        super().__init__(f"Variable {'.'.join(self.selector)} not found")
+
+
+class ValueMismatch(WorkflowFault):
+    """The value isn't of the type it should be."""
+
+
+class ConditionInvalid(WorkflowFault):
+    """The condition can't be decided for this value."""
+
+
+class OperationInvalid(WorkflowFault):
+    """The operation doesn't fit the variable or its input."""
+
+
+class ModelFailed(WorkflowFault):
+    """The model didn't answer."""
+
+    def __init__(
+        self, message: str = "", *, retryable: bool = False, status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.status = status
+
+
+class TemplateFailed(WorkflowFault):
+    """The template couldn't be rendered."""
+
+    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class CodeFailed(WorkflowFault):
+    """The code raised an error."""
+
+    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class HttpFailed(WorkflowFault):
+    """The request got no answer."""
+
+    retryable = True
+
+    def __init__(self, message: str = "", *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class HTTPResponseCodeError(WorkflowFault):
+    """The server answered with an error status."""
+
+    retryable = True
+
+
+class MemoryUnavailable(WorkflowFault):
+    """No memory provider is configured."""
+
+
+class PortMissing(WorkflowFault):
+    """The node needs something this runner wasn't given."""
+
+    def __init__(self, port: str) -> None:
+        self.port = port
+        super().__init__(f"This runner has no {port} port")
+
+
+class NodeTimedOut(WorkflowFault):
+    """The node took longer than it may."""
+
+    retryable = True
+
+
+class RunTimedOut(WorkflowFault):
+    """The run took longer than it may."""
+
+
+class LimitReached(WorkflowFault):
+    """The run went over one of its limits."""
+
+
+class RunStopped(WorkflowFault):
+    """The run was stopped."""

@@ -1,0 +1,55 @@
+"""What is wrong with a document, each problem addressed to the node, field or edge it is about."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    ERROR = "error"  # the document can't run
+    WARNING = "warning"  # it runs, perhaps not as its author thinks
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """``code`` is stable and for machines; ``message`` is a sentence for people."""
+
+    code: str
+    message: str
+    node: str | None = None
+    field: str | None = (
+        None  # a dotted path inside the node's data, such as ``outputs.0.variable``
+    )
+    edge: str | None = None
+    severity: Severity = Severity.ERROR
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+    @property
+    def where(self) -> str:
+        parts = [
+            f"node {self.node}" if self.node else "",
+            f"edge {self.edge}" if self.edge else "",
+            self.field or "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def errors_of(problems: Iterable[Problem]) -> list[Problem]:
+    return [problem for problem in problems if problem.is_error]
+
+
+def warning(
+    code: str,
+    message: str,
+    *,
+    node: str | None = None,
+    field: str | None = None,
+    edge: str | None = None,
+) -> Problem:
+    return Problem(code, message, node, field, edge, Severity.WARNING)
