@@ -1,0 +1,235 @@
+"""What a node kind is. The engine, the validator and the editor's forms all read this one description.
+
+A kind is one file in ``nodes/`` and one row in its table; a plug-in hands in more of them. Kinds keep
+no state: what is worked out once for a version goes into ``prepare``, what belongs to one step comes
+with the context.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.events import Event
+from workflows.engine.ports import Origin, Ports, Usage
+from workflows.engine.problems import Problem
+from workflows.engine.records import Write
+from workflows.engine.variables import VariablePool
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a text for translation; the engine itself speaks English only."""
+    return text
+
+
+class Execution(StrEnum):
+    ROOT = "root"  # a run begins here
+    BRANCH = "branch"  # chooses one of its handles
+    CONTAINER = "container"  # holds nodes of its own
+    RESPONSE = "response"  # speaks to the person
+    PLAIN = "plain"
+
+
+class Widget(StrEnum):
+    """How the editor asks for a field."""
+
+    TEXT = "text"
+    PARAGRAPH = "paragraph"
+    TEMPLATE = "template"  # text with {{#references#}}
+    JINJA = "jinja"
+    NUMBER = "number"
+    SWITCH = "switch"
+    CHOICE = "choice"
+    SELECTOR = "selector"  # one variable
+    SELECTORS = "selectors"
+    OBJECT = "object"  # JSON
+    MODEL = "model"
+    MESSAGES = "messages"
+    CASES = "cases"
+    ASSIGNMENTS = "assignments"
+    FORM_FIELDS = "form_fields"  # the inputs of a start node
+    OUTPUTS = "outputs"  # name and variable, in rows
+    GROUPS = "groups"
+    SECTION = "section"  # a nested object, ``fields`` are its parts
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a node's form. ``name`` is its key in the node's data."""
+
+    name: str
+    label: str
+    widget: Widget = Widget.TEXT
+    required: bool = False
+    default: Json = None
+    choices: tuple[tuple[str, str], ...] = ()  # value, label
+    help: str = ""
+    fields: tuple["Field", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    name: str
+    type: str = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """What a step made. ``handle`` is for branch kinds; None means the plain way out."""
+
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    handle: str | None = None
+    inputs: Mapping[str, Json] = field(default_factory=dict)  # for people, and for provenance
+    writes: tuple[Write, ...] = ()
+    usage: Usage | None = None
+    events: tuple[Event, ...] = ()
+
+
+# A template as a response node prints it, cut into what is printed as it stands and what is looked up.
+Segment = str | Selector
+
+
+@dataclass(slots=True)
+class NodeContext:
+    """One step's view of its run."""
+
+    node_id: str
+    run_id: str
+    pool: VariablePool
+    ports: Ports
+    rounds: tuple[int, ...] = ()
+    say: Callable[[str, str], None] | None = None
+
+    def stream(self, output: str, text: str) -> None:
+        """Let go of a piece of an output before it is whole; it reaches people through an answer."""
+        if self.say is not None:
+            self.say(output, text)
+
+    @property
+    def origin(self) -> Origin:
+        rounds = ".".join(map(str, self.rounds))
+        return Origin(self.run_id, self.node_id, f"{self.run_id}:{self.node_id}:{rounds}")
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """The run's system variables, for ports that have no better source."""
+        return {**self.pool.sys(), "run_id": self.run_id}
+
+
+class NodeConfig(BaseModel):
+    """What every node may carry; unknown keys are the author's and stay."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    title: str = ""
+
+
+C = TypeVar("C", bound=BaseModel)
+P = TypeVar("P")
+
+
+class NodeKind(Generic[C, P]):
+    """Contract for kinds: set the class variables, then override ``run`` and what else differs.
+
+    ``run`` may be a plain method (taken as pure and quick) or a coroutine; either gives a NodeResult
+    or raises. Whatever it raises fails the node; a ``WorkflowFault`` says what to tell people and
+    whether a retry helps. ``has_effect`` promises that the journal hears of the step before it begins
+    and has it committed before anything after it starts.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    description: ClassVar[str] = ""
+    group: ClassVar[str] = "logic"
+    config_model: ClassVar[type[BaseModel]] = NodeConfig
+    execution: ClassVar[Execution] = Execution.PLAIN
+    has_effect: ClassVar[bool] = False
+    retryable: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = False
+    streams: ClassVar[frozenset[str]] = frozenset()
+    aliases: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+    def configure(self, spec: NodeSpec) -> C:
+        return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
+
+    def prepare(self, spec: NodeSpec) -> P:
+        """Work out once for a version whatever every run would otherwise repeat."""
+        return self.configure(spec)  # type: ignore[return-value]
+
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        """Everything wrong with the configuration, addressed to its fields."""
+        try:
+            self.configure(spec)
+        except ValidationError as invalid:
+            return config_problems(spec.id, invalid)
+        return []
+
+    def handles(self, spec: NodeSpec) -> tuple[str, ...]:
+        return ("source",)
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return ()
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        """Variables the step looks up directly; references inside templates are found without help."""
+        return ()
+
+    def writes(self, prepared: P) -> tuple[Selector, ...]:
+        """Variables the step may set: no answer prints them before it ran."""
+        return ()
+
+    def segments(self, prepared: P) -> Sequence[Segment]:
+        """Response kinds: what is printed, in order."""
+        return ()
+
+    def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
+        raise NotImplementedError
+
+    async def rehearse(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
+        """The step's inputs as they would be, for a step whose outputs are pinned. Never an effect."""
+        return {}
+
+
+# Kinds differ in their configuration; a table of them can't name the type.
+AnyKind = NodeKind[Any, Any]
+
+
+class Kinds(Mapping[str, AnyKind]):
+    """The kinds a document may use, by name and by the older names they answer to."""
+
+    def __init__(self, kinds: Iterable[AnyKind]) -> None:
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._names = {
+            alias: kind for kind in self._kinds.values() for alias in (kind.name, *kind.aliases)
+        }
+
+    def __getitem__(self, name: str) -> AnyKind:
+        return self._names[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def extended(self, more: Iterable[AnyKind]) -> "Kinds":
+        return Kinds([*self._kinds.values(), *more])
+
+
+def config_problems(node: str, invalid: ValidationError) -> list[Problem]:
+    return [
+        Problem(
+            code="config." + error["type"],
+            message=error["msg"],
+            node=node,
+            field=".".join(map(str, error["loc"])) or None,
+        )
+        for error in invalid.errors(include_url=False, include_context=False)
+    ]
