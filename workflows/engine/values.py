@@ -1,0 +1,273 @@
+"""The types of workflow values: inferring them, checking them, reading them from text.
+
+Values are plain JSON values and are never changed in place: variable pools share them.
+A file is an object that says what kind of file it is and how it travels (``is_file``).
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import ValueMismatch
+
+
+class ValueType(StrEnum):
+    STRING = "string"
+    NUMBER = "number"  # the name people see for integer and float
+    INTEGER = "integer"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    OBJECT = "object"
+    SECRET = "secret"  # text, masked wherever it is shown
+    FILE = "file"
+    ARRAY_ANY = "array[any]"
+    ARRAY_STRING = "array[string]"
+    ARRAY_NUMBER = "array[number]"
+    ARRAY_OBJECT = "array[object]"
+    ARRAY_FILE = "array[file]"
+    ARRAY_BOOLEAN = "array[boolean]"
+    NONE = "none"
+    ANY = "any"
+
+    @property
+    def is_array(self) -> bool:
+        return self in ELEMENTS
+
+    @property
+    def is_number(self) -> bool:
+        return self in NUMBERS
+
+
+NUMBERS: Final = frozenset({ValueType.NUMBER, ValueType.INTEGER, ValueType.FLOAT})
+
+# Array type → type of its elements.
+ELEMENTS: Final[Mapping[ValueType, ValueType]] = {
+    ValueType.ARRAY_ANY: ValueType.ANY,
+    ValueType.ARRAY_STRING: ValueType.STRING,
+    ValueType.ARRAY_NUMBER: ValueType.NUMBER,
+    ValueType.ARRAY_OBJECT: ValueType.OBJECT,
+    ValueType.ARRAY_FILE: ValueType.FILE,
+    ValueType.ARRAY_BOOLEAN: ValueType.BOOLEAN,
+}
+
+# Spellings met in the wild, next to the canonical ones.
+ALIASES: Final[Mapping[str, ValueType]] = {
+    "bool": ValueType.BOOLEAN,
+    "int": ValueType.INTEGER,
+    "str": ValueType.STRING,
+    "text": ValueType.STRING,
+    "null": ValueType.NONE,
+    "array": ValueType.ARRAY_ANY,
+    "array[bool]": ValueType.ARRAY_BOOLEAN,
+    "array[integer]": ValueType.ARRAY_NUMBER,
+    "array[float]": ValueType.ARRAY_NUMBER,
+}
+
+FILE_MARK: Final = "__dify__file__"
+FILE_KINDS: Final = frozenset({"image", "document", "audio", "video", "custom"})
+TRANSFER_METHODS: Final = frozenset({"local_file", "remote_url", "tool_file", "datasource_file"})
+
+# What one may ask of a file → the keys it may be written under, best first.
+FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "type": ("type",),
+    "size": ("size",),
+    "name": ("name", "filename"),
+    "mime_type": ("mime_type",),
+    "transfer_method": ("transfer_method",),
+    "url": ("url", "remote_url"),
+    "extension": ("extension",),
+    "related_id": ("related_id", "upload_file_id"),
+}
+
+
+def parse_type(text: str) -> ValueType | None:
+    """The type a document names, capitals and old spellings included; None when there is none."""
+    name = text.strip().lower()
+    try:
+        return ValueType(name)
+    except ValueError:
+        return ALIASES.get(name)
+
+
+def is_file(value: Json) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    if value.get("dify_model_identity") == FILE_MARK:
+        return True
+    return value.get("transfer_method") in TRANSFER_METHODS and value.get("type") in FILE_KINDS
+
+
+def file_attribute(file: Mapping[str, Json], name: str) -> Json:
+    """One attribute of a file, None when the file doesn't say. Unknown names raise KeyError."""
+    for key in FILE_ATTRIBUTES[name]:
+        if file.get(key) is not None:
+            return file[key]
+    return None
+
+
+def infer(value: Json) -> ValueType:
+    """The type of a value as it is. Raises ValueMismatch for what is no JSON value."""
+    scalar = _SCALARS.get(type(value))
+    if scalar is not None:
+        return scalar
+    if isinstance(value, Mapping):
+        return ValueType.FILE if is_file(value) else ValueType.OBJECT
+    if isinstance(value, list | tuple):
+        return _infer_array(value)
+    raise ValueMismatch(f"A {type(value).__name__} is no workflow value")
+
+
+def matches(value: Json, expected: ValueType) -> bool:
+    """Whether a value may be kept in a variable of that type. An empty list fits every array."""
+    return _CHECKS[expected](value)
+
+
+def zero(kind: ValueType) -> Json:
+    """What ``clear`` leaves behind: "" 0 false {} [] or null. A new value at each call."""
+    return _ZEROS[kind]()
+
+
+def parse_constant(value: Json, kind: ValueType) -> Json:
+    """A constant as a document writes it, often as text, as a value of its type.
+
+    Text for a non-string type is parsed: numbers as numbers, everything else as JSON.
+    Raises ValueMismatch when the outcome isn't of the type.
+    """
+    parsed = _from_text(value, kind) if isinstance(value, str) and kind not in _TEXTS else value
+    if not matches(parsed, kind):
+        raise ValueMismatch(f"Expected {kind}, got {describe(parsed)}")
+    return parsed
+
+
+def parse_number(text: str) -> int | float:
+    """``"12"`` → 12, ``"1.5"`` → 1.5; not-a-numbers, infinities and words raise ValueMismatch."""
+    try:
+        number: int | float = int(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueMismatch(f"{_short(text)} is not a number") from None
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ValueMismatch(f"{_short(text)} is not a finite number")
+    return number
+
+
+def describe(value: Json) -> str:
+    """A value's type in words, for messages."""
+    try:
+        return str(infer(value))
+    except ValueMismatch:
+        return type(value).__name__
+
+
+def masked(secret: str) -> str:
+    """How a secret prints in logs: short ones as stars only, so that nothing of them shows."""
+    if len(secret) <= 8:
+        return "*" * 20
+    return f"{secret[:6]}{'*' * 12}{secret[-2:]}"
+
+
+def to_json(value: Json, *, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _array_of(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
+    def is_array(value: Json) -> bool:
+        return isinstance(value, list | tuple) and all(map(check, value))
+
+    return is_array
+
+
+def _infer_array(items: Sequence[Json]) -> ValueType:
+    kinds = {infer(item) for item in items}
+    if len(kinds) == 1:
+        return _ARRAYS.get(kinds.pop(), ValueType.ARRAY_ANY)
+    if kinds and kinds <= NUMBERS:
+        return ValueType.ARRAY_NUMBER
+    return ValueType.ARRAY_ANY
+
+
+def _from_text(text: str, kind: ValueType) -> Json:
+    if kind in NUMBERS:
+        return parse_number(text)
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise ValueMismatch(f"{_short(text)} is not JSON for {kind}") from None
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+_SCALARS: Final[Mapping[type, ValueType]] = {
+    type(None): ValueType.NONE,
+    bool: ValueType.BOOLEAN,  # before int: a bool is one
+    int: ValueType.INTEGER,
+    float: ValueType.FLOAT,
+    str: ValueType.STRING,
+}
+_TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
+_ARRAYS: Final[Mapping[ValueType, ValueType]] = {
+    ValueType.STRING: ValueType.ARRAY_STRING,
+    ValueType.INTEGER: ValueType.ARRAY_NUMBER,
+    ValueType.FLOAT: ValueType.ARRAY_NUMBER,
+    ValueType.BOOLEAN: ValueType.ARRAY_BOOLEAN,
+    ValueType.OBJECT: ValueType.ARRAY_OBJECT,
+    ValueType.FILE: ValueType.ARRAY_FILE,
+}
+_CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
+    ValueType.STRING: _is_text,
+    ValueType.SECRET: _is_text,
+    ValueType.NUMBER: _is_number,
+    ValueType.INTEGER: _is_integer,
+    ValueType.FLOAT: _is_number,  # 1 is a fine float: JSON doesn't tell 1 from 1.0
+    ValueType.BOOLEAN: lambda value: isinstance(value, bool),
+    ValueType.OBJECT: _is_object,
+    ValueType.FILE: is_file,
+    ValueType.NONE: lambda value: value is None,
+    ValueType.ANY: lambda value: True,
+    ValueType.ARRAY_ANY: _array_of(lambda value: True),
+    ValueType.ARRAY_STRING: _array_of(_is_text),
+    ValueType.ARRAY_NUMBER: _array_of(_is_number),
+    ValueType.ARRAY_OBJECT: _array_of(_is_object),
+    ValueType.ARRAY_FILE: _array_of(is_file),
+    ValueType.ARRAY_BOOLEAN: _array_of(lambda value: isinstance(value, bool)),
+}
+_ZEROS: Final[Mapping[ValueType, Callable[[], Json]]] = {
+    ValueType.STRING: str,
+    ValueType.SECRET: str,
+    ValueType.NUMBER: int,
+    ValueType.INTEGER: int,
+    ValueType.FLOAT: float,
+    ValueType.BOOLEAN: bool,
+    ValueType.OBJECT: dict,
+    ValueType.FILE: lambda: None,
+    ValueType.NONE: lambda: None,
+    ValueType.ANY: lambda: None,
+    **dict.fromkeys(ELEMENTS, list),
+}

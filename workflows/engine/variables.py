@@ -1,0 +1,119 @@
+"""The variable pool of a run: what every node can see, by selector.
+
+Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; anything deeper
+walks into objects and files. Heads are replaced and never changed in place, so a copy for a round
+of an iteration costs one dict of references, however large the values are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import VariableNotFound
+from workflows.engine.values import FILE_ATTRIBUTES, file_attribute, is_file
+
+
+SYSTEM: Final = "sys"
+ENVIRONMENT: Final = "env"
+CONVERSATION: Final = "conversation"
+RESERVED_HEADS: Final = frozenset({SYSTEM, ENVIRONMENT, CONVERSATION, "rag"})
+
+
+class Missing(Enum):
+    """The answer to a selector nothing is at; null is a value."""
+
+    MISSING = "missing"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING: Final = Missing.MISSING
+
+
+class VariablePool:
+    __slots__ = ("_heads",)
+
+    def __init__(
+        self,
+        *,
+        system: Mapping[str, Json] | None = None,
+        environment: Mapping[str, Json] | None = None,
+        conversation: Mapping[str, Json] | None = None,
+    ) -> None:
+        self._heads: dict[str, Mapping[str, Json]] = {
+            SYSTEM: system or {},
+            ENVIRONMENT: environment or {},
+            CONVERSATION: conversation or {},
+        }
+
+    def get(self, selector: Sequence[str]) -> Json:
+        """The value at a selector, or MISSING."""
+        try:
+            value = self._heads[selector[0]][selector[1]]
+        except (KeyError, IndexError):
+            return MISSING
+        if len(selector) == 2:
+            return value
+        return _walk(value, selector[2:])
+
+    def get_or_none(self, selector: Sequence[str]) -> Json:
+        value = self.get(selector)
+        return None if value is MISSING else value
+
+    def require(self, selector: Sequence[str]) -> Json:
+        value = self.get(selector)
+        if value is MISSING:
+            raise VariableNotFound(selector)
+        return value
+
+    def __contains__(self, selector: Sequence[str]) -> bool:
+        return self.get(selector) is not MISSING
+
+    def head(self, name: str) -> Mapping[str, Json]:
+        """Everything under a head, empty when there is nothing."""
+        return self._heads.get(name, {})
+
+    def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
+        """Put a node's outputs in, in place of earlier ones. The mapping is kept, not copied."""
+        self._heads[head] = outputs
+
+    def set(self, selector: Sequence[str], value: Json) -> None:
+        """Set one variable; a selector is head and name, parts of objects can't be written."""
+        head, name = selector
+        self._heads[head] = {**self._heads.get(head, {}), name: value}
+
+    def discard(self, heads: Iterable[str]) -> None:
+        """Forget the outputs of nodes, as before each round of a loop."""
+        for head in heads:
+            self._heads.pop(head, None)
+
+    def copy(self) -> "VariablePool":
+        """An independent pool with the same contents."""
+        twin = VariablePool.__new__(VariablePool)
+        twin._heads = self._heads.copy()
+        return twin
+
+    def conversation(self) -> dict[str, Json]:
+        """The conversation variables as they are now."""
+        return dict(self._heads[CONVERSATION])
+
+    def set_conversation(self, variables: Mapping[str, Json]) -> None:
+        """Take over conversation variables, as after a round that worked on a copy."""
+        self._heads[CONVERSATION] = dict(variables)
+
+
+def _walk(value: Json, path: Sequence[str]) -> Json:
+    for position, key in enumerate(path):
+        if not isinstance(value, Mapping):
+            return MISSING
+        if is_file(value):
+            # A file's attributes are leaves: nothing is to be found inside them.
+            if position + 1 < len(path) or key not in FILE_ATTRIBUTES:
+                return MISSING
+            return file_attribute(value, key)
+        if key not in value:
+            return MISSING
+        value = value[key]
+    return value
