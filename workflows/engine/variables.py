@@ -75,6 +75,10 @@ class VariablePool:
         """Everything under a head, empty when there is nothing."""
         return self._heads.get(name, {})
 
+    def sys(self) -> Mapping[str, Json]:
+        """The run's system variables."""
+        return self._heads[SYSTEM]
+
     def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
         """Put a node's outputs in, in place of earlier ones. The mapping is kept, not copied."""
         self._heads[head] = outputs
