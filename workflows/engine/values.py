@@ -21,7 +21,7 @@ class ValueType(StrEnum):
     FLOAT = "float"
     BOOLEAN = "boolean"
     OBJECT = "object"
-    SECRET = "secret"  # text, masked wherever it is shown
+    SECRET = "secret"  # noqa: S105 — text, masked wherever it is shown
     FILE = "file"
     ARRAY_ANY = "array[any]"
     ARRAY_STRING = "array[string]"

@@ -1,0 +1,87 @@
+"""Jinja2 templates simple enough to render here: plain text and ``{{ a.b.c }}``, nothing else.
+
+Everything beyond belongs to the runner pool, since a template is code. Here nothing is evaluated:
+names are looked up in JSON values, and wherever Jinja would do more than that (a method, a filter,
+an undefined in the middle of a path) the answer is "not here".
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from workflows.engine.document import Json, Selector
+
+
+_LOOKUP: Final = re.compile(
+    r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\s*\.\s*[A-Za-z_][A-Za-z0-9_]*)*)\s*\}\}"
+)
+_NEWLINE: Final = re.compile(r"\r\n|\r|\n")
+
+# Names with a meaning of their own in an expression, and Jinja's globals.
+_SPECIAL: Final = frozenset(
+    "true false none True False None and or not in is if else elif for import from as with without "
+    "context recursive scoped ignore missing block extends macro call filter set include do "
+    "self super caller varargs kwargs loop range dict lipsum cycler joiner namespace".split()
+)
+
+
+class _Undefined:
+    """A name or key that isn't there: prints nothing, and has no parts."""
+
+
+_UNDEFINED: Final = _Undefined()
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTemplate:
+    segments: tuple[str | Selector, ...]
+
+    def render(self, inputs: Mapping[str, Json]) -> str | None:
+        """The text Jinja would give, or None when these values need the runner pool after all."""
+        parts: list[str] = []
+        for segment in self.segments:
+            if isinstance(segment, str):
+                parts.append(segment)
+                continue
+            value = _look_up(inputs, segment)
+            if value is None:
+                return None
+            parts.append(value)
+        return "".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def plain_template(source: str) -> PlainTemplate | None:
+    """The template ready to render in process, or None when it needs the runner pool."""
+    if "{%" in source or "{#" in source:
+        return None
+    text = _NEWLINE.sub("\n", source)
+    text = text.removesuffix("\n")  # Jinja drops one newline at the end
+    segments: list[str | Selector] = []
+    position = 0
+    while (start := text.find("{{", position)) >= 0:
+        match = _LOOKUP.match(text, start)
+        if match is None:
+            return None
+        path = tuple(re.split(r"\s*\.\s*", match[1]))
+        if path[0] in _SPECIAL or path[0].startswith("__"):
+            return None
+        if start > position:
+            segments.append(text[position:start])
+        segments.append(path)
+        position = match.end()
+    if position < len(text):
+        segments.append(text[position:])
+    return PlainTemplate(tuple(segments))
+
+
+def _look_up(inputs: Mapping[str, Json], path: Selector) -> str | None:
+    value: Json = inputs.get(path[0], _UNDEFINED)
+    for name in path[1:]:
+        # Jinja asks for the Python attribute before the key, so {{ order.items }} is a method.
+        if value is _UNDEFINED or hasattr(type(value), name):
+            return None
+        value = value.get(name, _UNDEFINED) if isinstance(value, Mapping) else _UNDEFINED
+    return "" if value is _UNDEFINED else str(value)

@@ -1,0 +1,62 @@
+"""How a value looks inside text: *text* in prompts and conditions, *markdown* in answers."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.values import file_attribute, is_file, to_json
+
+
+def as_text(value: Json) -> str:
+    """Strings as they are, numbers and booleans Python style, objects as compact JSON."""
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
+    if isinstance(value, Mapping):
+        return "" if is_file(value) else to_json(value)
+    return _list_as_text(list(value))
+
+
+def as_markdown(value: Json) -> str:
+    """Like text, but objects are indented, lists are bullets and files are links."""
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
+    if isinstance(value, Mapping):
+        return file_as_markdown(value) if is_file(value) else to_json(value, indent=2)
+    if value and all(map(is_file, value)):
+        return "\n".join(map(file_as_markdown, value))
+    return "\n".join(f"- {item}" for item in value)
+
+
+def file_as_markdown(file: Mapping[str, Json]) -> str:
+    name, url = file_attribute(file, "name") or "", file_attribute(file, "url") or ""
+    if file.get("type") == "image":
+        return f"![{name}]({url})"
+    return f"[{name or url}]({url})"
+
+
+def _list_as_text(items: list[Json]) -> str:
+    # An empty list prints nothing, never []: an answer shouldn't show brackets to a person.
+    if not items or all(map(is_file, items)):
+        return ""
+    if all(isinstance(item, str) for item in items):
+        return to_json(items)
+    return str(items)
+
+
+def _itself(value: str) -> str:
+    return value
+
+
+def _nothing(value: None) -> str:
+    return ""
+
+
+_PLAIN: Final[Mapping[type, Callable[[Json], str]]] = {
+    str: _itself,
+    int: str,
+    float: str,
+    bool: str,
+    type(None): _nothing,
+}

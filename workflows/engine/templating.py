@@ -1,0 +1,83 @@
+"""Text with references to variables: ``{{#head.name.path#}}``, cut into segments once.
+
+What doesn't match the pattern exactly stays literal text. A reference to nothing prints its dotted
+selector, and text that comes out of a variable is never looked at again.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from workflows.engine.document import Json, Selector
+from workflows.engine.rendering import as_markdown, as_text
+from workflows.engine.variables import MISSING, VariablePool
+
+
+REFERENCE: Final = re.compile(
+    r"\{\{#([a-zA-Z0-9_]{1,50}(?:\.[a-zA-Z_][a-zA-Z0-9_]{0,29}){1,10})#\}\}"
+)
+
+# Literal text, or what to look up.
+Segment = str | Selector
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """``Template.of(text)`` is cached, so that callers may ask for it wherever they need it."""
+
+    source: str
+    segments: tuple[Segment, ...]
+
+    @staticmethod
+    def of(source: str) -> "Template":
+        return _compiled(source)
+
+    @property
+    def references(self) -> tuple[Selector, ...]:
+        return tuple(segment for segment in self.segments if not isinstance(segment, str))
+
+    @property
+    def is_literal(self) -> bool:
+        return all(isinstance(segment, str) for segment in self.segments)
+
+    def text(self, pool: VariablePool) -> str:
+        """The rendering of prompts, keys, conditions and HTTP fields."""
+        return self._render(pool, as_text)
+
+    def markdown(self, pool: VariablePool) -> str:
+        """The rendering of answers."""
+        return self._render(pool, as_markdown)
+
+    def _render(self, pool: VariablePool, show: Callable[[Json], str]) -> str:
+        parts = []
+        for segment in self.segments:
+            if isinstance(segment, str):
+                parts.append(segment)
+            else:
+                value = pool.get(segment)
+                parts.append(".".join(segment) if value is MISSING else show(value))
+        return "".join(parts)
+
+
+def render_text(source: str, pool: VariablePool) -> str:
+    return _compiled(source).text(pool)
+
+
+def references(source: str) -> tuple[Selector, ...]:
+    """The variables a text refers to, in order, repeats included."""
+    return _compiled(source).references
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str) -> Template:
+    # With one group in the pattern, split gives literal, reference, literal, …
+    pieces = REFERENCE.split(source)
+    segments: list[Segment] = []
+    for position, piece in enumerate(pieces):
+        if position % 2:
+            segments.append(tuple(piece.split(".")))
+        elif piece:
+            segments.append(piece)
+    return Template(source, tuple(segments))
