@@ -1,0 +1,29 @@
+"""The rows of the workflows app, one module a noun. Import them from here."""
+
+from workflows.models.conversation import Conversation, Message
+from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
+from workflows.models.journal import RunEvent, RunPartial, StepIntent
+from workflows.models.provider import Credential, ModelProvider
+from workflows.models.run import Run, Step
+from workflows.models.version import Snapshot, Version
+from workflows.models.workflow import Workflow
+
+
+__all__ = [
+    "Conversation",
+    "Credential",
+    "Edge",
+    "Message",
+    "ModelProvider",
+    "Node",
+    "Run",
+    "RunEvent",
+    "RunPartial",
+    "Snapshot",
+    "Step",
+    "StepIntent",
+    "Variable",
+    "Version",
+    "Workflow",
+    "WorkflowSecret",
+]

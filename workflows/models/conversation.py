@@ -1,0 +1,112 @@
+"""A chat thread: who it is for, its variables, and its turns."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantManager, TenantModel
+from config.ids import uuid7
+from workflows.models.fields import VerbatimJSONField
+from workflows.models.personal import PersonalQuerySet
+
+
+def new_key() -> str:
+    return str(uuid7())
+
+
+class Conversation(TenantModel):
+    """``key`` is what ``sys.conversation_id`` says, one conversation a key and team.
+
+    It names a memory namespace, so it never moves from one workflow or person to another.
+    """
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow", on_delete=models.CASCADE, related_name="conversations"
+    )
+    key = models.CharField(_("key"), max_length=255, default=new_key)
+    subject = models.CharField(_("subject"), max_length=255)
+    subject_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("account it is for"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("started by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    api_key = models.ForeignKey(
+        "accounts.ApiKey",
+        verbose_name=_("API key"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    name = models.CharField(_("name"), max_length=255, blank=True)
+    variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
+    dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
+
+    objects = TenantManager.from_queryset(PersonalQuerySet)()
+
+    class Meta:
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "key"], name="conversation_key_once"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workflow", "subject", "-created_at"],
+                name="conversation_of_subject",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.key
+
+
+class Message(TenantModel):
+    """One turn: what was asked and what was answered. ``number`` counts turns from 1."""
+
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False
+    )
+    run = models.ForeignKey(
+        "workflows.Run",
+        verbose_name=_("run"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="messages",
+    )
+    number = models.PositiveIntegerField(_("number"))
+    query = models.TextField(_("query"))
+    answer = models.TextField(_("answer"), blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
+        ordering = ["conversation", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation", "number"], name="message_number_once"
+            ),
+            # A run that is recovered and ends a second time must not say its answer twice.
+            models.UniqueConstraint(fields=["run"], name="message_once_a_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.number}"

@@ -1,0 +1,32 @@
+"""JSON exactly as it was given: the order of keys included.
+
+``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it another
+way after a crash than before it, so whatever a run computes is kept as PostgreSQL's ``json``: text,
+checked for syntax, handed back as it came. Where rows are asked *about* their JSON (the
+configuration of a node), ``models.JSONField`` and its operators are the right thing.
+"""
+
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.types.json import Json as AsJson
+
+
+class VerbatimJSONField(models.JSONField):
+    """A JSON column that keeps the order of keys; it can be read and written, not searched."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        return "json"
+
+    def get_db_prep_value(
+        self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> Any:  # JSON values are anybody's business
+        if value is None or hasattr(value, "as_sql") or isinstance(value, AsJson):
+            return value
+        return AsJson(value)
+
+    def from_db_value(
+        self, value: Any, expression: Any, connection: BaseDatabaseWrapper
+    ) -> Any:
+        return value  # psycopg has parsed it already

@@ -1,0 +1,108 @@
+"""What a run says and intends, as rows: events in order, text not yet an event, effects begun.
+
+Append-only but for the partial text. Partitioned with the runs one day: see ``run.py``.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Team
+from accounts.tenancy import TenantModel
+from workflows.models.fields import VerbatimJSONField
+from workflows.models.run import Run
+
+
+class JournalModel(TenantModel):
+    """The run vouches for the team; an index or a foreign key here is paid per event."""
+
+    team = models.ForeignKey(
+        Team,
+        on_delete=models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        related_name="+",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class RunEvent(JournalModel):
+    """``seq`` is the id of the event stream: without gaps, from 1, one writer at a time."""
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="events", db_index=False
+    )
+    seq = models.PositiveBigIntegerField(_("number"))
+    name = models.CharField(_("name"), max_length=64)
+    data = VerbatimJSONField(_("data"), default=dict)
+    at = models.DateTimeField(_("at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("run event")
+        verbose_name_plural = _("run events")
+        ordering = ["run", "seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "seq"], name="run_event_seq_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.name}"
+
+
+class RunPartial(JournalModel):
+    """The text a run has streamed so far, saved at most once a second for who arrives late.
+
+    ``segments``: [node, source, offset, began after event, grew after event, text] in order, see
+    ``execution.partials``. A new attempt starts a new text; the old one is superseded, not joined.
+    """
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="partials", db_index=False
+    )
+    attempt = models.PositiveIntegerField(_("attempt"), default=1)
+    segments = VerbatimJSONField(_("segments"), default=list)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("partial text")
+        verbose_name_plural = _("partial texts")
+        ordering = ["run", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run"], name="run_partial_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} #{self.attempt}"
+
+
+class StepIntent(JournalModel):
+    """A step with an outside effect has begun. An intent without its step is an unknown outcome.
+
+    The idempotency key is (run, node, rounds): the next attempt sends the same one.
+    """
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="intents", db_index=False
+    )
+    node_key = models.CharField(_("node"), max_length=255)
+    rounds = ArrayField(
+        models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True
+    )
+    attempt = models.PositiveIntegerField(_("attempt"))
+    idempotency_key = models.CharField(_("idempotency key"), max_length=255)
+    at = models.DateTimeField(_("at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("step intent")
+        verbose_name_plural = _("step intents")
+        ordering = ["run", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "node_key", "rounds", "attempt"], name="step_intent_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.node_key} #{self.attempt}"

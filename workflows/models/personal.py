@@ -1,0 +1,37 @@
+"""Rows about a person: runs and conversations. Being on the team is not enough to see them.
+
+They carry what the person said and what is remembered of them, so they are seen by who started
+them, by the account they are for, and by who made the API key that started them. Nobody else, the
+team's owner included.
+"""
+
+from typing import Any, Self, TypeVar
+
+from django.db import models
+
+from accounts.tenancy import TenantQuerySet
+
+
+M = TypeVar("M", bound=models.Model)
+
+
+class PersonalQuerySet(TenantQuerySet[M]):
+    """For models with ``started_by``, ``subject_user`` and ``api_key``."""
+
+    def visible_to(
+        self, principal: Any
+    ) -> Self:  # a Principal; accounts.access lies above models
+        return super().visible_to(principal).filter(whose(principal))
+
+
+def whose(principal: Any) -> models.Q:
+    """The rows that are this principal's own business."""
+    if principal.kind == "key":
+        return models.Q(api_key_id=principal.key_id)
+    if principal.user_id is None:
+        return models.Q(pk__in=[])
+    return (
+        models.Q(started_by_id=principal.user_id)
+        | models.Q(subject_user_id=principal.user_id)
+        | models.Q(api_key__created_by_id=principal.user_id)
+    )

@@ -1,0 +1,104 @@
+"""Where models come from, and the secrets that open the door there."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+
+
+class ProviderKind(models.TextChoices):
+    OFFLINE = (
+        "offline",
+        _("Offline (extractive)"),
+    )  # answers from memory and inputs, no network
+    OPENAI_COMPATIBLE = "openai_compatible", _("OpenAI-compatible endpoint")
+
+
+class Credential(TenantModel):
+    """A secret of a team: put in, used, replaced, deleted, never shown again.
+
+    ``hint`` is all that people see of it. ``hosts`` says where it may be sent.
+    """
+
+    kind = models.CharField(_("kind"), max_length=32, choices=ProviderKind)
+    name = models.CharField(_("name"), max_length=255)
+    base_url = models.CharField(_("base URL"), max_length=2048, blank=True)
+    hosts = models.CharField(
+        _("hosts"),
+        max_length=255,
+        blank=True,
+        help_text=_(
+            "The host this secret may be sent to; *.example.com for all below it."
+        ),
+    )
+    secret = models.BinaryField(_("secret"))
+    hint = models.CharField(_("hint"), max_length=16, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    rotated_at = models.DateTimeField(_("replaced at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("credential")
+        verbose_name_plural = _("credentials")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "name"], name="credential_name_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=ProviderKind.values),
+                name="credential_kind_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelProvider(TenantModel):
+    """What a document's ``model.provider`` means in this team."""
+
+    name = models.CharField(_("name"), max_length=255)
+    kind = models.CharField(_("kind"), max_length=32, choices=ProviderKind)
+    base_url = models.CharField(_("base URL"), max_length=2048, blank=True)
+    default_model = models.CharField(_("default model"), max_length=255, blank=True)
+    credential = models.ForeignKey(
+        Credential,
+        verbose_name=_("credential"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="providers",
+    )
+    enabled = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("model provider")
+        verbose_name_plural = _("model providers")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "name"], name="model_provider_name_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=ProviderKind.values),
+                name="model_provider_kind_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind=ProviderKind.OFFLINE) | ~models.Q(base_url=""),
+                name="model_provider_has_a_url",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

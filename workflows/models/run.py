@@ -1,0 +1,257 @@
+"""A run and its steps: the state that survives a crash.
+
+The run tables grow without end and will be partitioned by time. A UUIDv7 *is* a time, so the
+partition key can be the run's id (``workflows_run`` by ``id``, everything else by ``run_id``): every
+unique constraint below already contains it, no time column has to be carried along, and a month's
+runs are dropped with all that belongs to them. What that change needs is a primary key of
+``(run_id, id)`` for the children; nothing refers to those.
+"""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Team
+from accounts.tenancy import TenantManager, TenantModel
+from workflows.engine import records
+from workflows.models.fields import VerbatimJSONField
+from workflows.models.personal import PersonalQuerySet
+
+
+class RunStatus(models.TextChoices):
+    """``engine.records.RunStatus`` in the words people read."""
+
+    QUEUED = records.RunStatus.QUEUED.value, _("Queued")
+    RUNNING = records.RunStatus.RUNNING.value, _("Running")
+    SUCCEEDED = records.RunStatus.SUCCEEDED.value, _("Succeeded")
+    PARTIAL = records.RunStatus.PARTIAL.value, _("Succeeded in part")
+    FAILED = records.RunStatus.FAILED.value, _("Failed")
+    STOPPED = records.RunStatus.STOPPED.value, _("Stopped")
+    PAUSED = records.RunStatus.PAUSED.value, _("Paused")
+
+
+class StepStatus(models.TextChoices):
+    """``engine.records.StepStatus`` in the words people read, and ``running``: begun, not done."""
+
+    RUNNING = "running", _("Running")
+    SUCCEEDED = records.StepStatus.SUCCEEDED.value, _("Succeeded")
+    FAILED = records.StepStatus.FAILED.value, _("Failed")
+    EXCEPTION = records.StepStatus.EXCEPTION.value, _("Failed, handled")
+    SKIPPED = records.StepStatus.SKIPPED.value, _("Skipped")
+    STOPPED = records.StepStatus.STOPPED.value, _("Stopped")
+    PAUSED = records.StepStatus.PAUSED.value, _("Paused")
+
+
+ENDED = (RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.STOPPED)
+STEP_ENDED = (
+    StepStatus.SUCCEEDED,
+    StepStatus.FAILED,
+    StepStatus.EXCEPTION,
+    StepStatus.SKIPPED,
+    StepStatus.STOPPED,
+)
+
+
+class Run(TenantModel):
+    """One execution of a pinned document. The row is also the outbox: queued means "to be driven"."""
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow",
+        on_delete=models.CASCADE,
+        related_name="runs",
+        db_index=False,
+    )
+    snapshot = models.ForeignKey(
+        "workflows.Snapshot",
+        on_delete=models.PROTECT,
+        related_name="runs",
+        db_index=False,
+    )
+    version = models.ForeignKey(  # none: a run of the draft
+        "workflows.Version",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="runs",
+        db_index=False,
+    )
+    conversation = models.ForeignKey(
+        "workflows.Conversation",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+    )
+
+    # Who: the person it is for, and who started it.
+    subject = models.CharField(_("subject"), max_length=255)
+    subject_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("account it is for"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("started by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    api_key = models.ForeignKey(
+        "accounts.ApiKey",
+        verbose_name=_("API key"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    actor = models.CharField(_("actor"), max_length=255)
+
+    # What went in and came out.
+    status = models.CharField(
+        _("status"), max_length=24, choices=RunStatus, default=RunStatus.QUEUED
+    )
+    inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
+    system = VerbatimJSONField(_("system variables"), default=dict, blank=True)
+    mocks = VerbatimJSONField(_("pinned outputs"), null=True, blank=True)
+    offline = models.BooleanField(_("offline"), default=False)
+    outputs = VerbatimJSONField(_("outputs"), null=True, blank=True)
+    error = models.TextField(_("error"), blank=True)
+    error_node = models.CharField(_("failed node"), max_length=255, blank=True)
+    exceptions_count = models.PositiveIntegerField(_("handled failures"), default=0)
+    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.PositiveBigIntegerField(
+        _("completion tokens"), default=0
+    )
+
+    # Who drives it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
+    attempt = models.PositiveIntegerField(_("attempt"), default=0)
+    kill_count = models.PositiveSmallIntegerField(_("workers lost"), default=0)
+    worker = models.CharField(_("worker"), max_length=255, blank=True)
+    lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
+    wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(
+        _("cancel requested at"), null=True, blank=True
+    )
+    last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
+
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    queued_at = models.DateTimeField(_("queued at"), null=True, blank=True)
+    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    elapsed = models.FloatField(_("seconds"), null=True, blank=True)
+
+    objects = TenantManager.from_queryset(PersonalQuerySet)()
+
+    class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=RunStatus.values), name="run_status_known"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status__in=[status.value for status in ENDED])
+                | models.Q(finished_at__isnull=False),
+                name="run_ended_has_a_time",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workflow", "-created_at"], name="run_of_workflow"),
+            models.Index(
+                fields=["team", "started_by", "-created_at"], name="run_of_person"
+            ),
+            # The reconciler's three questions; each index holds only the few rows in question.
+            models.Index(
+                fields=["queued_at"],
+                condition=models.Q(status="queued"),
+                name="run_queued",
+            ),
+            models.Index(
+                fields=["lease_until"],
+                condition=models.Q(status="running"),
+                name="run_leased",
+            ),
+            models.Index(
+                fields=["wake_at"],
+                condition=models.Q(wake_at__isnull=False),
+                name="run_to_wake",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Step(TenantModel):
+    """One node's execution in a run; a finished one is never done again, whatever the attempt."""
+
+    # Indexes and foreign keys are paid per node executed: the run vouches for the team, and the
+    # unique constraint begins with the run.
+    team = models.ForeignKey(
+        Team,
+        on_delete=models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        related_name="+",
+    )
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="steps", db_index=False
+    )
+    node_key = models.CharField(_("node"), max_length=255)
+    rounds = ArrayField(
+        models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True
+    )
+    attempt = models.PositiveIntegerField(_("attempt"), default=1)
+    kind = models.CharField(_("kind"), max_length=255)
+    title = models.TextField(_("title"), blank=True)
+    status = models.CharField(_("status"), max_length=16, choices=StepStatus)
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells "none" from ""
+    inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
+    outputs = VerbatimJSONField(_("outputs"), default=dict, blank=True)
+    error = models.TextField(_("error"), blank=True)
+    error_type = models.CharField(_("error type"), max_length=255, blank=True)
+    writes = VerbatimJSONField(_("variables written"), default=list, blank=True)
+    tries = models.PositiveIntegerField(_("tries"), default=1)
+    started_at = models.FloatField(
+        _("started at"), default=0, help_text=_("Unix seconds.")
+    )
+    elapsed = models.FloatField(_("seconds"), default=0)
+    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.PositiveBigIntegerField(
+        _("completion tokens"), default=0
+    )
+
+    class Meta:
+        verbose_name = _("step")
+        verbose_name_plural = _("steps")
+        ordering = ["run", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=StepStatus.values),
+                name="step_status_known",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "node_key", "rounds"],
+                condition=models.Q(status__in=[status.value for status in STEP_ENDED]),
+                name="step_finished_once",
+            ),
+        ]
+        indexes = [models.Index(fields=["run", "id"], name="step_of_run")]
+
+    def __str__(self) -> str:
+        return f"{self.node_key}{self.rounds or ''}"

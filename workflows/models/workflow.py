@@ -1,0 +1,112 @@
+"""A workflow: what people name, list, share and run. Its draft is the rows of ``draft.py``."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+from workflows.engine.document import Dialect, Mode
+
+
+class WorkflowMode(models.TextChoices):
+    """``engine.document.Mode`` in the words people read."""
+
+    WORKFLOW = Mode.WORKFLOW.value, _("Workflow")
+    CHAT = Mode.CHAT.value, _("Chat")
+
+
+class WorkflowDialect(models.TextChoices):
+    """Which dialect a draft was written in: exports go back to it unless asked otherwise."""
+
+    DIFY = Dialect.DIFY.value, _("Dify")
+    XWORKFLOW = Dialect.XWORKFLOW.value, _("xworkflow")
+
+
+class Workflow(TenantModel):
+    """``revision`` counts the draft's edits: equal revisions mean equal drafts."""
+
+    name = models.CharField(_("name"), max_length=255)
+    description = models.TextField(_("description"), blank=True)
+    icon = models.CharField(_("icon"), max_length=64, blank=True)
+    mode = models.CharField(_("mode"), max_length=16, choices=WorkflowMode)
+    dialect = models.CharField(_("dialect"), max_length=16, choices=WorkflowDialect)
+    dialect_version = models.CharField(_("dialect version"), max_length=64, blank=True)
+    features = models.JSONField(_("features"), default=dict, blank=True)
+    extra = models.JSONField(
+        _("extra"),
+        default=dict,
+        blank=True,
+        help_text=_(
+            "What the document held at its top level that we don't read ourselves."
+        ),
+    )
+    revision = models.PositiveIntegerField(_("revision"), default=1)
+    published_version = models.ForeignKey(
+        "workflows.Version",
+        verbose_name=_("published version"),
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+    )
+    # The snapshot of the draft, good while its revision is the workflow's: starting a run of an
+    # unchanged draft then reads no rows of it.
+    draft_snapshot = models.ForeignKey(
+        "workflows.Snapshot",
+        verbose_name=_("draft snapshot"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    draft_snapshot_revision = models.PositiveIntegerField(null=True, blank=True)
+    sample = models.SlugField(
+        _("sample"),
+        blank=True,
+        db_index=False,
+        help_text=_("The shipped workflow this began as."),
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+    archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("workflow")
+        verbose_name_plural = _("workflows")
+        ordering = ["-updated_at", "-id"]
+        indexes = [
+            models.Index(
+                fields=["team", "-updated_at", "-id"],
+                condition=models.Q(archived_at__isnull=True),
+                name="workflow_team_newest",
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(mode__in=WorkflowMode.values),
+                name="workflow_mode_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(dialect__in=WorkflowDialect.values),
+                name="workflow_dialect_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_chat(self) -> bool:
+        return self.mode == WorkflowMode.CHAT
+
+    @property
+    def is_archived(self) -> bool:
+        return self.archived_at is not None
