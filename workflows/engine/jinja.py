@@ -5,6 +5,7 @@ names are looked up in JSON values, and wherever Jinja would do more than that (
 an undefined in the middle of a path) the answer is "not here".
 """
 
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +21,10 @@ _LOOKUP: Final = re.compile(
 _NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 
 # Names with a meaning of their own in an expression, and Jinja's globals.
-_SPECIAL: Final = frozenset(
-    "true false none True False None and or not in is if else elif for import from as with without "
-    "context recursive scoped ignore missing block extends macro call filter set include do "
-    "self super caller varargs kwargs loop range dict lipsum cycler joiner namespace".split()
-)
+_SPECIAL: Final = frozenset(keyword.kwlist) | {
+    *("true", "false", "none", "self", "super", "caller", "varargs", "kwargs", "loop"),
+    *("range", "dict", "lipsum", "cycler", "joiner", "namespace"),
+}
 
 
 class _Undefined:

@@ -1,0 +1,230 @@
+"""Comparing a value with what is expected of it: the operators and their table.
+
+The wording of the errors follows Dify's, which people search the web for.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import ConditionInvalid, ValueMismatch
+from workflows.engine.values import parse_number
+
+
+Test = Callable[[Json, Json], bool]
+
+
+def compare(operator: str, actual: Json, expected: Json) -> bool:
+    """Decide one comparison; ``operator`` is a canonical name, ``expected`` is prepared."""
+    return OPERATORS[operator](actual, expected)
+
+
+def canonical_operator(name: str) -> str | None:
+    """``greater_than``, ``>=``, ``not_contains`` … as the one name used inside; None if unknown."""
+    text = " ".join(name.strip().lower().replace("_", " ").split())
+    if text in OPERATORS:
+        return text
+    return ALIASES.get(text)
+
+
+def expected_for(actual: Json, expected: Json) -> Json:
+    """What is expected, in the type of the value: beside booleans, text is read as JSON."""
+    if not _holds_booleans(actual):
+        return expected
+    if isinstance(expected, list | tuple):
+        return [_as_boolean(item) for item in expected]
+    return None if expected is None else _as_boolean(expected)
+
+
+def _contains(actual: Json, expected: Json) -> bool:
+    if not actual:
+        return False
+    if isinstance(actual, str):
+        return (expected if isinstance(expected, str) else str(expected)) in actual
+    if isinstance(actual, list | tuple):
+        return expected in actual
+    raise ConditionInvalid("Invalid actual value type: string or array")
+
+
+def _starts_with(actual: Json, expected: Json) -> bool:
+    return bool(actual) and _text(actual).startswith(_expected_text(expected))
+
+
+def _ends_with(actual: Json, expected: Json) -> bool:
+    return bool(actual) and _text(actual).endswith(_expected_text(expected))
+
+
+def _is(actual: Json, expected: Json) -> bool:
+    return actual is not None and _text_or_boolean(actual) == expected
+
+
+def _is_not(actual: Json, expected: Json) -> bool:
+    return actual is not None and _text_or_boolean(actual) != expected
+
+
+def _is_in(actual: Json, expected: Json) -> bool:
+    return bool(actual) and actual in _expected_list(expected)
+
+
+def _is_not_in(actual: Json, expected: Json) -> bool:
+    return not actual or actual not in _expected_list(expected)
+
+
+def _has_all(actual: Json, expected: Json) -> bool:
+    wanted = _expected_list(expected)
+    if not actual:
+        return False
+    if isinstance(actual, str):
+        return all(isinstance(item, str) and item in actual for item in wanted)
+    return isinstance(actual, list | tuple) and all(item in actual for item in wanted)
+
+
+def _equals(actual: Json, expected: Json) -> bool:
+    return actual is not None and actual == _as_same_number(actual, expected)
+
+
+def _differs(actual: Json, expected: Json) -> bool:
+    return actual is not None and actual != _as_same_number(actual, expected)
+
+
+def _ordering(decide: Callable[[float, float], bool]) -> Test:
+    def test(actual: Json, expected: Json) -> bool:
+        if actual is None:
+            return False
+        if not isinstance(actual, int | float):
+            raise ConditionInvalid("Invalid actual value type: number")
+        return decide(actual, _expected_number(expected))
+
+    return test
+
+
+def _text(actual: Json) -> str:
+    if not isinstance(actual, str):
+        raise ConditionInvalid("Invalid actual value type: string")
+    return actual
+
+
+def _text_or_boolean(actual: Json) -> str | bool:
+    if not isinstance(actual, str | bool):
+        raise ConditionInvalid("Invalid actual value type: string or boolean")
+    return actual
+
+
+def _expected_text(expected: Json) -> str:
+    if not isinstance(expected, str):
+        raise ConditionInvalid("Expected value must be a string")
+    return expected
+
+
+def _expected_list(expected: Json) -> list[Json]:
+    if not isinstance(expected, list | tuple):
+        raise ConditionInvalid("Invalid expected value type: array")
+    return list(expected)
+
+
+def _expected_number(expected: Json) -> int | float:
+    if isinstance(expected, int | float):
+        return expected
+    if isinstance(expected, str):
+        try:
+            return parse_number(expected)
+        except ValueMismatch as mismatch:
+            raise ConditionInvalid(f"Cannot compare with a number: {mismatch}") from None
+    raise ConditionInvalid("Cannot compare with a number: nothing is given")
+
+
+def _as_same_number(actual: Json, expected: Json) -> Json:
+    if isinstance(actual, bool):
+        return bool(expected)
+    if not isinstance(actual, int | float):
+        raise ConditionInvalid("Invalid actual value type: number or boolean")
+    number = _expected_number(expected)
+    if isinstance(actual, int) and isinstance(expected, str) and isinstance(number, float):
+        # Dify casts to the type of the value, and "22.5" isn't an integer: an error, not a "no".
+        raise ConditionInvalid(f"Cannot compare an integer with {expected!r}")
+    return number
+
+
+def _holds_booleans(actual: Json) -> bool:
+    if isinstance(actual, list | tuple):
+        return bool(actual) and all(isinstance(item, bool) for item in actual)
+    return isinstance(actual, bool)
+
+
+def _as_boolean(expected: Json) -> bool:
+    if isinstance(expected, int):
+        return bool(expected)
+    if isinstance(expected, str):
+        try:
+            read = json.loads(expected.strip().lower())
+        except ValueError:
+            read = None
+        if isinstance(read, int):
+            return bool(read)
+    raise ConditionInvalid(f"Cannot compare a boolean with {expected!r}")
+
+
+def _negated(test: Test) -> Test:
+    return lambda actual, expected: not test(actual, expected)
+
+
+def _empty(actual: Json, expected: Json) -> bool:
+    return not actual
+
+
+def _null(actual: Json, expected: Json) -> bool:
+    return actual is None
+
+
+OPERATORS: Final[Mapping[str, Test]] = {
+    "contains": _contains,
+    "not contains": _negated(_contains),
+    "start with": _starts_with,
+    "end with": _ends_with,
+    "is": _is,
+    "is not": _is_not,
+    "empty": _empty,
+    "not empty": _negated(_empty),
+    "in": _is_in,
+    "not in": _is_not_in,
+    "all of": _has_all,
+    "=": _equals,
+    "≠": _differs,
+    ">": _ordering(lambda actual, expected: actual > expected),
+    "<": _ordering(lambda actual, expected: actual < expected),
+    "≥": _ordering(lambda actual, expected: actual >= expected),
+    "≤": _ordering(lambda actual, expected: actual <= expected),
+    "null": _null,
+    "not null": _negated(_null),
+    "exists": _negated(_null),
+    "not exists": _null,
+}
+
+# Operators that expect nothing.
+UNARY: Final = frozenset({"empty", "not empty", "null", "not null", "exists", "not exists"})
+
+# The names of xworkflow documents (with spaces for underscores), and the keyboard's spellings.
+ALIASES: Final[Mapping[str, str]] = {
+    "equal": "=",
+    "equals": "=",
+    "==": "=",
+    "not equal": "≠",
+    "not equals": "≠",
+    "!=": "≠",
+    "<>": "≠",
+    "greater than": ">",
+    "less than": "<",
+    "greater than or equal": "≥",
+    "greater or equal": "≥",
+    ">=": "≥",
+    "less than or equal": "≤",
+    "less or equal": "≤",
+    "<=": "≤",
+    "starts with": "start with",
+    "ends with": "end with",
+    "is null": "null",
+    "is not null": "not null",
+    "is empty": "empty",
+    "is not empty": "not empty",
+}

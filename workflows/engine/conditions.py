@@ -1,0 +1,182 @@
+"""Conditions of branches and loops: one table from operator to function.
+
+Reading is ``parse_condition`` and ``parse_group``; deciding is ``Condition.holds`` and
+``ConditionGroup.holds``. A selector that finds nothing raises, so does a value the operator makes
+no sense for: guessing would send a run the wrong way without a word.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from workflows.engine.comparisons import OPERATORS, UNARY, canonical_operator, compare, expected_for
+from workflows.engine.document import Json, Selector
+from workflows.engine.errors import ConditionInvalid
+from workflows.engine.templating import Template
+from workflows.engine.values import FILE_ATTRIBUTES, file_attribute, is_file
+from workflows.engine.variables import VariablePool
+
+
+Logic = Literal["and", "or"]
+
+# Operators that ask an array of files about the files in it.
+OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileCondition:
+    """A question about one attribute of files."""
+
+    key: str
+    operator: str
+    value: Json = None
+
+    def holds(self, files: Sequence[Mapping[str, Json]]) -> bool:
+        answers = (self._holds_for(file) for file in files)
+        # "none of them is a pdf", yet "one of them is a pdf".
+        return all(answers) if "not" in self.operator else any(answers)
+
+    def _holds_for(self, file: Mapping[str, Json]) -> bool:
+        actual, expected = file_attribute(file, self.key), self.value
+        if self.key == "extension":
+            actual, expected = _dotted(actual), _dotted(expected)
+        return compare(self.operator, actual, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class FileConditionGroup:
+    conditions: tuple[FileCondition, ...]
+    logic: Logic = "and"
+
+    def holds(self, files: Sequence[Mapping[str, Json]]) -> bool:
+        return _combine(self.logic, (condition.holds(files) for condition in self.conditions))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    selector: Selector
+    operator: str
+    value: Json = None
+    over_files: FileConditionGroup | None = None
+
+    def holds(self, pool: VariablePool) -> bool:
+        actual = pool.require(self.selector)
+        if self.operator in OVER_FILES and _are_files(actual):
+            if self.over_files is None:
+                raise ConditionInvalid("A condition on a list of files needs a sub condition")
+            return self.over_files.holds(actual)
+        if self.operator in UNARY:
+            return compare(self.operator, actual, None)
+        return compare(self.operator, actual, expected_for(actual, _rendered(self.value, pool)))
+
+    @property
+    def references(self) -> tuple[Selector, ...]:
+        """Every variable the condition looks at."""
+        values = self.value if isinstance(self.value, list | tuple) else [self.value]
+        inside = [Template.of(value).references for value in values if isinstance(value, str)]
+        return (self.selector, *(selector for found in inside for selector in found))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionGroup:
+    """Conditions joined by and / or; of none at all, "and" is true and "or" is false."""
+
+    conditions: tuple[Condition, ...] = ()
+    logic: Logic = "and"
+
+    def holds(self, pool: VariablePool) -> bool:
+        return _combine(self.logic, (condition.holds(pool) for condition in self.conditions))
+
+
+def parse_condition(data: Mapping[str, Json]) -> Condition:
+    """Read a condition as documents write it. Raises ConditionInvalid with what is wrong."""
+    selector = data.get("variable_selector")
+    if not isinstance(selector, list | tuple) or len(selector) < 2:
+        raise ConditionInvalid("A condition needs a variable to look at")
+    if not all(isinstance(part, str) for part in selector):
+        raise ConditionInvalid("A variable selector is a list of texts")
+    sub = data.get("sub_variable_condition")
+    return Condition(
+        selector=tuple(selector),
+        operator=parse_operator(data.get("comparison_operator")),
+        value=data.get("value"),
+        over_files=_parse_files(sub) if isinstance(sub, Mapping) else None,
+    )
+
+
+def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
+    if conditions is not None and not isinstance(conditions, list | tuple):
+        raise ConditionInvalid("Conditions are a list")
+    return ConditionGroup(
+        tuple(parse_condition(_mapping(condition)) for condition in conditions or ()),
+        parse_logic(logic),
+    )
+
+
+def parse_operator(name: Json) -> str:
+    operator = canonical_operator(name) if isinstance(name, str) else None
+    if operator is None:
+        raise ConditionInvalid(f"There is no operator {name!r}; there are {', '.join(OPERATORS)}")
+    return operator
+
+
+def parse_logic(name: Json) -> Logic:
+    if name is None:
+        return "and"
+    logic = name.lower() if isinstance(name, str) else name
+    if logic == "and":
+        return "and"
+    if logic == "or":
+        return "or"
+    raise ConditionInvalid(f"Conditions are joined by and or or, not by {name!r}")
+
+
+def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
+    conditions = [_mapping(condition) for condition in data.get("conditions") or ()]
+    return FileConditionGroup(
+        tuple(_parse_file_condition(condition) for condition in conditions),
+        parse_logic(data.get("logical_operator")),
+    )
+
+
+def _parse_file_condition(data: Mapping[str, Json]) -> FileCondition:
+    key = data.get("key")
+    if key not in FILE_ATTRIBUTES:
+        raise ConditionInvalid(f"A file has no {key!r}; it has {', '.join(FILE_ATTRIBUTES)}")
+    return FileCondition(
+        str(key), parse_operator(data.get("comparison_operator")), data.get("value")
+    )
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    if not isinstance(value, Mapping):
+        raise ConditionInvalid("A condition is an object")
+    return value
+
+
+def _combine(logic: Logic, answers: Iterable[bool]) -> bool:
+    # all() and any() stop at the first answer that decides: later conditions aren't evaluated.
+    return _LOGIC[logic](answers)
+
+
+def _are_files(value: Json) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(is_file, value))
+
+
+def _rendered(value: Json, pool: VariablePool) -> Json:
+    if isinstance(value, str):
+        return Template.of(value).text(pool)
+    if isinstance(value, list | tuple):
+        return [_rendered(item, pool) for item in value]
+    return value
+
+
+def _dotted(extension: Json) -> Json:
+    if isinstance(extension, str):
+        return extension if not extension or extension.startswith(".") else f".{extension}"
+    if isinstance(extension, list | tuple):
+        return [_dotted(item) for item in extension]
+    return extension
+
+
+_LOGIC: Final[Mapping[Logic, Callable[[Iterable[bool]], bool]]] = {"and": all, "or": any}
