@@ -17,7 +17,7 @@ from workflows.engine.events import Event
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.problems import Problem
 from workflows.engine.records import Write
-from workflows.engine.variables import VariablePool
+from workflows.engine.variables import SYSTEM, VariablePool
 
 
 def gettext_noop(text: str) -> str:
@@ -100,6 +100,8 @@ class NodeContext:
     run_id: str
     pool: VariablePool
     ports: Ports
+    run_inputs: Mapping[str, Json]
+    chat: bool = False  # the run belongs to a conversation's document
     rounds: tuple[int, ...] = ()
     say: Callable[[str, str], None] | None = None
 
@@ -116,7 +118,7 @@ class NodeContext:
     @property
     def identity(self) -> Mapping[str, Json]:
         """The run's system variables, for ports that have no better source."""
-        return {**self.pool.sys(), "run_id": self.run_id}
+        return {**self.pool.head(SYSTEM), "run_id": self.run_id}
 
 
 class NodeConfig(BaseModel):

@@ -1,0 +1,221 @@
+"""A document made ready to run: numbers for names, configurations parsed, templates cut. Once a version."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from workflows.engine.document import Document, EdgeSpec, NodeSpec, Selector
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.kinds import AnyKind, Execution, Kinds, Segment, config_problems
+from workflows.engine.policy import Policy, Strategy, read_policy
+from workflows.engine.problems import Problem, errors_of
+from workflows.engine.records import StepKey
+
+
+FAIL_HANDLE = "fail-branch"
+# Exports of older Dify versions call the plain way out of a guarded node this.
+_HANDLE_ALIASES = {"success-branch": "source"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEdge:
+    index: int
+    id: str
+    source: int
+    target: int
+    handle: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    index: int
+    id: str
+    key: StepKey
+    kind: AnyKind
+    kind_name: str
+    title: str
+    spec: NodeSpec
+    prepared: Any  # whatever the kind's ``prepare`` made
+    policy: Policy
+    branches: bool  # the handle decides which edges are taken
+    has_effect: bool
+    out: tuple[PlanEdge, ...]
+    indegree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A response node's place in the stream: its text, and the edges that keep it shut."""
+
+    node: int
+    node_id: str
+    segments: tuple[Segment, ...]
+    blocking: frozenset[int]  # edges that must have been taken on some way here
+    reached: frozenset[int]  # nodes a run reaches from its root without any of them
+
+    @property
+    def opens_at_once(self) -> bool:
+        return self.node in self.reached
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    document: Document
+    kinds: Kinds
+    nodes: tuple[PlanNode, ...]
+    edges: tuple[PlanEdge, ...]
+    root: int
+    sessions: tuple[Session, ...]
+    by_id: dict[str, int]
+
+    @property
+    def mode(self) -> str:
+        return self.document.mode
+
+
+def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
+    """Raises DocumentInvalid with every problem that would keep it from running."""
+    top = [node for node in document.nodes if node.parent is None]
+    problems = _problems(document, top, kinds)
+    start = _root(top, kinds, root, problems)
+    if start is None or errors_of(problems):
+        raise DocumentInvalid(errors_of(problems))
+    kept = _reachable(start, document.edges, {node.id for node in top})
+    top = [node for node in top if node.id in kept]
+    by_id = {node.id: index for index, node in enumerate(top)}
+    edges = _edges(document.edges, by_id)
+    out: list[list[PlanEdge]] = [[] for _ in top]
+    indegrees = [0] * len(top)
+    for edge in edges:
+        out[edge.source].append(edge)
+        indegrees[edge.target] += 1
+    nodes = tuple(
+        _node(index, spec, kinds[spec.kind], out[index], indegrees[index])
+        for index, spec in enumerate(top)
+    )
+    sessions = _sessions(nodes, edges, by_id[start])
+    return Plan(document, kinds, nodes, edges, by_id[start], sessions, by_id)
+
+
+def _problems(document: Document, top: Sequence[NodeSpec], kinds: Kinds) -> list[Problem]:
+    problems: list[Problem] = []
+    for spec in top:
+        kind = kinds.get(spec.kind)
+        if kind is None:
+            problems.append(
+                Problem("kind.unknown", f"Unknown node kind {spec.kind!r}", node=spec.id)
+            )
+            continue
+        problems += kind.check(spec)
+        problems += read_policy(spec, retryable=kind.retryable)[1]
+    known = {node.id for node in document.nodes}
+    problems += [
+        Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
+        for edge in document.edges
+        for end in (edge.source, edge.target)
+        if end not in known
+    ]
+    return problems
+
+
+def _root(
+    top: Sequence[NodeSpec], kinds: Kinds, wanted: str | None, problems: list[Problem]
+) -> str | None:
+    roots = [
+        node.id
+        for node in top
+        if node.kind in kinds and kinds[node.kind].execution is Execution.ROOT
+    ]
+    if wanted in roots or (wanted is None and roots):
+        return wanted or roots[0]
+    problems.append(Problem("root.missing", "The workflow has no start node"))
+    return None
+
+
+def _reachable(root: str, edges: Iterable[EdgeSpec], known: set[str]) -> set[str]:
+    """A node no path leads to would hold up every join behind it for ever, so it is left out."""
+    ways: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge.source in known and edge.target in known:
+            ways.setdefault(edge.source, []).append(edge.target)
+    seen, todo = {root}, [root]
+    while todo:
+        for target in ways.get(todo.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                todo.append(target)
+    return seen
+
+
+def _edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, ...]:
+    kept = [edge for edge in edges if edge.source in by_id and edge.target in by_id]
+    return tuple(
+        PlanEdge(
+            index,
+            edge.id,
+            by_id[edge.source],
+            by_id[edge.target],
+            _HANDLE_ALIASES.get(edge.handle, edge.handle),
+        )
+        for index, edge in enumerate(kept)
+    )
+
+
+def _node(
+    index: int, spec: NodeSpec, kind: AnyKind, out: Sequence[PlanEdge], indegree: int
+) -> PlanNode:
+    policy = read_policy(spec, retryable=kind.retryable)[0]
+    try:
+        prepared = kind.prepare(spec)
+    except ValidationError as invalid:
+        raise DocumentInvalid(config_problems(spec.id, invalid)) from invalid
+    return PlanNode(
+        index=index,
+        id=spec.id,
+        key=StepKey(spec.id),
+        kind=kind,
+        kind_name=kind.name,
+        title=spec.title,
+        spec=spec,
+        prepared=prepared,
+        policy=policy,
+        branches=kind.execution is Execution.BRANCH or policy.strategy is Strategy.FAIL_BRANCH,
+        has_effect=kind.has_effect,
+        out=tuple(out),
+        indegree=indegree,
+    )
+
+
+def _sessions(
+    nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int
+) -> tuple[Session, ...]:
+    return tuple(
+        _session(node, nodes, edges, root)
+        for node in nodes
+        if node.kind.execution is Execution.RESPONSE
+    )
+
+
+def _session(
+    response: PlanNode, nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int
+) -> Session:
+    segments = tuple(response.kind.segments(response.prepared))
+    wanted = {segment for segment in segments if not isinstance(segment, str)}
+    shut = {node.index for node in nodes if _blocks(node, wanted)}
+    blocking = frozenset(edge.index for edge in edges if edge.source in shut)
+    seen, todo = {root}, [root]
+    while todo:
+        for edge in nodes[todo.pop()].out:
+            if edge.index not in blocking and edge.target not in seen:
+                seen.add(edge.target)
+                todo.append(edge.target)
+    return Session(response.index, response.id, segments, blocking, frozenset(seen))
+
+
+def _blocks(node: PlanNode, wanted: set[Selector]) -> bool:
+    """Behind these nothing is printed ahead of time: it isn't known yet whether, or what."""
+    if node.branches or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
+        return True
+    return any(target[:2] == segment[:2] for target in node.kind.writes(node.prepared) for segment in wanted)

@@ -1,0 +1,140 @@
+"""What a node does about its own failures: retries, time limit, and what happens after the last try."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+
+from workflows.engine.document import Json, NodeSpec
+from workflows.engine.errors import ValueMismatch
+from workflows.engine.problems import Problem
+from workflows.engine.values import parse_constant, parse_type
+
+
+class Strategy(StrEnum):
+    ABORT = "none"  # the run fails
+    FAIL_BRANCH = "fail-branch"  # go on at a handle of its own
+    DEFAULT_VALUE = "default-value"  # go on as if the node had given these
+
+
+class Backoff(StrEnum):
+    FIXED = "fixed"
+    EXPONENTIAL = "exponential"
+    JITTER = "exponential_with_jitter"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    max_retries: int = 0
+    interval_ms: float = 0
+    backoff: Backoff = Backoff.FIXED
+    multiplier: float = 2
+    max_interval_ms: float = 60_000
+    only_retryable: bool = False
+
+    def allows(self, tries: int, *, retryable: bool) -> bool:
+        return tries <= self.max_retries and (retryable or not self.only_retryable)
+
+    def delay_seconds(self, tries: int, seed: str) -> float:
+        """Seeded by the step, so that a replayed run waits as the first one did."""
+        if self.backoff is Backoff.FIXED:
+            return self.interval_ms / 1000
+        grown = min(self.interval_ms * self.multiplier ** (tries - 1), self.max_interval_ms)
+        if self.backoff is Backoff.JITTER:
+            grown *= Random(f"{seed}:{tries}").uniform(0.5, 1.0)  # noqa: S311 - no secret
+        return grown / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    retry: Retry | None = None
+    strategy: Strategy = Strategy.ABORT
+    defaults: Mapping[str, Json] = field(default_factory=dict)
+    timeout_seconds: float | None = None
+
+
+NO_POLICY = Policy()
+
+
+def read_policy(spec: NodeSpec, *, retryable: bool) -> tuple[Policy, list[Problem]]:
+    """Only kinds that say so are tried again; the rest of the policy is everybody's."""
+    problems: list[Problem] = []
+    strategy, given = _strategy(spec, problems)
+    defaults = _defaults(spec, given, problems) if strategy is Strategy.DEFAULT_VALUE else {}
+    retry = _retry(spec, problems) if retryable else None
+    timeout = _number(spec, "timeout_secs", spec.data.get("timeout_secs"), problems)
+    if retry is None and strategy is Strategy.ABORT and not timeout:
+        return NO_POLICY, problems
+    return Policy(retry, strategy, defaults, timeout or None), problems
+
+
+def _strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, Json]:
+    written = spec.data.get("error_strategy")
+    given = spec.data.get("default_value")
+    if isinstance(written, Mapping):
+        given = written.get("default_value", given)
+        written = written.get("type")
+    try:
+        return Strategy(written or "none"), given
+    except ValueError:
+        problems.append(_problem(spec, "error_strategy", f"Unknown error strategy {written!r}"))
+        return Strategy.ABORT, given
+
+
+def _defaults(spec: NodeSpec, given: Json, problems: list[Problem]) -> dict[str, Json]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    defaults: dict[str, Json] = {}
+    for index, item in enumerate(given or ()):
+        try:
+            defaults[item["key"]] = _typed(item.get("type", "string"), item.get("value"))
+        except (KeyError, TypeError, AttributeError, ValueMismatch):
+            message = "The default value doesn't fit its type"
+            problems.append(_problem(spec, f"default_value.{index}", message))
+    return defaults
+
+
+def _typed(name: str, value: Json) -> Json:
+    value_type = parse_type(name)
+    if value_type is None:
+        raise ValueMismatch(f"Unknown type {name!r}")
+    typed = parse_constant(value, value_type)
+    # Text becomes a float even when it is a whole number: what the reference engine does.
+    return float(typed) if isinstance(value, str) and value_type.is_number else typed
+
+
+def _retry(spec: NodeSpec, problems: list[Problem]) -> Retry | None:
+    written = spec.data.get("retry_config")
+    if not isinstance(written, Mapping):
+        return None
+    # Dify switches retries with a flag, xworkflow by their number alone.
+    retries = _number(spec, "retry_config.max_retries", written.get("max_retries"), problems)
+    if not written.get("retry_enabled", "retry_enabled" not in written) or not retries:
+        return None
+    interval = _number(spec, "retry_config.retry_interval", written.get("retry_interval"), problems)
+    try:
+        backoff = Backoff(written.get("backoff_strategy") or "fixed")
+    except ValueError:
+        problems.append(_problem(spec, "retry_config.backoff_strategy", "Unknown backoff strategy"))
+        backoff = Backoff.FIXED
+    return Retry(
+        max_retries=int(retries),
+        interval_ms=interval or 0,
+        backoff=backoff,
+        multiplier=written.get("backoff_multiplier") or 2,
+        max_interval_ms=written.get("max_retry_interval") or 60_000,
+        only_retryable=bool(written.get("retry_on_retryable_only", "backoff_strategy" in written)),
+    )
+
+
+def _number(spec: NodeSpec, name: str, value: Json, problems: list[Problem]) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return value
+    problems.append(_problem(spec, name, "This must be a number, zero or more"))
+    return None
+
+
+def _problem(spec: NodeSpec, name: str, message: str) -> Problem:
+    return Problem("policy.invalid", message, node=spec.id, field=name)

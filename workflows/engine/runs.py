@@ -1,0 +1,107 @@
+"""A run as the engine is handed it, and as it hands it back."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workflows.engine.document import Json, Mode
+from workflows.engine.events import RunFinished
+from workflows.engine.ports import Usage
+from workflows.engine.records import RunStatus, StepRecord, Write
+
+
+MAX_STEPS = 500
+MAX_SECONDS = 1200.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """``inputs`` are already checked against the start form. What is here is the same for every attempt."""
+
+    run_id: str
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    system: Mapping[str, Json] = field(default_factory=dict)
+    environment: Mapping[str, Json] = field(default_factory=dict)
+    conversation: Mapping[str, Json] = field(default_factory=dict)
+    started_at: float | None = None  # unix seconds; None: now
+    max_steps: int = MAX_STEPS  # starts of nodes, retries included
+    timeout_seconds: float | None = MAX_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    status: RunStatus
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    error: str | None = None
+    error_type: str | None = None
+    error_node: str | None = None
+    usage: Usage = Usage()
+    steps: tuple[StepRecord, ...] = ()
+    stream: str = ""  # everything that was streamed to the person, in order
+    conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now
+    writes: tuple[Write, ...] = ()
+    exceptions_count: int = 0
+    elapsed: float = 0.0
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
+
+    def event(self) -> RunFinished:
+        """The run's last event. Who owns the run's row publishes it, together with the row's new state."""
+        return RunFinished(
+            status=self.status,
+            outputs=self.outputs,
+            error=self.error,
+            error_node=self.error_node,
+            elapsed=self.elapsed,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+        )
+
+
+class RunControl:
+    """How a run is stopped from outside: at once, at whatever it is waiting for.
+
+    To be called in the event loop that drives the run.
+    """
+
+    __slots__ = ("_task", "reason")
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._task: asyncio.Task[object] | None = None
+
+    @property
+    def stopping(self) -> bool:
+        return self.reason is not None
+
+    def stop(self, reason: str = "The run was stopped.") -> None:
+        if self.stopping:
+            return
+        self.reason = reason
+        if self._task is not None:
+            self._task.cancel()
+
+    def attach(self, task: asyncio.Task[object] | None) -> None:
+        self._task = task
+
+
+def system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
+    """``sys.*`` of a run. Which ones there are depends on the mode; what was given wins."""
+    given = {name: value for name, value in start.system.items() if value is not None}
+    system: dict[str, Json] = {
+        "files": [],
+        "workflow_run_id": start.run_id,
+        "timestamp": int(start.started_at if start.started_at is not None else now),
+    }
+    if isinstance(start.inputs.get("query"), str):
+        system["query"] = start.inputs["query"]
+    elif mode is Mode.CHAT:
+        system["query"] = ""
+    if mode is Mode.CHAT:
+        system["dialogue_count"] = 1
+    system |= given
+    # xworkflow's name for the run's id.
+    system.setdefault("execution_id", system["workflow_run_id"])
+    return system

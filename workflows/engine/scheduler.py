@@ -1,0 +1,61 @@
+"""Which nodes are ready, skipped or done. Pure: edges decided so far in, what may run next out.
+
+A node is ready when no edge into it is unknown any more and at least one was taken; it runs once.
+Skips spread before taken edges are looked at, so a join that a skip releases comes first.
+"""
+
+from enum import IntEnum
+
+from workflows.engine.plan import Plan
+
+
+class EdgeState(IntEnum):
+    UNKNOWN = 0
+    TAKEN = 1
+    SKIPPED = 2
+
+
+class Scheduler:
+    __slots__ = ("_nodes", "_taken", "_unknown", "edges")
+
+    def __init__(self, plan: Plan) -> None:
+        self._nodes = plan.nodes
+        self._unknown = [node.indegree for node in plan.nodes]
+        self._taken = bytearray(len(plan.nodes))
+        self.edges = bytearray(len(plan.edges))  # an EdgeState each
+
+    def finish(self, index: int, handle: str | None) -> tuple[list[int], list[int]]:
+        """A node ended; ``handle`` is what a branch chose. Gives (ready, skipped), in order."""
+        node = self._nodes[index]
+        ready: list[int] = []
+        skipped: list[int] = []
+        taken = node.out
+        if node.branches:
+            chosen = handle or "source"
+            taken = tuple(edge for edge in node.out if edge.handle == chosen)
+            for edge in node.out:
+                if edge.handle != chosen:
+                    self._skip(edge.index, edge.target, ready, skipped)
+        for edge in taken:
+            target = edge.target
+            self.edges[edge.index] = 1
+            self._taken[target] = 1
+            self._unknown[target] -= 1
+            if not self._unknown[target]:
+                ready.append(target)
+        return ready, skipped
+
+    def _skip(self, edge: int, target: int, ready: list[int], skipped: list[int]) -> None:
+        todo = [(edge, target)]
+        while todo:
+            edge, target = todo.pop()
+            self.edges[edge] = EdgeState.SKIPPED
+            self._unknown[target] -= 1
+            if self._unknown[target]:
+                continue
+            if self._taken[target]:
+                ready.append(target)
+                continue
+            skipped.append(target)
+            # Reversed, because the last one pushed is looked at first.
+            todo += [(out.index, out.target) for out in reversed(self._nodes[target].out)]

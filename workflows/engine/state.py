@@ -1,0 +1,184 @@
+"""What is known of a run while it goes on, and which changes of state are allowed."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from workflows.engine.document import Json, Mode
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.kinds import Execution, NodeResult
+from workflows.engine.plan import Plan, PlanNode
+from workflows.engine.ports import Usage
+from workflows.engine.records import RunStatus, StepError, StepRecord, StepStatus, Write
+from workflows.engine.runs import RunStart, system_variables
+from workflows.engine.scheduler import Scheduler
+from workflows.engine.variables import VariablePool
+
+
+class NodeState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    EXCEPTION = "exception"  # failed, and its error strategy dealt with it
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+
+
+NODE_MOVES: Mapping[NodeState, frozenset[NodeState]] = {
+    NodeState.PENDING: frozenset({NodeState.RUNNING, NodeState.SKIPPED}),
+    NodeState.RUNNING: frozenset(
+        {
+            NodeState.SUCCEEDED,
+            NodeState.EXCEPTION,
+            NodeState.FAILED,
+            NodeState.RETRYING,
+            NodeState.STOPPED,
+            NodeState.PAUSED,
+        }
+    ),
+    NodeState.RETRYING: frozenset({NodeState.RUNNING, NodeState.STOPPED}),
+    NodeState.PAUSED: frozenset({NodeState.RUNNING, NodeState.STOPPED}),
+    NodeState.SUCCEEDED: frozenset(),
+    NodeState.EXCEPTION: frozenset(),
+    NodeState.FAILED: frozenset(),
+    NodeState.SKIPPED: frozenset(),
+    NodeState.STOPPED: frozenset(),
+}
+
+_ENDS = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.STOPPED})
+RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
+    # A run may fail or be stopped before anybody took it up.
+    RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.FAILED, RunStatus.STOPPED}),
+    RunStatus.RUNNING: _ENDS | {RunStatus.PAUSED, RunStatus.QUEUED},
+    RunStatus.PAUSED: frozenset({RunStatus.QUEUED, RunStatus.FAILED, RunStatus.STOPPED}),
+    **dict.fromkeys(_ENDS, frozenset()),
+}
+
+
+class MoveNotAllowed(WorkflowFault):
+    """A state can't follow that one; the engine is at fault."""
+
+
+class RunState:
+    """Changed by the loop only, one step at a time."""
+
+    __slots__ = (
+        "answers",
+        "exceptions",
+        "nodes",
+        "outputs",
+        "plan",
+        "pool",
+        "records",
+        "scheduler",
+        "usage",
+        "writes",
+    )
+
+    def __init__(self, plan: Plan, start: RunStart, now: float) -> None:
+        document = plan.document
+        self.plan = plan
+        self.pool = VariablePool(
+            system=system_variables(start, document.mode, now),
+            environment={v.name: v.value for v in document.environment} | dict(start.environment),
+            conversation={v.name: v.value for v in document.conversation}
+            | dict(start.conversation),
+        )
+        self.scheduler = Scheduler(plan)
+        self.nodes = [NodeState.PENDING] * len(plan.nodes)
+        self.records: list[StepRecord] = []
+        self.outputs: dict[str, Json] = {}
+        self.answers: list[str] = []
+        self.writes: list[Write] = []
+        self.usage = Usage()
+        self.exceptions = 0
+
+    def move(self, index: int, to: NodeState) -> None:
+        if to not in NODE_MOVES[self.nodes[index]]:
+            node = self.plan.nodes[index].id
+            raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {to}")
+        self.nodes[index] = to
+
+    def keep(self, node: PlanNode, record: StepRecord) -> None:
+        """Everything a finished step changes, in one go and without waiting: no other step sees half of it."""
+        self.records.append(record)
+        self.pool.set_outputs(node.id, record.outputs)
+        for write in record.writes:
+            self.pool.set(write.selector, write.value)
+            self.writes.append(write)
+        if record.prompt_tokens or record.completion_tokens:
+            self.usage += Usage(record.prompt_tokens, record.completion_tokens)
+        self.exceptions += record.tries - 1
+        if record.status is StepStatus.EXCEPTION:
+            self.exceptions += 1
+        if node.kind.execution is Execution.RESPONSE:
+            self._respond(record.outputs)
+
+    def _respond(self, outputs: Mapping[str, Json]) -> None:
+        if self.plan.document.mode is not Mode.CHAT or "answer" not in outputs:
+            self.outputs.update(outputs)
+            return
+        self.answers.append(outputs["answer"])
+        self.outputs.update(outputs)
+        self.outputs["answer"] = "".join(self.answers)
+
+    def status(self) -> RunStatus:
+        """Of a run that came to its end."""
+        return RunStatus.PARTIAL if self.exceptions else RunStatus.SUCCEEDED
+
+
+def succeeded(
+    node: PlanNode, result: NodeResult, *, tries: int, started_at: float, elapsed: float
+) -> StepRecord:
+    usage = result.usage
+    return StepRecord(
+        key=node.key,
+        kind=node.kind_name,
+        status=StepStatus.SUCCEEDED,
+        handle=result.handle,
+        outputs=result.outputs,
+        inputs=result.inputs,
+        writes=result.writes,
+        tries=tries,
+        started_at=started_at,
+        elapsed=elapsed,
+        prompt_tokens=usage.prompt_tokens if usage else 0,
+        completion_tokens=usage.completion_tokens if usage else 0,
+    )
+
+
+def broken(
+    node: PlanNode,
+    status: StepStatus,
+    error: StepError,
+    *,
+    outputs: Mapping[str, Json] | None = None,
+    handle: str | None = None,
+    tries: int,
+    started_at: float,
+    elapsed: float,
+) -> StepRecord:
+    return StepRecord(
+        key=node.key,
+        kind=node.kind_name,
+        status=status,
+        handle=handle,
+        outputs=outputs or {},
+        error=error,
+        tries=tries,
+        started_at=started_at,
+        elapsed=elapsed,
+    )
+
+
+def finished_steps(history: Sequence[StepRecord], plan: Plan) -> list[StepRecord]:
+    """Of an earlier attempt's steps those that count: top level, done, and still in the document."""
+    return [
+        record
+        for record in history
+        if not record.key.rounds
+        and record.key.node_id in plan.by_id
+        and record.status in (StepStatus.SUCCEEDED, StepStatus.EXCEPTION)
+    ]
