@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """``score`` (0.0 to 1.0) is only there on recall."""
+    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came."""
 
     id: str
     namespace: str
@@ -46,6 +46,7 @@ class MemoryEntry:
     expires_at: datetime | None = None
     source: Source = Source()
     revision: int = 1
+    explain: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class MemoryQuery:
     query_text: str | None = None
     filter: Mapping[str, Json] | None = None
     top_k: int | None = None
+    language: str = "english"  # whose endings Latin words wear
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,97 @@
+"""A provider seen through scope words: what the in-process runner hands to its nodes.
+
+Its methods have the shape of the engine's memory port, which this package must not import.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from memory.core.errors import InvalidInput
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import resolve_namespace
+
+
+class OriginLike(Protocol):
+    """Which step of which run asks."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def node_id(self) -> str: ...
+
+
+class ProviderLike(Protocol):
+    async def store(self, params: StoreParams) -> MemoryEntry: ...
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]: ...
+    async def delete(self, namespace: str, key: str) -> bool: ...
+
+
+class ScopedMemory:
+    def __init__(self, provider: ProviderLike) -> None:
+        self._provider = provider
+
+    async def recall(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: OriginLike,
+        key: str | None = None,
+        query_text: str | None = None,
+        filter: Mapping[str, Json] | None = None,
+        top_k: int | None = None,
+        injected: bool = False,
+    ) -> list[MemoryEntry]:
+        namespace = resolve_namespace(scope, identity)
+        return await self._provider.recall(MemoryQuery(namespace, key, query_text, filter, top_k))
+
+    async def store(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: OriginLike,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> MemoryEntry:
+        params = StoreParams(
+            namespace=resolve_namespace(scope, identity),
+            key=key,
+            value=value,
+            metadata=metadata or {},
+            tier=tier_named(tier),
+            ttl_seconds=ttl_seconds,
+            source=Source(run_id=origin.run_id, node_id=origin.node_id),
+        )
+        return await self._provider.store(params)
+
+    async def delete(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: OriginLike,
+        key: str | None = None,
+        filter: Mapping[str, Json] | None = None,
+    ) -> int:
+        namespace = resolve_namespace(scope, identity)
+        check_target(key, filter)
+        if key is not None and filter is None:
+            return int(await self._provider.delete(namespace, key))
+        found = await self._provider.recall(MemoryQuery(namespace, key=key, filter=filter))
+        return sum([await self._provider.delete(namespace, entry.key) for entry in found])
+
+
+def check_target(key: str | None, filter: Mapping[str, Json] | None) -> None:
+    if key is None and not filter:
+        raise InvalidInput("key: say which memory to forget, by key or by filter.")
+
+
+def tier_named(tier: str) -> Tier:
+    try:
+        return Tier(tier)
+    except ValueError:
+        raise InvalidInput(f"tier: use one of {', '.join(Tier)}.") from None

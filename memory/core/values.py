@@ -1,0 +1,88 @@
+"""What may be stored: JSON that Postgres can hold, and how large it counts."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+
+from memory.core.errors import InvalidInput, Serialization
+from memory.core.records import Json, StoreParams
+
+
+MAX_KEY_LENGTH = 400
+MAX_DEPTH = 64
+MAX_NUMBER_DIGITS = 1_000
+
+_CATEGORY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+def compact(value: Json) -> str:
+    """The one form in which a value's size is counted."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def size_of(value: Json) -> int:
+    """Bytes of the compact JSON in UTF-8: what the quotas count."""
+    return len(compact(value).encode())
+
+
+def search_text(key: str, value: Json) -> str:
+    """What a search looks at: the key, and the value as a person would read it."""
+    return f"{key}\n{value if isinstance(value, str) else compact(value)}"
+
+
+def check_params(params: StoreParams) -> None:
+    """Refuses what some provider could not give back unchanged."""
+    _check_key(params.key)
+    check_json(params.value, "value")
+    if not isinstance(params.metadata, Mapping):
+        raise InvalidInput("metadata: an object was expected.")
+    check_json(params.metadata, "metadata")
+    if not _CATEGORY.fullmatch(params.category):
+        raise InvalidInput("category: use lowercase letters, digits, - and _; at most 40.")
+    if not 0.0 <= params.importance <= 1.0:
+        raise InvalidInput("importance: a number from 0 to 1 was expected.")
+    if params.ttl_seconds is not None and not 0 < params.ttl_seconds <= 10**10:
+        raise InvalidInput("ttl_seconds: a positive number of seconds was expected.")
+
+
+def check_json(value: Json, where: str, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"{where}: nested more than {MAX_DEPTH} deep.")
+    match value:
+        case None | bool():
+            return
+        case str():
+            _check_text(value, where)
+        case int():
+            if abs(value) >= 10**MAX_NUMBER_DIGITS:
+                raise InvalidInput(f"{where}: a number has too many digits.")
+        case float():
+            if not math.isfinite(value):
+                raise Serialization(f"{where}: {value} is not JSON.")
+        case list() | tuple():
+            for one in value:
+                check_json(one, where, depth + 1)
+        case Mapping():
+            for key, one in value.items():
+                if not isinstance(key, str):
+                    raise Serialization(f"{where}: a name in an object must be text, not {key!r}.")
+                _check_text(key, where)
+                check_json(one, where, depth + 1)
+        case _:
+            raise Serialization(f"{where}: {type(value).__name__} is not JSON.")
+
+
+def _check_key(key: str) -> None:
+    if not isinstance(key, str) or not key or len(key) > MAX_KEY_LENGTH:
+        raise InvalidInput(f"key: 1 to {MAX_KEY_LENGTH} characters were expected.")
+    _check_text(key, "key")
+
+
+def _check_text(text: str, where: str) -> None:
+    if "\x00" in text:
+        raise InvalidInput(f"{where}: the NUL character can't be stored.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{where}: half a surrogate pair is not text.") from None

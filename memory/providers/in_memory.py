@@ -1,0 +1,108 @@
+"""Everything in one dictionary: the oracle the other providers are compared with.
+
+Obvious rather than quick. For tests, and for workflows run in one process that need no tomorrow.
+"""
+
+import threading
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import timedelta
+
+from config.ids import uuid7
+from memory.core.filters import document_of, matches, parse_filter
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_room, check_value
+from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
+from memory.core.recalling import answer, is_visible
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.core.values import check_params, size_of
+
+
+class InMemoryProvider(MemoryProvider):
+    def __init__(
+        self, *, clock: Clock = utc_now, policy: MemorySecurityPolicy = NO_LIMITS
+    ) -> None:
+        self._clock = clock
+        self._policy = policy
+        self._values: dict[str, dict[str, list[MemoryEntry]]] = {}
+        self._lock = threading.Lock()
+
+    async def store(self, params: StoreParams) -> MemoryEntry:
+        check_params(params)
+        check_namespace(self._policy, params.namespace)
+        check_value(self._policy, params.value)
+        with self._lock:
+            self._drop_expired(params.namespace)
+            living = self._values.setdefault(params.namespace, {})
+            past = living.get(params.key, [])
+            entry = self._entry(params, past[-1] if past else None)
+            self._check_room(params.namespace, entry)
+            living[params.key] = [*past, entry]
+        return deepcopy(entry)
+
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        check_query(query)
+        check_namespace(self._policy, query.namespace)
+        filter_ = parse_filter(query.filter)
+        now = self._clock()
+        with self._lock:
+            newest = [values[-1] for values in self._values.get(query.namespace, {}).values()]
+        candidates = [
+            entry
+            for entry in newest
+            if is_visible(entry, now)
+            and (query.key is None or entry.key == query.key)
+            and matches(filter_, document_of(entry))
+        ]
+        return deepcopy(answer(query, candidates))
+
+    async def delete(self, namespace: str, key: str) -> bool:
+        check_namespace(self._policy, namespace)
+        with self._lock:
+            self._drop_expired(namespace)
+            return self._values.get(namespace, {}).pop(key, None) is not None
+
+    async def clear_namespace(self, namespace: str) -> int:
+        check_namespace(self._policy, namespace)
+        with self._lock:
+            self._drop_expired(namespace)
+            return len(self._values.pop(namespace, {}))
+
+    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        check_namespace(self._policy, namespace)
+        with self._lock:
+            self._drop_expired(namespace)
+            return deepcopy(self._values.get(namespace, {}).get(key, []))
+
+    def _entry(self, params: StoreParams, before: MemoryEntry | None) -> MemoryEntry:
+        now = self._clock()
+        fresh = MemoryEntry(
+            id=before.id if before else str(uuid7()),
+            namespace=params.namespace,
+            key=params.key,
+            value=deepcopy(params.value),
+            metadata=deepcopy(dict(params.metadata)),
+            category=params.category,
+            tier=params.tier,
+            importance=params.importance,
+            created_at=(before and before.created_at) or now,
+            updated_at=now,
+            source=params.source,
+            revision=before.revision + 1 if before else 1,
+        )
+        if params.ttl_seconds is None:
+            return fresh
+        return replace(fresh, expires_at=now + timedelta(seconds=params.ttl_seconds))
+
+    def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
+        others = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
+        size = sum(size_of(other.value) for other in others) + size_of(entry.value)
+        check_room(self._policy, namespace, entries=len(others) + 1, size=size)
+
+    def _drop_expired(self, namespace: str) -> None:
+        now = self._clock()
+        living = self._values.get(namespace, {})
+        for key, values in list(living.items()):
+            expires = values[-1].expires_at
+            if expires is not None and expires <= now:
+                del living[key]
