@@ -1,0 +1,1 @@
+"""Wiring: how the process is put together."""

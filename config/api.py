@@ -1,0 +1,37 @@
+"""The one API: strict bodies, one error table, the apps' routers mounted."""
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja import NinjaAPI
+from ninja.parser import Parser
+
+from config import strict
+from config.errors import register
+from config.installed import present
+
+
+class StrictParser(Parser):
+    """JSON that every reader understands alike, and an object or list at the top."""
+
+    def parse_body(
+        self, request: HttpRequest
+    ) -> Any:  # Any: ninja says dict, and takes lists as well
+        return strict.loads(request.body)
+
+
+api = NinjaAPI(
+    title="Mnemoflow",
+    version="1",
+    description="Workflows, their runs, and what they remember.",
+    parser=StrictParser(),
+    urls_namespace="api",
+    docs_url="/docs",
+)
+register(api)
+
+ROUTERS = ["accounts.api", *(["memory.api"] if settings.MEMORY_ENABLED else []), "workflows.api"]
+for module in present(*ROUTERS):
+    api.add_router("", import_module(module).router)

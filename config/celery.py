@@ -1,0 +1,51 @@
+"""Celery: it wakes workers up, nothing more. A message carries an id; what is to be done stands in the database.
+
+Acknowledged early, on purpose: once a run is claimed its message has no value, and recovery comes from the lease.
+A lost, doubled or late message costs at most one round of the reconciler.
+"""
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging
+from django.conf import settings
+
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("mnemoflow")
+app.conf.update(
+    broker_url=settings.BROKER_URL,
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={
+        "visibility_timeout": 120,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+    }
+    if not settings.BROKER_URL.startswith("amqp")
+    else {"confirm_publish": True},
+    task_default_queue="mnemoflow",
+    task_default_queue_type="quorum" if settings.BROKER_URL.startswith("amqp") else None,
+    task_acks_late=False,
+    worker_prefetch_multiplier=1,
+    worker_pool="threads",
+    worker_concurrency=settings.WORKER_THREADS,
+    worker_send_task_events=False,
+    task_ignore_result=True,
+    task_store_errors_even_if_ignored=False,
+    task_serializer="json",
+    accept_content=["json"],
+    result_accept_content=["json"],
+    task_publish_retry=False,  # the run row is the outbox: a request never waits for a broker
+    enable_utc=True,
+    timezone="UTC",
+    # Runs don't queue behind upkeep, nor upkeep behind runs: two queues, one worker reads both unless told otherwise.
+    task_routes={"memory.*": {"queue": "upkeep"}, "accounts.*": {"queue": "upkeep"}},
+)
+app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def keep_our_logging(**_: Any) -> None:
+    """Connected so that Celery leaves the log as Django set it up."""

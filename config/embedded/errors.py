@@ -1,0 +1,40 @@
+"""What can go wrong with the services that come along, each said so that a person can act on it."""
+
+from pathlib import Path
+
+
+class EmbeddedFault(Exception):
+    """An embedded service has a problem."""
+
+    retryable = False
+
+
+class ServiceFailed(EmbeddedFault):
+    """The service did not start; the end of its log says why."""
+
+    def __init__(self, service: str, log: Path) -> None:
+        tail = (
+            "\n".join(log.read_text(errors="replace").splitlines()[-12:])
+            if log.exists()
+            else "(no log)"
+        )
+        super().__init__(f"{service} did not start. The end of {log}:\n{tail}")
+
+
+class ServiceMissing(EmbeddedFault):
+    """The wheel that carries the service is not installed or has nothing for this platform."""
+
+    def __init__(self, service: str, variable: str) -> None:
+        super().__init__(
+            f"No embedded {service} for this machine. Set {variable} to one of your own."
+        )
+
+
+class FolderNotOurs(EmbeddedFault):
+    """The folder belongs to somebody else."""
+
+    def __init__(self, folder: Path, owner: int) -> None:
+        super().__init__(
+            f"{folder} belongs to user id {owner}: it was made by somebody else. "
+            f"Run as that user, or set MNEMOFLOW_HOME to a folder of your own."
+        )

@@ -1,0 +1,80 @@
+"""Where the embedded services keep their files, worked out from the home folder alone.
+
+Nothing here starts or asks a process, so settings can name the addresses before anything runs.
+"""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+
+# The kernel's limit on a unix socket's path is 108 bytes on Linux, 104 on macOS.
+LONGEST_SOCKET_PATH = 100
+SYSTEM_HOME = Path("/var/lib/mnemoflow")
+
+
+@dataclass(frozen=True)
+class Layout:
+    home: Path  # what the operator sees: .mnemoflow
+    server_home: (
+        Path  # where PostgreSQL's data is; the same, unless root's home is closed to its OS user
+    )
+    sockets: Path
+
+    @property
+    def pg_data(self) -> Path:
+        return self.server_home / "pg"
+
+    @property
+    def valkey_data(self) -> Path:
+        return self.home / "valkey"
+
+    @property
+    def valkey_socket(self) -> Path:
+        return self.sockets / "valkey.sock"
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def locks(self) -> Path:
+        return self.home / "locks"
+
+    @property
+    def moved(self) -> bool:
+        return self.server_home != self.home
+
+    def database_url(self, role: str, name: str = "mnemoflow") -> str:
+        return f"postgresql://{role}@/{name}?host={self.sockets}"
+
+    @property
+    def broker_url(self) -> str:
+        return f"redis+socket://{self.valkey_socket}?virtual_host=0"
+
+    @property
+    def redis_url(self) -> str:
+        return f"unix://{self.valkey_socket}?db=0"
+
+
+def layout(home: Path) -> Layout:
+    home = home.resolve()
+    name = f"{home.parent.name[:20]}-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
+    closed_to_server = os.geteuid() == 0 and not open_to_others(home)
+    server_home = SYSTEM_HOME / name if closed_to_server else home
+    return Layout(home=home, server_home=server_home, sockets=_sockets(server_home, name))
+
+
+def open_to_others(path: Path) -> bool:
+    """Whether another OS user may walk down to this folder. Read, never changed: /root stays closed."""
+    existing = [folder for folder in (path, *path.parents) if folder.exists()]
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in existing)
+
+
+def _sockets(server_home: Path, name: str) -> Path:
+    inside = server_home / "run"
+    if len(os.fsencode(inside / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH:
+        return inside
+    return Path("/tmp") / f"mnemoflow-{os.geteuid()}-{name[-10:]}"  # noqa: S108 -- made 0700 and its owner checked

@@ -1,0 +1,67 @@
+"""The OS user PostgreSQL runs as: itself for a plain user, an unprivileged one for root (PostgreSQL refuses root)."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from config.embedded.errors import FolderNotOurs
+
+
+NAME = "mnemoflow-pg"
+
+
+class PopenIdentity(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True)
+class OsUser:
+    uid: int
+    gid: int
+    changed: bool  # whether we have to become it
+
+    @property
+    def popen(self) -> PopenIdentity:
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.changed else {}
+
+    def own(self, folder: Path) -> None:
+        """Make the folder, private to this user."""
+        folder.mkdir(parents=True, exist_ok=True)
+        owner = folder.stat().st_uid
+        if self.changed and owner != self.uid:
+            os.chown(folder, self.uid, self.gid)
+        elif owner != self.uid:
+            raise FolderNotOurs(folder, owner)
+        folder.chmod(0o700)
+
+
+def server_user(data: Path) -> OsUser:
+    """Whoever owns the data already; else a system user, made once; else `nobody`."""
+    if os.geteuid() != 0:
+        return OsUser(os.geteuid(), os.getegid(), changed=False)
+    if (data / "PG_VERSION").exists():
+        owner = data.stat()
+        if owner.st_uid != 0:
+            return OsUser(owner.st_uid, owner.st_gid, changed=True)
+    entry = _entry(NAME) or _made() or pwd.getpwnam("nobody")
+    return OsUser(entry.pw_uid, entry.pw_gid, changed=True)
+
+
+def _entry(name: str) -> pwd.struct_passwd | None:
+    with suppress(KeyError):
+        return pwd.getpwnam(name)
+    return None
+
+
+def _made() -> pwd.struct_passwd | None:
+    if useradd := shutil.which("useradd"):
+        command = [useradd, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", NAME]
+        subprocess.run(command, check=False, capture_output=True)
+    return _entry(NAME)

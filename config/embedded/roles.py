@@ -1,0 +1,60 @@
+"""The database, and the role the app logs in as: it owns nothing and no row-level policy is lifted for it.
+
+What it may do to later tables is said once, by default privileges of the role that makes them. There is no
+"grant on all tables" on every start: that would undo a migration that takes a right away (the audit trail's).
+"""
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+
+APP_ROLE = "mnemoflow_app"
+
+ROLE_EXISTS = "select 1 from pg_roles where rolname = %s"
+DATABASE_EXISTS = "select 1 from pg_database where datname = %s"
+CREATE_ROLE = sql.SQL(
+    "create role {role} login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
+)
+GRANTS = [
+    sql.SQL("grant usage on schema public to {role}"),
+    sql.SQL(
+        "alter default privileges in schema public grant select, insert, update, delete on tables to {role}"
+    ),
+    sql.SQL("alter default privileges in schema public grant usage, select on sequences to {role}"),
+    # For tables older than the role: an installation that began with one role for everything.
+    sql.SQL("grant select, insert, update, delete on all tables in schema public to {role}"),
+    sql.SQL("grant usage, select on all sequences in schema public to {role}"),
+]
+VECTOR_MISSING = (
+    "select 1 from pg_available_extensions where name = 'vector' and installed_version is null"
+)
+GRANTED = """
+    select 1 from pg_default_acl, aclexplode(defaclacl) as acl
+    where acl.grantee = (select oid from pg_roles where rolname = %s) and acl.grantor = current_user::regrole
+"""
+
+
+def ensure_database(connection: psycopg.Connection[Any], name: str) -> None:
+    if not connection.execute(DATABASE_EXISTS, [name]).fetchone():
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+
+
+def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
+    """Once a database, as its owner and in autocommit: role, rights now and by default, and the vector type if there."""
+    names = {"role": sql.Identifier(role)}
+    if not connection.execute(ROLE_EXISTS, [role]).fetchone():
+        connection.execute(CREATE_ROLE.format(**names))
+    if not connection.execute(GRANTED, [role]).fetchone():
+        with connection.transaction():
+            for grant in GRANTS:
+                connection.execute(grant.format(**names))
+    if connection.execute(VECTOR_MISSING).fetchone():
+        connection.execute("create extension vector")
+
+
+def join_role(connection: psycopg.Connection[Any], member: str, role: str = APP_ROLE) -> None:
+    """For a login of another name: what the app role may do, it may do."""
+    names = {"role": sql.Identifier(role), "member": sql.Identifier(member)}
+    connection.execute(sql.SQL("grant {role} to {member}").format(**names))

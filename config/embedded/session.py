@@ -1,0 +1,134 @@
+"""Starts the embedded services for as long as somebody needs them, and leaves things as it found them.
+
+Every process that uses them holds a shared lock on one file; the kernel lets go of it however the process ends, so
+nothing goes stale after kill -9. Who leaves and can get the lock alone was the last, and stops the services.
+"""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from config.embedded.errors import EmbeddedFault
+from config.embedded.layout import Layout, layout
+from config.embedded.postgres import Postgres
+from config.embedded.roles import ensure_database, ensure_role
+from config.embedded.valkey import Valkey
+from config.env import Env, env
+
+
+DATABASE = "mnemoflow"
+
+# Commands that must work, and be quick, where no database is.
+NEEDS_NOTHING = frozenset({
+    "help", "version", "--version", "--help", "-h", "makemessages", "compilemessages", "collectstatic",
+    "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi", "down",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Services:
+    postgres: Postgres | None
+    valkey: Valkey | None
+
+    @classmethod
+    def of(cls, settings: Env) -> "Services":
+        place = layout(settings.mnemoflow_home)
+        return cls(
+            Postgres(place.pg_data, place.sockets, place.logs / "postgres.log")
+            if settings.embedded_database
+            else None,
+            Valkey(place.valkey_data, place.valkey_socket, place.logs / "valkey.log")
+            if settings.embedded_broker
+            else None,
+        )
+
+    def start(self) -> None:
+        if self.postgres and self.postgres.start():
+            prepare(self.postgres, DATABASE)
+        if self.valkey:
+            try:
+                self.valkey.start()
+            except (
+                EmbeddedFault
+            ) as fault:  # workers then ask the database for work, see docs/howto/run-it.md
+                print(f"Going on without Valkey: {fault}", file=sys.stderr)
+
+    def stop(self) -> None:
+        for service in (self.valkey, self.postgres):
+            if service:
+                service.stop()
+
+
+def prepare(postgres: Postgres, name: str) -> None:
+    """The database and the app's role in it."""
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        ensure_database(connection, name)
+    with psycopg.connect(postgres.url(name=name), autocommit=True) as connection:
+        ensure_role(connection)
+
+
+@contextmanager
+def services_for(argv: Sequence[str]) -> Iterator[None]:
+    command = argv[1] if len(argv) > 1 else "help"
+    if command in NEEDS_NOTHING or "--help" in argv:
+        yield
+        return
+    with embedded_services():
+        yield
+
+
+@contextmanager
+def embedded_services() -> Iterator[Services]:
+    settings = env()
+    services = Services.of(settings)
+    if services == Services(None, None):
+        yield services
+        return
+    place = layout(settings.mnemoflow_home)
+    place.locks.mkdir(parents=True, exist_ok=True)
+    in_use = os.open(place.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with _one_at_a_time(place):
+            fcntl.flock(in_use, fcntl.LOCK_SH)
+            try:
+                services.start()
+            except EmbeddedFault as fault:
+                sys.exit(str(fault))
+        try:
+            yield services
+        finally:
+            with _one_at_a_time(place):
+                if _alone(in_use):
+                    services.stop()
+    finally:
+        os.close(in_use)
+
+
+def in_use(home: Path) -> bool:
+    """Whether some process holds the services right now."""
+    path = layout(home).locks / "in-use"
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        return not _alone(file.fileno())
+
+
+@contextmanager
+def _one_at_a_time(place: Layout) -> Iterator[None]:
+    with (place.locks / "start").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _alone(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

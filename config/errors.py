@@ -1,0 +1,146 @@
+"""Domain error → HTTP status: one table, for the API and (through a middleware) for pages and fragments."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, resolve_url
+from django.template.loader import select_template
+from django.utils.deprecation import MiddlewareMixin
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from accounts import errors as accounts
+from config.crypto import SecretUnreadable
+from config.strict import NotStrictJson
+from memory.core import errors as memory
+from workflows.engine import errors as workflows
+
+
+log = structlog.get_logger(__name__)
+
+# The most specific row wins. A family's root stands for what nobody foresaw in it: that is a server error.
+STATUS: Mapping[type[Exception], int] = {
+    accounts.AccountsFault: 400,
+    accounts.NotSignedIn: 401,
+    accounts.NotAllowed: 403,
+    accounts.NotFound: 404,
+    accounts.InvitationUnusable: 410,
+    accounts.StartTokenUnusable: 410,
+    accounts.LastOwner: 409,
+    accounts.AlreadyMember: 409,
+    accounts.InvalidChoice: 422,
+    accounts.UnscopedQuery: 500,
+    memory.MemoryFault: 500,
+    memory.NotFound: 404,
+    memory.AlreadyExists: 409,
+    memory.AccessDenied: 403,
+    memory.QuotaExceeded: 409,
+    memory.InvalidInput: 422,
+    memory.Serialization: 422,
+    memory.ProviderError: 503,
+    memory.RetrievalError: 503,
+    workflows.WorkflowFault: 400,
+    workflows.DocumentInvalid: 422,
+    workflows.InputRejected: 422,
+    NotStrictJson: 400,
+    SecretUnreadable: 500,
+}
+
+
+def status_of(error: Exception) -> int | None:
+    """None: not a domain error, so nothing to say about it but a traceback in the log."""
+    return next((STATUS[family] for family in type(error).__mro__ if family in STATUS), None)
+
+
+def body_of(error: Exception) -> dict[str, Any]:
+    """What the API answers. Problems are addressed, so that a client can show each where it belongs."""
+    body: dict[str, Any] = {
+        "type": type(error).__name__,
+        "message": str(error) or (type(error).__doc__ or "").strip(),
+        "retryable": bool(getattr(error, "retryable", False)),
+    }
+    if problems := getattr(error, "problems", None):
+        body["problems"] = [_fields(problem) for problem in problems]
+    return {"error": body}
+
+
+def register(api: NinjaAPI) -> None:
+    """Teach the API the table."""
+    for family in STATUS:
+        api.add_exception_handler(family, _answer)
+    api.add_exception_handler(ValidationError, _invalid)
+    api.add_exception_handler(AuthenticationError, _answer_not_signed_in)
+    api.add_exception_handler(HttpError, _http_error)
+
+
+class DomainErrorMiddleware(MiddlewareMixin):
+    """Domain errors of pages: a page with the sentence; a fragment for htmx; the sign-in page for strangers."""
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        status = status_of(error)
+        if status is None or status >= 500:
+            return None
+        if status == 401:
+            return _to_sign_in(request)
+        fragment = bool(getattr(request, "htmx", False))
+        names = (
+            ["_error.html", "config/_error.html"]
+            if fragment
+            else ["error.html", "config/error.html"]
+        )
+        context = {"status": status, "message": str(error), "error": error}
+        return HttpResponse(select_template(names).render(context, request), status=status)
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    address = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.get_full_path()})}"
+    if getattr(request, "htmx", False):  # a redirect would be followed into the fragment's place
+        return HttpResponse(status=204, headers={"HX-Redirect": address})
+    return redirect(address)
+
+
+def _answer(request: HttpRequest, error: Any) -> HttpResponse:
+    status = status_of(error) or 500
+    if status >= 500:
+        log.error("api.domain_error", error=type(error).__name__, path=request.path, exc_info=error)
+    return JsonResponse(body_of(error), status=status)
+
+
+def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
+    return _answer(request, accounts.NotSignedIn())
+
+
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    problems = [
+        {
+            "field": ".".join(str(part) for part in found["loc"]),
+            "message": found["msg"],
+            "code": found["type"],
+        }
+        for found in error.errors
+    ]
+    body = {
+        "type": "InvalidRequest",
+        "message": "The request is not of the described form.",
+        "retryable": False,
+    }
+    return JsonResponse({"error": {**body, "problems": problems}}, status=422)
+
+
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """Ninja wraps what the parser says; the sentence inside is the useful one."""
+    if isinstance(error.__cause__, NotStrictJson):
+        return _answer(request, error.__cause__)
+    body = {"type": "HttpError", "message": str(error), "retryable": False}
+    return JsonResponse({"error": body}, status=error.status_code)
+
+
+def _fields(problem: Any) -> dict[str, Any]:
+    names = ("code", "message", "node", "field", "edge", "severity")
+    return {
+        name: str(value) for name in names if (value := getattr(problem, name, None)) is not None
+    }

@@ -1,0 +1,36 @@
+"""What load balancers and monitoring ask."""
+
+import hmac
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, JsonResponse
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """200 when a request could be answered: the database is reached. No word about why not: the log has it."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+    except DatabaseError:
+        return JsonResponse({"status": "database unreachable"}, status=503)
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """For Prometheus: with the token from METRICS_TOKEN, or from this very machine when there is none."""
+    if not _may_read_metrics(request):
+        return HttpResponseForbidden()
+    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_read_metrics(request: HttpRequest) -> bool:
+    if token := settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return hmac.compare_digest(given.encode(), token.encode())
+    # Behind a proxy everybody comes from this machine: then a token it must be.
+    return request.META.get("REMOTE_ADDR") in ("127.0.0.1", "::1") and settings.PUBLIC_URL is None

@@ -1,0 +1,40 @@
+"""The secrets a first start makes for itself, kept in one file that only its owner may read."""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+
+
+@dataclass(frozen=True)
+class Secrets:
+    secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48))
+    keys_at_rest: tuple[str, ...] = field(default_factory=lambda: (Fernet.generate_key().decode(),))
+
+
+def kept_secrets(home: Path) -> Secrets:
+    """Those of an earlier start, or new ones. Two first starts at once end up with the same."""
+    path = home / "secrets.json"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        _write_once(path, Secrets())
+    stored = json.loads(path.read_text())
+    return Secrets(secret_key=stored["secret_key"], keys_at_rest=tuple(stored["keys_at_rest"]))
+
+
+def _write_once(path: Path, made: Secrets) -> None:
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(asdict(made), file)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)  # fails when another start was first, unlike a rename
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()

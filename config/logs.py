@@ -1,0 +1,61 @@
+"""The log: events with fields, coloured for people or one JSON object a line for machines."""
+
+import logging.config
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+
+SHARED: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+
+
+def logging_config(form: str, level: str) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "events": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": SHARED,
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    structlog.processors.JSONRenderer()
+                    if form == "json"
+                    else structlog.dev.ConsoleRenderer(),
+                ],
+            }
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "events"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            "httpx": {
+                "level": "WARNING"
+            },  # one line a request, with the address: too much, and too telling
+            "httpcore": {"level": "WARNING"},
+            "uvicorn.access": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},  # "received", a line a task
+            "celery.app.trace": {"level": "WARNING"},
+        },
+    }
+
+
+def configure(config: Mapping[str, Any]) -> None:
+    logging.config.dictConfig(dict(config))
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )

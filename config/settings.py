@@ -1,0 +1,202 @@
+"""Django settings. Reads `config.env` and nothing else; reached through `django.conf`, imported by nobody."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from csp.constants import NONCE, NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+from config.databases import database
+from config.embedded.layout import layout
+from config.env import ROOT, env
+from config.installed import present
+from config.keyfile import kept_secrets
+from config.logs import logging_config
+from config.mail import mail_settings
+
+
+ENV = env()
+_PLACE = layout(ENV.mnemoflow_home)
+_SECRETS = (
+    kept_secrets(ENV.mnemoflow_home) if not (ENV.secret_key and ENV.secret_keys_at_rest) else None
+)
+
+# Secrets
+SECRET_KEY = ENV.secret_key or (_SECRETS.secret_key if _SECRETS else "")
+SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or (_SECRETS.keys_at_rest if _SECRETS else ())
+
+# Apps
+MEMORY_ENABLED = ENV.memory_enabled
+MEMORY_NODES_ENABLED = ENV.memory_enabled and ENV.memory_nodes_enabled
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    *(["django.contrib.humanize", "allauth.mfa"] if ENV.mfa_enabled else []),
+    "guardian",
+    "django_htmx",
+    "csp",
+    "ninja",
+    "config",
+    "accounts",
+    *(["memory"] if ENV.memory_enabled else []),
+    "workflows",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "config.middleware.JsonWritesMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "config.errors.DomainErrorMiddleware",
+    *(["accounts.middleware.TenantMiddleware"] if present("accounts.middleware") else []),
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "config.context.page",
+                *(["accounts.context.team"] if present("accounts.context") else []),
+            ],
+        },
+    }
+]
+
+# Data. `default` is the app's role: it owns nothing, and row-level security holds for it. `owner` migrates.
+_APP_URL = ENV.database_url or _PLACE.database_url("mnemoflow_app")
+_OWNER_URL = ENV.database_owner_url or ENV.database_url or _PLACE.database_url("postgres")
+DATABASES = {
+    "default": database(_APP_URL, pool_size=ENV.database_pool_size),
+    "owner": database(_OWNER_URL),
+}
+MIGRATE_ALIAS = "owner"
+
+# Queue and token bus
+BROKER_URL = ENV.broker_url or _PLACE.broker_url
+_BROKER_IS_REDIS = bool(ENV.broker_url and ENV.broker_url.startswith(("redis://", "rediss://")))
+REDIS_URL = ENV.redis_url or (
+    ENV.broker_url if ENV.broker_url and _BROKER_IS_REDIS else _PLACE.redis_url
+)
+WORKER_THREADS = ENV.worker_threads
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENV.redis_url}
+        if ENV.redis_url
+        # One web process: its own memory will do, and sign-in works with no Valkey.
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    )
+}
+
+# Who is here
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "allauth.account.auth_backends.AuthenticationBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional" if ENV.email_url else "none"
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_ON_GET = False
+if present("accounts.adapter"):
+    ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+SIGNUP_OPEN = ENV.signup_open
+GUARDIAN_RAISE_403 = False
+ANONYMOUS_USER_NAME = None  # guardian would make a row for nobody
+
+# Walls around pages
+DEBUG = ENV.debug
+PUBLIC_URL = ENV.public_url
+ALLOWED_HOSTS = [
+    *ENV.allowed_hosts,
+    *([urlsplit(ENV.public_url).hostname or ""] if ENV.public_url else []),
+]
+_HTTPS = bool(ENV.public_url and ENV.public_url.startswith("https://"))
+CSRF_TRUSTED_ORIGINS = [ENV.public_url.rstrip("/")] if ENV.public_url else []
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+SECURE_SSL_REDIRECT = _HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_NAME = "__Host-session" if _HTTPS else "mnemoflow_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if _HTTPS else "mnemoflow_csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = (
+    True  # htmx gets the token from hx-headers in the page
+)
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "font-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+METRICS_TOKEN = ENV.metrics_token
+NET_ALLOW = ENV.net_allow
+
+# Words, files, mail, log
+USE_I18N = USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [ROOT / "locale"]
+STATIC_URL = "/static/"
+STATIC_ROOT = ROOT / "staticfiles"
+STATICFILES_DIRS = [ROOT / "static"]
+WHITENOISE_USE_FINDERS = True  # no collectstatic needed before the first page
+WHITENOISE_AUTOREFRESH = ENV.debug
+LOGGING_CONFIG = "config.logs.configure"
+LOGGING = logging_config(ENV.log_format, ENV.log_level)
+globals().update(mail_settings(ENV.email_url, ENV.email_from))

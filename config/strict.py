@@ -1,0 +1,108 @@
+"""Strict JSON for request bodies: what two parsers could read differently is refused.
+
+No duplicate keys, no NaN or Infinity, no NUL in text, no lone surrogates, bounded depth, numbers and length.
+"""
+
+import json
+import math
+import re
+from typing import Any, Never
+
+
+LONGEST_NUMBER = 400  # digits; also what keeps int() from quadratic work
+DEEPEST = 64
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+
+
+class NotStrictJson(ValueError):
+    """The body is not JSON that every reader understands alike."""
+
+    retryable = False
+
+
+def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:
+    """The value, which may be anything JSON can say."""
+    text = _text(data)
+    _check_depth(text, deepest)
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_number,
+        )
+    except NotStrictJson:
+        raise
+    except ValueError as error:
+        raise NotStrictJson(f"Not JSON: {error}") from error
+    _check_text(value)
+    return value
+
+
+def _text(data: bytes | str) -> str:
+    if isinstance(data, str):
+        return data
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotStrictJson(f"Not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def _check_depth(text: str, deepest: int) -> None:
+    """Before parsing: Python's parser recurses."""
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > deepest:
+            raise NotStrictJson(f"Nested more than {deepest} deep")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise NotStrictJson(f"The key {twice[:80]!r} appears twice in one object")
+    return result
+
+
+def _constant(name: str) -> Never:
+    raise NotStrictJson(f"{name} is not a JSON number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise NotStrictJson(f"A number of more than {LONGEST_NUMBER} digits")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if len(digits) > LONGEST_NUMBER or math.isinf(number):
+        raise NotStrictJson(f"The number {digits[:20]}… is out of range")
+    return number
+
+
+def _check_text(value: Any) -> None:
+    """PostgreSQL can store neither NUL nor half a surrogate pair: better said here than as a server error there."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, str) and ("\x00" in item or not _encodable(item)):
+            raise NotStrictJson("Text with a NUL character or half a surrogate pair")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

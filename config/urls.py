@@ -1,0 +1,22 @@
+"""The URL map of the whole site."""
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+
+from config.api import api
+from config.health import healthz, metrics
+from config.installed import present
+
+
+PAGES = ["accounts.urls", *(["memory.urls"] if settings.MEMORY_ENABLED else []), "workflows.urls"]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", healthz, name="healthz"),
+    path("metrics", metrics, name="metrics"),
+    path("api/v1/", api.urls),
+    path("admin/", admin.site.urls),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("accounts/", include("allauth.urls")),
+    *(path("", include(module)) for module in present(*PAGES)),
+]

@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""The one command line: Django's, with the embedded services started when a command needs them."""
+
+import os
+import sys
+
+
+def main(argv: list[str]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        # Inline imports: a missing virtual environment deserves a sentence, not a traceback.
+        from django.core.management import execute_from_command_line
+
+        from config.embedded.session import services_for
+    except ModuleNotFoundError as error:
+        sys.exit(f"{error}. Run `make setup`, then use .venv/bin/python manage.py …")
+
+    with services_for(argv):
+        execute_from_command_line(argv)
+
+
+if __name__ == "__main__":
+    main(sys.argv)
