@@ -1,0 +1,6 @@
+"""The model that needs no model: it answers from the request alone, word for word and always alike."""
+
+from workflows.llm.offline.provider import LABELS, OfflineModels
+
+
+__all__ = ["LABELS", "OfflineModels"]

@@ -1,0 +1,176 @@
+"""A valid JSON value for a schema, filled from the sentences at hand. Minimal, and never invented."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workflows.engine.ports import ModelRequest
+from workflows.llm.offline import words
+
+
+Schema = Mapping[str, Any]  # JSON Schema is open by nature
+
+_MAX_DEPTH = 12
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_FORMATS = {
+    "date": "1970-01-01",
+    "date-time": "1970-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "email": "nobody@example.com",
+    "uri": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "ipv4": "192.0.2.1",
+}
+
+
+def wants_json(request: ModelRequest) -> Schema | None:
+    """The schema to fill, when the request asks for JSON at all."""
+    if request.json_schema:
+        schema = request.json_schema
+        inner = schema.get("schema")
+        return inner if "type" not in schema and isinstance(inner, Mapping) else schema
+    wanted = request.params.get("response_format")
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else wanted
+    if kind == "json_object":
+        return {"type": "object", "properties": {"answer": {"type": "string"}}}
+    return None
+
+
+def fill(schema: Schema, question: str, known: Sequence[str]) -> Any:
+    return _Filler(schema, question, known).value(schema, "", 0)
+
+
+class _Filler:
+    def __init__(self, root: Schema, question: str, known: Sequence[str]) -> None:
+        self._root = root
+        # A question holds no facts; a statement is the first place to look for them.
+        asks = words.is_question(question) or words.is_command(question)
+        self._texts = list(known) if asks and known else [question, *known]
+        self._all = " ".join([question, *known])
+
+    def value(self, schema: Schema, name: str, depth: int) -> Any:
+        schema = self._resolved(schema)
+        if "const" in schema:
+            return schema["const"]
+        if options := schema.get("enum"):
+            return self._choice(options)
+        kind = _kind(schema)
+        if depth > _MAX_DEPTH:
+            return None
+        match kind:
+            case "object":
+                return self._object(schema, depth)
+            case "array":
+                items = schema.get("items")
+                count = int(schema.get("minItems", 0))
+                inner = items if isinstance(items, Mapping) else {}
+                return [self.value(inner, name, depth + 1) for _ in range(count)]
+            case "integer" | "number":
+                return self._number(schema, name, whole=kind == "integer")
+            case "boolean":
+                return False
+            case "null":
+                return None
+            case _:
+                return self._string(schema, name)
+
+    def _resolved(self, schema: Schema) -> Schema:
+        for _ in range(_MAX_DEPTH):
+            if isinstance(ref := schema.get("$ref"), str):
+                schema = self._pointed_at(ref)
+            elif merged := schema.get("allOf"):
+                rest = {key: value for key, value in schema.items() if key != "allOf"}
+                schema = _merge([*merged, rest])
+            elif choices := schema.get("anyOf") or schema.get("oneOf"):
+                schema = choices[0]
+            else:
+                break
+        return schema
+
+    def _pointed_at(self, ref: str) -> Schema:
+        target: Any = self._root
+        for part in ref.removeprefix("#").strip("/").split("/"):
+            if part and isinstance(target, Mapping):
+                target = target.get(part.replace("~1", "/").replace("~0", "~"), {})
+        return target if isinstance(target, Mapping) else {}
+
+    def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
+        properties: Mapping[str, Any] = schema.get("properties") or {}
+        wanted = list(schema.get("required") or properties)
+        return {
+            name: self.value(properties.get(name) or {}, name, depth + 1)
+            for name in wanted
+        }
+
+    def _choice(self, options: Sequence[Any]) -> Any:
+        """The option the text mentions, else the one it is closest to, else the first."""
+        lowered = self._all.lower()
+        for option in options:
+            if isinstance(option, str) and option and option.lower() in lowered:
+                return option
+        about = words.features(self._all)
+        return max(
+            options,
+            key=lambda it: words.overlap(
+                words.features(str(it).replace("_", " ")), about
+            ),
+        )
+
+    def _number(self, schema: Schema, name: str, *, whole: bool) -> float | int:
+        found = [float(text) for text in _NUMBER.findall(self._closest(name))]
+        low, high = _bounds(schema, whole=whole)
+        number = next((n for n in found if low <= n <= high), max(low, min(0.0, high)))
+        step = schema.get("multipleOf")
+        if isinstance(step, int | float) and step > 0:
+            number = -(-max(number, low) // step) * step
+        return int(number) if whole else number
+
+    def _string(self, schema: Schema, name: str) -> str:
+        if schema.get("format") in _FORMATS:
+            return _FORMATS[schema["format"]]
+        text = self._closest(name)
+        if isinstance(limit := schema.get("maxLength"), int):
+            text = text[:limit]
+        return text.ljust(int(schema.get("minLength", 0)), ".")
+
+    def _closest(self, name: str) -> str:
+        """The sentence that has most in common with a field's name; the first when none has."""
+        wanted = words.features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
+        return max(
+            self._texts,
+            key=lambda it: words.overlap(wanted, words.features(it)),
+            default="",
+        )
+
+
+def _kind(schema: Schema) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((it for it in kind if it != "null"), "null")
+    if isinstance(kind, str):
+        return kind
+    return "object" if "properties" in schema else "string"
+
+
+def _bounds(schema: Schema, *, whole: bool) -> tuple[float, float]:
+    step = 1.0 if whole else 1e-6
+    low = float(schema.get("minimum", "-inf"))
+    high = float(schema.get("maximum", "inf"))
+    if isinstance(above := schema.get("exclusiveMinimum"), int | float):
+        low = max(low, above + step)
+    if isinstance(below := schema.get("exclusiveMaximum"), int | float):
+        high = min(high, below - step)
+    return low, high
+
+
+def _merge(schemas: Sequence[Schema]) -> Schema:
+    merged: dict[str, Any] = {}
+    for schema in schemas:
+        for key, value in schema.items():
+            if key == "properties":
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "required":
+                merged[key] = [*merged.get(key, []), *value]
+            else:
+                merged[key] = value
+    return merged

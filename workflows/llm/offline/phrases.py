@@ -1,0 +1,44 @@
+"""What the offline provider says around the sentences it quotes, in the language it is asked in."""
+
+from typing import Final
+
+
+LABELS: Final = {"en": " (offline demo provider)", "zh": "（离线演示）"}
+
+PHRASES: Final = {
+    "en": {
+        "noted": "Noted: ",
+        "remember": "I remember: ",
+        "closest": "I don't know exactly, but I remember: ",
+        "prompt": "From what I was given: ",
+        "unknown": "I don't know anything about that yet.",
+        "hello": "Hello! Tell me something to remember, or ask me about it.",
+        "empty": "I was given nothing to answer.",
+        "command": "That needs a real model; connect one to get it done. ",
+    },
+    "zh": {
+        "noted": "记下了：",
+        "remember": "我记得：",
+        "closest": "我不确定，但我记得：",
+        "prompt": "根据给出的内容：",
+        "unknown": "这方面我还什么都不知道。",
+        "hello": "你好！告诉我要记住的事，或者问我记得什么。",
+        "empty": "没有要回答的内容。",
+        "command": "这需要真正的模型，请先连接一个。",
+    },
+}
+
+_STOCK_NAMES = ("unknown", "hello", "empty", "command")
+
+FRAMES: Final = tuple(
+    text
+    for phrases in PHRASES.values()
+    for name, text in phrases.items()
+    if name not in _STOCK_NAMES
+)
+STOCK: Final = frozenset(
+    part.strip()
+    for phrases in PHRASES.values()
+    for name in _STOCK_NAMES
+    for part in (phrases[name], *phrases[name].replace("! ", "!\n").splitlines())
+)

@@ -1,0 +1,155 @@
+"""Enough language to tell a question from a statement and to see that two sentences are about the same.
+
+English and Chinese. Small tables on purpose: this is a demo that must be predictable, not a model.
+"""
+
+import re
+from functools import cache, lru_cache
+
+import Stemmer
+
+
+_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
+
+_STOP_WORDS = frozenset(
+    """a about all also am an and any anything are as at be been being but by can could did do does
+    doing for from had has have he her here him his how i i'd i'll i'm i've if in into is it it's its
+    just know let me mine my no not of on or our please remember remind say she should so some
+    something tell than that the their them then there these they thing things this those to told up
+    us was we were what what's when where which who whom whose why will with would yes you you're
+    your yours""".split()
+)
+_STOP_CHARACTERS = frozenset(
+    "的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个"
+)
+
+# Words that mean the same matter to somebody who asks. Keys are only names for people reading this.
+_CONCEPTS = {
+    "food": "eat eats eating food foods meal dinner lunch breakfast cook cooking recipe diet drink "
+    "snack allergic allergy allergies intolerant vegan vegetarian peanut peanuts nuts gluten dairy "
+    "吃 食物 饮食 过敏 素食 花生 菜 喝 忌口",
+    "avoid": "avoid avoiding allergic allergy allergies intolerant hate hates dislike dislikes careful "
+    "避免 过敏 忌 讨厌 不喜欢 不吃",
+    "name": "name names named call called calls 名字 叫 姓名",
+    "home": "live lives living home address city town country moved 住 家 城市 地址",
+    "work": "work works working job profession occupation employer company 工作 职业 公司",
+    "taste": "like likes love loves prefer prefers favourite favorite enjoy enjoys preference 喜欢 最爱 "
+    "偏好 爱",
+    "age": "age old birthday born birth 生日 岁 年龄 出生",
+    "pet": "pet pets cat cats dog dogs kitten puppy 宠物 猫 狗",
+    "language": "language languages speak speaks 语言 说",
+    "time": "time when date deadline due schedule opens closes hours 时间 日期 几点 截止",
+    "family": "family wife husband partner son daughter child children mother father brother sister 家人 "
+    "妻子 丈夫 儿子 女儿 孩子 妈妈 爸爸",
+}
+_CONCEPT_WEIGHT = 0.6
+
+_GREETINGS = frozenset(
+    "hello hi hey greetings good morning evening afternoon there 你好 您好 嗨 早上好 晚上好".split()
+)
+_QUESTION_STARTS = frozenset(
+    "what what's who who's whom whose where where's when when's why which how how's is are am was were "
+    "do does did can could should would will shall may have has".split()
+)
+# "Tell me my cat's name" asks for something known just as a question does.
+_ASKS = re.compile(
+    r"^(?:please\s+)?(?:tell me|remind me|show me|list|name|recall|give me|what|describe)\b",
+    re.IGNORECASE,
+)
+_ASKS_ZH = re.compile(
+    r"什么|谁|哪[里儿个些]?|吗|呢|多少|几[个点岁]|怎么|怎样|为什么|为何|如何|是否|告诉我"
+)
+_COMMANDS = re.compile(
+    r"^(?:please\s+)?(?:summari[sz]e|write|translate|rewrite|classify|extract|generate|create|compose|"
+    r"answer|explain|draft|convert|improve|analy[sz]e|count)\b|^请?(?:总结|概括|写|翻译|改写|分类|提取|生成|解释|分析)",
+    re.IGNORECASE,
+)
+
+
+def is_chinese(text: str) -> bool:
+    """Is this written in Chinese for the most part?"""
+    cjk = len(_CJK.findall(text))
+    return cjk > 0 and cjk * 2 >= len(_WORD.findall(text))
+
+
+def sentences(text: str) -> list[str]:
+    return [part.strip() for part in _SENTENCE_END.split(text) if part and part.strip()]
+
+
+def is_question(sentence: str) -> bool:
+    text = sentence.strip().strip("\"'“”’）) ")
+    if text.endswith(("?", "？")):
+        return True
+    if is_chinese(text):
+        return bool(_ASKS_ZH.search(text)) and not text.endswith(("。", "！"))
+    first = text.split(maxsplit=1)[0].lower() if text else ""
+    return bool(_ASKS.match(text)) or (
+        first in _QUESTION_STARTS and not text.endswith((".", "!"))
+    )
+
+
+def is_command(sentence: str) -> bool:
+    """Does it ask for work that only a real model can do?"""
+    return bool(_COMMANDS.match(sentence.strip()))
+
+
+def is_greeting(text: str) -> bool:
+    words = [word.lower() for word in re.findall(r"\w+", text)]
+    return bool(words) and len(words) <= 3 and all(word in _GREETINGS for word in words)
+
+
+@lru_cache(maxsize=4096)
+def features(text: str) -> frozenset[str]:
+    """What a sentence is about: stems, pairs of Chinese characters, and concepts (``@food``)."""
+    lowered = text.lower().replace("’", "'")
+    stems = {
+        _stemmer().stemWord(word.removesuffix("'s"))
+        for word in _WORD.findall(lowered)
+        if word not in _STOP_WORDS and not _CJK.search(word)
+    }
+    return frozenset(stems | _chinese_pairs(lowered) | _concepts(lowered))
+
+
+def overlap(question: frozenset[str], other: frozenset[str]) -> float:
+    """0 is nothing in common; a shared word counts 1, a shared concept less."""
+    return sum(
+        _CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in question & other
+    )
+
+
+def _chinese_pairs(text: str) -> set[str]:
+    pairs: set[str] = set()
+    for run in _CJK_RUN.findall(text):
+        kept = [character for character in run if character not in _STOP_CHARACTERS]
+        pairs.update(kept)
+        pairs.update(a + b for a, b in zip(kept, kept[1:], strict=False))
+    return pairs
+
+
+def _concepts(text: str) -> set[str]:
+    words = set(_WORD.findall(text))
+    return {
+        f"@{name}"
+        for name, members in _concept_members().items()
+        if words & members[0] or any(member in text for member in members[1])
+    }
+
+
+@cache
+def _concept_members() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
+    members = {name: words.split() for name, words in _CONCEPTS.items()}
+    return {
+        name: (
+            frozenset(word for word in words if not _CJK.search(word)),
+            tuple(word for word in words if _CJK.search(word)),
+        )
+        for name, words in members.items()
+    }
+
+
+@cache
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english")
