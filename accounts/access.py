@@ -1,0 +1,278 @@
+"""Who may touch what: the one place that decides, and the only one that knows django-guardian.
+
+A question is answered in this order: is it the principal's team at all; does the role (or the key's scope) have the
+verb; was this very object shared with them. Grants reach members of the object's team only: sharing widens what a
+role may do, it never opens a team.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeGuard, cast
+from uuid import UUID
+
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
+from django.db import models
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from guardian.models import GroupObjectPermission, UserObjectPermission
+
+from accounts.errors import NotAllowed, NotSignedIn
+from accounts.models import ApiKey, Membership, Team, User
+from accounts.roles import KEY_ROLE, ROLE_VERBS, VERBS, Role
+from accounts.tenancy import lookup, tenant
+
+
+class Principal(Protocol):
+    """Who acts."""
+
+    @property
+    def kind(self) -> Literal["user", "key", "run"]: ...
+    @property
+    def team_ids(self) -> frozenset[UUID]: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def user_id(self) -> UUID | None: ...
+    def role_in(self, team_id: UUID) -> Role | None: ...
+    def allows(self, scope: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UserPrincipal:
+    """A person, with their roles as they were when the request began."""
+
+    user: User
+    roles: dict[UUID, Role]
+
+    kind: Literal["user"] = "user"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset(self.roles)
+
+    @property
+    def actor(self) -> str:
+        return f"user:{self.user.pk}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return self.user.pk
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return self.roles.get(team_id)
+
+    def allows(self, scope: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPrincipal:
+    """A programme with an API key: one team, the key's scopes, an editor's rights at most."""
+
+    key: ApiKey
+
+    kind: Literal["key"] = "key"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset([self.key.team_id])
+
+    @property
+    def actor(self) -> str:
+        return f"key:{self.key.pk}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return None
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return KEY_ROLE if team_id == self.key.team_id else None
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.key.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class RunPrincipal:
+    """A run: one team, and what its starter may do at this moment, never more. Made by ``run_principal``."""
+
+    run_id: UUID
+    team_id: UUID
+    starter: UserPrincipal | KeyPrincipal | None
+
+    kind: Literal["run"] = "run"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset([self.team_id])
+
+    @property
+    def actor(self) -> str:
+        return f"run:{self.run_id}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return self.starter.user_id if self.starter else None
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return self.starter.role_in(team_id) if self.starter and team_id == self.team_id else None
+
+    def allows(self, scope: str) -> bool:
+        return bool(self.starter and self.starter.allows(scope))
+
+
+def principal_of(request: HttpRequest) -> Principal:
+    """Who this request acts for; asked once a request."""
+    known: Principal | None = getattr(request, "principal", None)
+    if known is None:
+        if not request.user.is_authenticated:
+            raise NotSignedIn
+        known = user_principal(request.user)
+        request.principal = known  # type: ignore[attr-defined]  # our own attribute
+    return known
+
+
+def user_principal(user: User) -> UserPrincipal:
+    """A person with the roles they have now."""
+    with lookup(str(user.pk)):
+        rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
+        return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
+
+
+def run_principal(
+    *, run_id: UUID, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
+) -> RunPrincipal:
+    """A run of ``team_id`` started by a person or with a key. A starter who left or was revoked leaves no rights."""
+    starter: UserPrincipal | KeyPrincipal | None = None
+    if user_id is not None:
+        user = User.objects.filter(pk=user_id, is_active=True).first()
+        starter = user_principal(user) if user else None
+    elif key_id is not None:
+        with tenant([team_id]):
+            key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()
+        starter = KeyPrincipal(key) if key and key.is_usable() else None
+    return RunPrincipal(run_id, team_id, starter)
+
+
+def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
+    """Whether the principal may do ``verb`` with this object, or in this team."""
+    team_id = _team_of(obj_or_team)
+    role = principal.role_in(team_id)
+    if role is None or team_id not in principal.team_ids:
+        return False
+    scope = VERBS[verb].scope
+    if not _is_person(principal) and (scope is None or not principal.allows(scope)):
+        return False
+    return verb in ROLE_VERBS[role] or _is_granted(principal, verb, obj_or_team)
+
+
+def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> None:
+    """``can``, or a sentence that says what is missing."""
+    if not can(principal, verb, obj_or_team):
+        raise NotAllowed(_("You may not %(verb)s here.") % {"verb": VERBS[verb].wording})
+
+
+def grant(who: User | Group, verb: str, obj: models.Model) -> None:
+    """Share one object with a member (or a group of members) for one verb."""
+    team_id = _team_of(obj)
+    if isinstance(who, User):
+        with tenant([team_id]):
+            if not Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists():
+                raise NotAllowed(_("Only members of the team can be given something of it."))
+    fields = {
+        "permission": _permission(verb, type(obj)),
+        "content_type": _type(type(obj)),
+        "object_pk": str(obj.pk),
+    }
+    if isinstance(who, User):
+        UserObjectPermission.objects.get_or_create(user=who, **fields)
+    else:
+        GroupObjectPermission.objects.get_or_create(group=who, **fields)
+
+
+def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
+    """End ``grant``; nothing happens if there was none."""
+    rows = {
+        "permission__codename": _codename(verb),
+        "content_type": _type(type(obj)),
+        "object_pk": str(obj.pk),
+    }
+    if isinstance(who, User):
+        UserObjectPermission.objects.filter(user=who, **rows).delete()
+    else:
+        GroupObjectPermission.objects.filter(group=who, **rows).delete()
+
+
+def revoke_all(user: User, team_id: UUID) -> None:
+    """Forget what was shared with somebody who leaves the team, so that coming back starts afresh."""
+    rows = UserObjectPermission.objects.filter(user=user)
+    with tenant([team_id]):
+        for type_id in rows.order_by().values_list("content_type_id", flat=True).distinct():
+            model = ContentType.objects.get_for_id(type_id).model_class()
+            if model is None or not hasattr(model, "team_id"):
+                continue
+            shared = rows.filter(content_type_id=type_id)
+            pks = [UUID(pk) for pk in shared.values_list("object_pk", flat=True)]
+            ours = model._base_manager.filter(team_id=team_id, pk__in=pks).values_list(
+                "pk", flat=True
+            )
+            shared.filter(object_pk__in=[str(pk) for pk in ours]).delete()
+
+
+def granted_ids(principal: Principal, verb: str, model: type[models.Model]) -> list[UUID]:
+    """Ids of the objects shared with this person for one verb, fetched first: ``filter(pk__in=…)`` then uses the index.
+
+    One permission a question, and only object permissions: a model-wide one would show the whole table.
+    """
+    if principal.user_id is None:
+        return []
+    question = {"permission__codename": _codename(verb), "content_type": _type(model)}
+    own = UserObjectPermission.objects.filter(user_id=principal.user_id, **question)
+    groups = GroupObjectPermission.objects.filter(group__user=principal.user_id, **question)
+    ids = {*own.values_list("object_pk", flat=True), *groups.values_list("object_pk", flat=True)}
+    return sorted(UUID(pk) for pk in ids)
+
+
+def holders(verb: str, obj: models.Model) -> list[UUID]:
+    """People with whom this object was shared one by one for a verb; for the page that says who can see it."""
+    rows = UserObjectPermission.objects.filter(
+        permission__codename=_codename(verb), content_type=_type(type(obj)), object_pk=str(obj.pk)
+    )
+    return sorted(rows.values_list("user_id", flat=True))
+
+
+def _is_granted(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
+    if principal.user_id is None or isinstance(obj_or_team, UUID | Team):
+        return False
+    return obj_or_team.pk in granted_ids(principal, verb, type(obj_or_team))
+
+
+def _is_person(principal: Principal) -> TypeGuard[UserPrincipal]:
+    return principal.kind == "user"
+
+
+def _team_of(obj_or_team: models.Model | UUID) -> UUID:
+    if isinstance(obj_or_team, UUID):
+        return obj_or_team
+    if isinstance(obj_or_team, Team):
+        return obj_or_team.pk
+    return cast(UUID, obj_or_team.team_id)  # type: ignore[attr-defined]  # every tenant row has one
+
+
+def _codename(verb: str) -> str:
+    return VERBS[verb].name.replace(".", "_")
+
+
+def _type(model: type[models.Model]) -> ContentType:
+    return ContentType.objects.get_for_model(model)
+
+
+def _permission(verb: str, model: type[models.Model]) -> Permission:
+    row, _made = Permission.objects.get_or_create(
+        codename=_codename(verb),
+        content_type=_type(model),
+        defaults={"name": f"Can {VERBS[verb].name}"},
+    )
+    return row

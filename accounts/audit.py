@@ -1,0 +1,191 @@
+"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see migration 0002.
+
+The chain finds a changed, missing or inserted entry. Cutting off the newest ones is found only by someone who kept
+the head, so ``head`` is meant to be published: every ``verify`` returns it, and it is logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+import structlog
+from django.db import connection
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.audit import GENESIS, AuditEntry, AuditHead
+from accounts.tenancy import current_team_ids, tenant
+
+ActorKind = Literal["user", "key", "run", "system"]
+
+log = structlog.get_logger(__name__)
+
+# What an action is called, and how people read it.
+AUDIT_ACTIONS: dict[str, Promise] = {
+    "team.created": _("created the team"),
+    "team.renamed": _("renamed the team"),
+    "member.added": _("became a member"),
+    "member.role_changed": _("changed a member's role"),
+    "member.removed": _("removed a member"),
+    "member.left": _("left the team"),
+    "invitation.created": _("invited somebody"),
+    "invitation.accepted": _("accepted an invitation"),
+    "invitation.revoked": _("revoked an invitation"),
+    "key.issued": _("created an API key"),
+    "key.revoked": _("revoked an API key"),
+    "access.granted": _("shared something"),
+    "access.revoked": _("ended sharing"),
+    "access.refused": _("was refused"),
+    "signin.start_token": _("signed in with the start link"),
+    "workflow.created": _("created a workflow"),
+    "workflow.imported": _("imported a workflow"),
+    "workflow.changed": _("changed a workflow"),
+    "workflow.published": _("published a workflow"),
+    "workflow.exported": _("exported a workflow"),
+    "workflow.deleted": _("deleted a workflow"),
+    "workflow.restored": _("restored a workflow"),
+    "run.started": _("started a run"),
+    "run.cancelled": _("cancelled a run"),
+    "credential.created": _("added a credential"),
+    "credential.changed": _("changed a credential"),
+    "credential.deleted": _("deleted a credential"),
+    "credential.rotated": _("re-encrypted the credentials"),
+    "memory.recalled": _("recalled memories"),
+    "memory.stored": _("stored a memory"),
+    "memory.forgotten": _("forgot a memory"),
+    "memory.restored": _("restored a memory"),
+    "memory.undone": _("undid a change of memory"),
+    "memory.cleared": _("cleared a namespace"),
+    "memory.listed": _("listed memories"),
+    "memory.expired": _("let a memory expire"),
+    "memory.exported": _("exported memories"),
+    "memory.shared": _("shared a namespace"),
+    "memory.refused": _("was refused a memory"),
+    "memory.policy_changed": _("changed a memory policy"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """The first entry that doesn't fit, and what is wrong with it."""
+
+    seq: int
+    reason: Literal["changed", "missing", "inserted", "head"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReport:
+    """What verifying a team's chain found."""
+
+    team_id: UUID
+    length: int
+    head: str
+    broken: BrokenLink | None
+
+    @property
+    def intact(self) -> bool:
+        return self.broken is None
+
+
+def register_actions(actions: Mapping[str, Promise]) -> None:
+    """An app's own actions with their wording; called from its ``apps.ready``."""
+    AUDIT_ACTIONS.update(actions)
+
+
+def record(
+    *,
+    team_id: UUID,
+    actor: str,
+    action: str,
+    subject: str,
+    detail: Mapping[str, Any] | None = None,  # Any: JSON
+    success: bool = True,
+    actor_kind: ActorKind = "user",
+) -> None:
+    """Append one entry in the caller's transaction. Never a secret, never a remembered value: ids, sizes, outcomes."""
+    if action not in AUDIT_ACTIONS:
+        raise ValueError(f"{action!r} has no wording in AUDIT_ACTIONS")
+    entry = AuditEntry(
+        team_id=team_id,
+        actor_kind=actor_kind,
+        actor=actor,
+        action=action,
+        subject=subject[:300],
+        detail=dict(detail or {}),
+        success=success,
+    )
+    if team_id in current_team_ids():
+        entry.save(force_insert=True)
+        return
+    with tenant([team_id]):
+        entry.save(force_insert=True)
+
+
+def head(team_id: UUID) -> tuple[int, str]:
+    """Number and hash of the newest entry."""
+    with tenant([team_id]):
+        row = AuditHead.objects.unscoped().filter(team_id=team_id).first()
+    return (row.seq, row.hash) if row else (0, GENESIS)
+
+
+# Every link recomputed from its own columns and its predecessor as stored; the sequence is unique and has no gaps.
+_VERIFY = """
+WITH chain AS (
+    SELECT seq, prev_hash, hash,
+           coalesce(lag(hash) OVER w, repeat('0', 64)) AS before_hash,
+           coalesce(lag(seq) OVER w, 0) AS before_seq,
+           encode(sha256(convert_to(jsonb_build_array(
+               prev_hash, id, team_id, seq, (extract(epoch FROM at) * 1000000)::bigint,
+               actor_kind, actor, action, subject, detail, success
+           )::text, 'UTF8')), 'hex') AS computed
+    FROM accounts_auditentry WHERE team_id = %(team)s
+    WINDOW w AS (ORDER BY seq)
+), broken AS (
+    SELECT seq, CASE
+        WHEN seq > before_seq + 1 THEN 'missing'
+        WHEN computed <> hash THEN 'changed'
+        WHEN prev_hash <> before_hash THEN 'inserted'
+    END AS reason, before_seq
+    FROM chain
+    WHERE seq <> before_seq + 1 OR computed <> hash OR prev_hash <> before_hash
+    ORDER BY seq LIMIT 1
+), newest AS (
+    SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1
+)
+SELECT (SELECT count(*) FROM chain),
+       coalesce((SELECT hash FROM newest), repeat('0', 64)),
+       (SELECT seq FROM newest),
+       (SELECT seq FROM accounts_audithead WHERE team_id = %(team)s),
+       (SELECT hash FROM accounts_audithead WHERE team_id = %(team)s),
+       (SELECT CASE reason WHEN 'missing' THEN before_seq + 1 ELSE seq END FROM broken),
+       (SELECT reason FROM broken)
+"""
+
+
+def verify(team_id: UUID) -> ChainReport:
+    """Recompute the whole chain of a team and name the first entry that doesn't fit."""
+    with tenant([team_id]), connection.cursor() as cursor:
+        cursor.execute(_VERIFY, {"team": team_id})
+        length, newest_hash, newest_seq, head_seq, head_hash, broken_seq, reason = cursor.fetchone()
+    broken = BrokenLink(broken_seq, reason) if reason else None
+    if broken is None and (newest_seq, newest_hash if newest_seq else None) != (
+        head_seq,
+        head_hash,
+    ):
+        # The chain ends before (or after) where its head says: the newest entries are missing or were put there.
+        missing = (newest_seq or 0) < (head_seq or 0)
+        broken = BrokenLink(
+            (newest_seq or 0) + 1 if missing else newest_seq or 0, "missing" if missing else "head"
+        )
+    report = ChainReport(team_id, length, newest_hash, broken)
+    log.info(
+        "audit_verified",
+        team_id=str(team_id),
+        length=length,
+        head=newest_hash,
+        intact=report.intact,
+    )
+    return report

@@ -1,0 +1,18 @@
+"""People, teams, and what lets them in. One noun a module."""
+
+from accounts.models.audit import AuditEntry, AuditHead
+from accounts.models.secrets import ApiKey, Invitation, StartToken
+from accounts.models.teams import Membership, Role, Team
+from accounts.models.users import User
+
+__all__ = [
+    "ApiKey",
+    "AuditEntry",
+    "AuditHead",
+    "Invitation",
+    "Membership",
+    "Role",
+    "StartToken",
+    "Team",
+    "User",
+]

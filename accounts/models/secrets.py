@@ -1,0 +1,123 @@
+"""What lets somebody in: API keys, invitations, start tokens. Only hashes of the secrets are stored."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.teams import Role
+from accounts.tenancy import TenantModel
+from config.ids import uuid7
+
+HASH_LENGTH = 64  # hex of HMAC-SHA256
+
+
+class ApiKey(TenantModel):
+    """A programme's way in: one team, named scopes, perhaps an end."""
+
+    name = models.CharField(_("name"), max_length=120)
+    prefix = models.CharField(_("begins with"), max_length=16, editable=False)
+    secret_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
+    scopes = ArrayField(models.CharField(max_length=40), verbose_name=_("may"), default=list)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("created by"),
+    )
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        ordering = ("-created_at", "id")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def is_usable(self, at: dt.datetime | None = None) -> bool:
+        return self.revoked_at is None and not _is_over(self.expires_at, at)
+
+
+class Invitation(TenantModel):
+    """A link that makes whoever opens it a member, once."""
+
+    token_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices, default=Role.EDITOR)
+    email = models.EmailField(_("only for"), blank=True)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("invited by"),
+    )
+    expires_at = models.DateTimeField(_("expires"))
+    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True, editable=False)
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("accepted by"),
+    )
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        ordering = ("-created_at", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(role__in=Role.values), name="accounts_invitation_role"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.email or str(self.id)
+
+    def is_usable(self, at: dt.datetime | None = None) -> bool:
+        return (
+            self.accepted_at is None
+            and self.revoked_at is None
+            and not _is_over(self.expires_at, at)
+        )
+
+
+class StartToken(models.Model):
+    """The single-use sign-in link that starting the server prints."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    token_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="+",
+        verbose_name=_("person"),
+    )
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(_("expires"))
+    used_at = models.DateTimeField(_("used"), null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("start token")
+        verbose_name_plural = _("start tokens")
+        ordering = ("-created_at", "id")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+def _is_over(moment: dt.datetime | None, at: dt.datetime | None) -> bool:
+    return moment is not None and moment <= (at or timezone.now())

@@ -1,0 +1,126 @@
+"""Who may do what: one table. docs/reference/permissions.md is drawn from it.
+
+A member may do what their role says, and whatever was shared with them one by one (``access.grant``). An API key
+may do what its scopes say and an editor could; verbs without a scope are for people alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.teams import Role
+
+__all__ = [
+    "KEY_ROLE",
+    "ROLE_VERBS",
+    "SCOPES",
+    "VERBS",
+    "Role",
+    "Verb",
+    "at_least",
+    "render_permissions",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb, the least role that has it, the key scope that has it, and how people say it."""
+
+    name: str
+    least: Role
+    scope: str | None
+    wording: Promise
+
+
+# Scopes of API keys, as people choose them.
+SCOPES: dict[str, Promise] = {
+    "workflows:read": _("Read workflows and their versions"),
+    "workflows:write": _("Create, change and publish workflows"),
+    "runs:read": _("Read runs, their events and results"),
+    "runs:write": _("Start and cancel runs"),
+    "memory:read": _("Recall and list memories"),
+    "memory:write": _("Store, forget and restore memories"),
+    "team:read": _("Read the team and its members"),
+}
+
+_TABLE = (
+    Verb("team.view", Role.VIEWER, "team:read", _("see the team and its members")),
+    Verb("team.manage", Role.OWNER, None, _("rename the team")),
+    Verb("member.manage", Role.ADMIN, None, _("invite, change and remove members")),
+    Verb("member.manage_owners", Role.OWNER, None, _("make somebody owner or end it")),
+    Verb("key.manage", Role.ADMIN, None, _("create and revoke API keys")),
+    Verb("audit.view", Role.ADMIN, None, _("read the audit trail")),
+    Verb("workflow.view", Role.VIEWER, "workflows:read", _("see workflows")),
+    Verb("workflow.create", Role.EDITOR, "workflows:write", _("create workflows")),
+    Verb("workflow.edit", Role.EDITOR, "workflows:write", _("change workflows")),
+    Verb("workflow.publish", Role.EDITOR, "workflows:write", _("publish workflows")),
+    Verb("workflow.delete", Role.EDITOR, "workflows:write", _("delete workflows")),
+    Verb("workflow.share", Role.ADMIN, None, _("share a workflow across the roles")),
+    Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
+    Verb("run.view", Role.VIEWER, "runs:read", _("see runs")),
+    Verb("run.cancel", Role.EDITOR, "runs:write", _("cancel runs")),
+    Verb(
+        "credential.view",
+        Role.EDITOR,
+        None,
+        _("see which credentials there are, never what they say"),
+    ),
+    Verb("credential.manage", Role.ADMIN, None, _("create, change and delete credentials")),
+    Verb("memory.view", Role.VIEWER, "memory:read", _("recall and list memories that are shared")),
+    Verb("memory.write", Role.EDITOR, "memory:write", _("store memories")),
+    Verb("memory.forget", Role.EDITOR, "memory:write", _("forget, restore and undo memories")),
+    Verb(
+        "memory.share",
+        Role.ADMIN,
+        None,
+        _("share a namespace, and look into a private one with a reason"),
+    ),
+)
+
+VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}
+
+# What a key may do at most, whatever its scopes.
+KEY_ROLE = Role.EDITOR
+
+_RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
+
+
+def at_least(role: Role, least: Role) -> bool:
+    return _RANK[role] >= _RANK[least]
+
+
+ROLE_VERBS: dict[Role, frozenset[str]] = {
+    role: frozenset(verb.name for verb in _TABLE if at_least(role, verb.least)) for role in Role
+}
+
+
+def render_permissions() -> str:
+    """The table as Markdown."""
+    with override("en"):
+        roles = tuple(_RANK)
+        head = ["Verb", "Meaning", *(str(role.label) for role in roles), gettext("API key scope")]
+        lines = ["# Permissions", "", __doc__.partition("\n\n")[2].strip(), ""]
+        lines += [_row(head), _row(["---"] * len(head))]
+        for verb in _TABLE:
+            marks = ["✓" if verb.name in ROLE_VERBS[role] else "" for role in roles]
+            lines.append(
+                _row(
+                    [
+                        f"`{verb.name}`",
+                        str(verb.wording),
+                        *marks,
+                        f"`{verb.scope}`" if verb.scope else "",
+                    ]
+                )
+            )
+        lines += ["", "## API key scopes", ""]
+        lines += [f"- `{scope}`: {wording}" for scope, wording in SCOPES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

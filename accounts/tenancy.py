@@ -1,0 +1,198 @@
+"""The wall between teams: the base of every tenant row, and the one place that tells PostgreSQL whose rows to show.
+
+The setting is transaction-local by construction. A session-level ``SET`` would hand one person's rows to the next
+user of a pooled connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS, connections, migrations, models, transaction
+
+from accounts.errors import UnscopedQuery
+from config.ids import uuid7
+
+APP_ROLE = "mnemoflow_app"
+TEAMS_SETTING = "mnemoflow.team_ids"
+LOOKUP_SETTING = "mnemoflow.lookup"
+
+M = TypeVar("M", bound=models.Model)
+
+
+@contextmanager
+def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Show these teams' rows, and no others, until the block ends; all of it is one transaction.
+
+    Nested blocks replace the outer set and put it back. When a block fails, its savepoint is rolled back and
+    PostgreSQL itself restores the setting of the outer one.
+    """
+    value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
+    with _local_setting(TEAMS_SETTING, value, using=using):
+        yield
+
+
+@contextmanager
+def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Show only the rows that name this key: a person's own memberships, or the row whose secret's hash it is.
+
+    Needed before the team is known, and just as narrow: see ``also_by`` of ``enable_rls``.
+    """
+    with _local_setting(LOOKUP_SETTING, key, using=using):
+        yield
+
+
+def current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
+    """The teams whose rows this transaction sees at the moment."""
+    value = _current(TEAMS_SETTING, using).strip("{}")
+    return frozenset(UUID(part) for part in value.split(",") if part)
+
+
+class HasTeams(Protocol):
+    """What tenancy needs to know of a principal."""
+
+    @property
+    def team_ids(self) -> frozenset[UUID]: ...
+
+
+class TenantQuerySet(models.QuerySet[M]):
+    """Rows of tenants; a model with finer rules overrides ``visible_to`` and narrows what this returns."""
+
+    def visible_to(self, principal: HasTeams) -> Self:
+        return self.filter(team_id__in=principal.team_ids)
+
+
+class TenantManager(models.Manager[M]):
+    """``visible_to(principal)`` finds and admits in one call. There is deliberately no ``all()`` or ``filter()``.
+
+    For a queryset of your own: ``objects = TenantManager.from_queryset(YourQuerySet)()``.
+    """
+
+    def get_queryset(self) -> TenantQuerySet[M]:
+        queryset_class: type[TenantQuerySet[M]] = getattr(self, "_queryset_class", TenantQuerySet)
+        if not issubclass(queryset_class, TenantQuerySet):
+            queryset_class = TenantQuerySet
+        return queryset_class(self.model, using=self._db, hints=getattr(self, "_hints", {}))
+
+    def visible_to(self, principal: HasTeams) -> TenantQuerySet[M]:
+        return self.get_queryset().visible_to(principal)
+
+    def unscoped(self) -> TenantQuerySet[M]:
+        """Every row the database shows; for migrations, admin checks, upkeep and services that checked already."""
+        return self.get_queryset()
+
+
+def _refuse(name: str) -> Any:
+    def refused(self: models.Manager[Any], *args: object, **kwargs: object) -> NoReturn:
+        raise UnscopedQuery(
+            f"{self.model.__name__}.objects.{name}: say visible_to(principal) or unscoped() first."
+        )
+
+    refused.__name__ = name
+    return refused
+
+
+# Everything that reads or changes many rows without having said whose.
+for _name in (
+    "all filter exclude get first last earliest latest count exists contains iterator in_bulk values values_list "
+    "dates datetimes order_by reverse distinct annotate alias aggregate only defer select_related prefetch_related "
+    "select_for_update extra raw union intersection difference update delete get_or_create update_or_create "
+    "bulk_update aget afirst alast aearliest alatest acount aexists acontains aiterator ain_bulk aaggregate "
+    "aupdate adelete aget_or_create aupdate_or_create abulk_update"
+).split():
+    setattr(TenantManager, _name, _refuse(_name))
+
+
+class TenantModel(models.Model):
+    """A row that belongs to a team."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    team = models.ForeignKey("accounts.Team", on_delete=models.PROTECT, related_name="+")
+
+    # The first manager is what Django's own machinery uses (related managers, admin, unique checks).
+    _unscoped: ClassVar[models.Manager[Self]] = models.Manager.from_queryset(TenantQuerySet)()
+    objects: ClassVar[TenantManager[Self]] = TenantManager()
+
+    class Meta:
+        abstract = True
+
+
+def enable_rls(
+    table: str, *, grants: str = "SELECT, INSERT, UPDATE, DELETE", also_by: str | None = None
+) -> migrations.RunSQL:
+    """Put ``table`` behind the wall: policy, FORCE, and the app role's privileges. Reversible.
+
+    ``also_by`` names a column whose owner may read the row before the team is known, see ``lookup``.
+    The setting is read in a sub-select so that it is computed once a query, not once a row.
+    """
+    wall = "team_id = ANY ((SELECT mnemoflow_team_ids())::uuid[])"
+    forward = [
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+        f"CREATE POLICY tenant ON {table} USING ({wall}) WITH CHECK ({wall})",
+        f"REVOKE ALL ON {table} FROM {APP_ROLE}",
+        f"GRANT {grants} ON {table} TO {APP_ROLE}",
+    ]
+    reverse = [
+        f"REVOKE ALL ON {table} FROM {APP_ROLE}",
+        f"DROP POLICY tenant ON {table}",
+        f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
+    ]
+    if also_by:
+        named = f"{also_by}::text = (SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
+        forward.append(f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({named})")
+        reverse.insert(0, f"DROP POLICY by_{also_by} ON {table}")
+    return migrations.RunSQL(sql=forward, reverse_sql=reverse)
+
+
+def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> migrations.RunSQL:
+    """Privileges of the app role on a table that belongs to no team."""
+    return migrations.RunSQL(
+        sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}", f"GRANT {grants} ON {table} TO {APP_ROLE}"],
+        reverse_sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}"],
+    )
+
+
+@contextmanager
+def _local_setting(name: str, value: str, *, using: str) -> Iterator[None]:
+    outermost = not connections[using].in_atomic_block
+    with transaction.atomic(using=using):
+        outer = "" if outermost else _notes(using).get(name, "")
+        _set(name, value, using)
+        try:
+            yield
+        except BaseException:
+            # The rollback to the savepoint undoes set_config; only our note of it has to follow.
+            _note(name, outer, using)
+            raise
+        if outermost or connections[using].needs_rollback:  # the end of the transaction clears it
+            _note(name, outer, using)
+        else:
+            _set(name, outer, using)
+
+
+def _set(name: str, value: str, using: str) -> None:
+    with connections[using].cursor() as cursor:
+        cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
+    _note(name, value, using)
+
+
+def _note(name: str, value: str, using: str) -> None:
+    _notes(using)[name] = value
+
+
+def _current(name: str, using: str) -> str:
+    # Kept beside the connection, as the setting is; outside a transaction there is none, whatever the note says.
+    return _notes(using).get(name, "") if connections[using].in_atomic_block else ""
+
+
+def _notes(using: str) -> dict[str, str]:
+    connection: Any = connections[using]  # Any: a private attribute on Django's wrapper
+    if not hasattr(connection, "mnemoflow_settings"):
+        connection.mnemoflow_settings = {}
+    notes: dict[str, str] = connection.mnemoflow_settings
+    return notes
