@@ -61,13 +61,17 @@ class Condition:
 
     def holds(self, pool: VariablePool) -> bool:
         actual = pool.require(self.selector)
-        if self.operator in OVER_FILES and _are_files(actual):
+        if self.operator in OVER_FILES and self._asks_files(actual):
             if self.over_files is None:
                 raise ConditionInvalid("A condition on a list of files needs a sub condition")
             return self.over_files.holds(actual)
         if self.operator in UNARY:
             return compare(self.operator, actual, None)
         return compare(self.operator, actual, expected_for(actual, _rendered(self.value, pool)))
+
+    def _asks_files(self, actual: Json) -> bool:
+        # An empty list doesn't tell what it is a list of; the condition's shape does.
+        return _are_files(actual) or (actual == [] and self.over_files is not None)
 
     @property
     def references(self) -> tuple[Selector, ...]:
