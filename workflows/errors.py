@@ -30,9 +30,7 @@ class DocumentRefused(WorkflowsFault):
 
     sentence = _("This document can't be read as a workflow.")
 
-    def __init__(
-        self, problems: "Sequence[Problem]" = (), sentence: str | None = None
-    ) -> None:
+    def __init__(self, problems: "Sequence[Problem]" = (), sentence: str | None = None) -> None:
         super().__init__(sentence)
         self.problems = tuple(problems)
 
@@ -40,9 +38,7 @@ class DocumentRefused(WorkflowsFault):
 class NewerDocument(WorkflowsFault):
     """The document was written by a newer version of the language; reading it needs a yes."""
 
-    sentence = _(
-        "This document comes from a newer version. Confirm to import it anyway."
-    )
+    sentence = _("This document comes from a newer version. Confirm to import it anyway.")
 
     def __init__(self, version: str) -> None:
         super().__init__()

@@ -52,7 +52,7 @@ def refuse_update(table: str) -> migrations.RunSQL:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("accounts", "0002_walls"),
         ("workflows", "0001_initial"),
     ]
 

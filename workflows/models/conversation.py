@@ -62,9 +62,7 @@ class Conversation(TenantModel):
         verbose_name_plural = _("conversations")
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["team", "key"], name="conversation_key_once"
-            ),
+            models.UniqueConstraint(fields=["team", "key"], name="conversation_key_once"),
         ]
         indexes = [
             models.Index(
@@ -101,9 +99,7 @@ class Message(TenantModel):
         verbose_name_plural = _("messages")
         ordering = ["conversation", "number"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["conversation", "number"], name="message_number_once"
-            ),
+            models.UniqueConstraint(fields=["conversation", "number"], name="message_number_once"),
             # A run that is recovered and ends a second time must not say its answer twice.
             models.UniqueConstraint(fields=["run"], name="message_once_a_run"),
         ]

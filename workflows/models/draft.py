@@ -60,18 +60,14 @@ class Edge(TenantModel):
     source = models.CharField(_("source"), max_length=255)
     target = models.CharField(_("target"), max_length=255)
     handle = models.CharField(_("source handle"), max_length=255, default="source")
-    target_handle = models.CharField(
-        _("target handle"), max_length=255, default="target"
-    )
+    target_handle = models.CharField(_("target handle"), max_length=255, default="target")
     extra = models.JSONField(_("extra"), default=dict, blank=True)
 
     class Meta:
         verbose_name = _("edge")
         verbose_name_plural = _("edges")
         ordering = ["workflow", "rank", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["workflow", "key"], name="edge_key_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["workflow", "key"], name="edge_key_once")]
 
     def __str__(self) -> str:
         return f"{self.source} → {self.target}"
@@ -108,9 +104,7 @@ class Variable(TenantModel):
         verbose_name_plural = _("variables")
         ordering = ["workflow", "area", "rank", "id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workflow", "area", "name"], name="variable_name_once"
-            ),
+            models.UniqueConstraint(fields=["workflow", "area", "name"], name="variable_name_once"),
             models.CheckConstraint(
                 condition=models.Q(area__in=VariableArea.values),
                 name="variable_area_known",
@@ -138,9 +132,7 @@ class WorkflowSecret(TenantModel):
         related_name="secrets",
         db_index=False,
     )
-    area = models.CharField(
-        max_length=16, choices=VariableArea, default=VariableArea.ENVIRONMENT
-    )
+    area = models.CharField(max_length=16, choices=VariableArea, default=VariableArea.ENVIRONMENT)
     name = models.CharField(_("name"), max_length=255)
     secret = models.BinaryField(_("secret"))
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)

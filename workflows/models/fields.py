@@ -26,7 +26,5 @@ class VerbatimJSONField(models.JSONField):
             return value
         return AsJson(value)
 
-    def from_db_value(
-        self, value: Any, expression: Any, connection: BaseDatabaseWrapper
-    ) -> Any:
+    def from_db_value(self, value: Any, expression: Any, connection: BaseDatabaseWrapper) -> Any:
         return value  # psycopg has parsed it already

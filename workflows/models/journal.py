@@ -31,9 +31,7 @@ class JournalModel(TenantModel):
 class RunEvent(JournalModel):
     """``seq`` is the id of the event stream: without gaps, from 1, one writer at a time."""
 
-    run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, related_name="events", db_index=False
-    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveBigIntegerField(_("number"))
     name = models.CharField(_("name"), max_length=64)
     data = VerbatimJSONField(_("data"), default=dict)
@@ -58,9 +56,7 @@ class RunPartial(JournalModel):
     ``execution.partials``. A new attempt starts a new text; the old one is superseded, not joined.
     """
 
-    run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, related_name="partials", db_index=False
-    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="partials", db_index=False)
     attempt = models.PositiveIntegerField(_("attempt"), default=1)
     segments = VerbatimJSONField(_("segments"), default=list)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
@@ -83,13 +79,9 @@ class StepIntent(JournalModel):
     The idempotency key is (run, node, rounds): the next attempt sends the same one.
     """
 
-    run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, related_name="intents", db_index=False
-    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="intents", db_index=False)
     node_key = models.CharField(_("node"), max_length=255)
-    rounds = ArrayField(
-        models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True
-    )
+    rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
     attempt = models.PositiveIntegerField(_("attempt"))
     idempotency_key = models.CharField(_("idempotency key"), max_length=255)
     at = models.DateTimeField(_("at"), auto_now_add=True)

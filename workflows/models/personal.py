@@ -18,9 +18,7 @@ M = TypeVar("M", bound=models.Model)
 class PersonalQuerySet(TenantQuerySet[M]):
     """For models with ``started_by``, ``subject_user`` and ``api_key``."""
 
-    def visible_to(
-        self, principal: Any
-    ) -> Self:  # a Principal; accounts.access lies above models
+    def visible_to(self, principal: Any) -> Self:  # a Principal; accounts.access lies above models
         return super().visible_to(principal).filter(whose(principal))
 
 

@@ -28,9 +28,7 @@ class Credential(TenantModel):
         _("hosts"),
         max_length=255,
         blank=True,
-        help_text=_(
-            "The host this secret may be sent to; *.example.com for all below it."
-        ),
+        help_text=_("The host this secret may be sent to; *.example.com for all below it."),
     )
     secret = models.BinaryField(_("secret"))
     hint = models.CharField(_("hint"), max_length=16, blank=True)
@@ -50,9 +48,7 @@ class Credential(TenantModel):
         verbose_name_plural = _("credentials")
         ordering = ["name", "id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["team", "name"], name="credential_name_once"
-            ),
+            models.UniqueConstraint(fields=["team", "name"], name="credential_name_once"),
             models.CheckConstraint(
                 condition=models.Q(kind__in=ProviderKind.values),
                 name="credential_kind_known",
@@ -87,9 +83,7 @@ class ModelProvider(TenantModel):
         verbose_name_plural = _("model providers")
         ordering = ["name", "id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["team", "name"], name="model_provider_name_once"
-            ),
+            models.UniqueConstraint(fields=["team", "name"], name="model_provider_name_once"),
             models.CheckConstraint(
                 condition=models.Q(kind__in=ProviderKind.values),
                 name="model_provider_kind_known",

@@ -125,9 +125,7 @@ class Run(TenantModel):
     error_node = models.CharField(_("failed node"), max_length=255, blank=True)
     exceptions_count = models.PositiveIntegerField(_("handled failures"), default=0)
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
-    completion_tokens = models.PositiveBigIntegerField(
-        _("completion tokens"), default=0
-    )
+    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
 
     # Who drives it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
     attempt = models.PositiveIntegerField(_("attempt"), default=0)
@@ -135,9 +133,7 @@ class Run(TenantModel):
     worker = models.CharField(_("worker"), max_length=255, blank=True)
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
-    cancel_requested_at = models.DateTimeField(
-        _("cancel requested at"), null=True, blank=True
-    )
+    cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
     last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
 
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
@@ -164,9 +160,7 @@ class Run(TenantModel):
         ]
         indexes = [
             models.Index(fields=["workflow", "-created_at"], name="run_of_workflow"),
-            models.Index(
-                fields=["team", "started_by", "-created_at"], name="run_of_person"
-            ),
+            models.Index(fields=["team", "started_by", "-created_at"], name="run_of_person"),
             # The reconciler's three questions; each index holds only the few rows in question.
             models.Index(
                 fields=["queued_at"],
@@ -209,32 +203,24 @@ class Step(TenantModel):
         db_constraint=False,
         related_name="+",
     )
-    run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, related_name="steps", db_index=False
-    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
     node_key = models.CharField(_("node"), max_length=255)
-    rounds = ArrayField(
-        models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True
-    )
+    rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
     attempt = models.PositiveIntegerField(_("attempt"), default=1)
     kind = models.CharField(_("kind"), max_length=255)
     title = models.TextField(_("title"), blank=True)
     status = models.CharField(_("status"), max_length=16, choices=StepStatus)
-    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells "none" from ""
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)
     inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
     outputs = VerbatimJSONField(_("outputs"), default=dict, blank=True)
     error = models.TextField(_("error"), blank=True)
     error_type = models.CharField(_("error type"), max_length=255, blank=True)
     writes = VerbatimJSONField(_("variables written"), default=list, blank=True)
     tries = models.PositiveIntegerField(_("tries"), default=1)
-    started_at = models.FloatField(
-        _("started at"), default=0, help_text=_("Unix seconds.")
-    )
+    started_at = models.FloatField(_("started at"), default=0, help_text=_("Unix seconds."))
     elapsed = models.FloatField(_("seconds"), default=0)
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
-    completion_tokens = models.PositiveBigIntegerField(
-        _("completion tokens"), default=0
-    )
+    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
 
     class Meta:
         verbose_name = _("step")

@@ -69,12 +69,8 @@ class Version(TenantModel):
         verbose_name_plural = _("versions")
         ordering = ["workflow", "-number"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workflow", "number"], name="version_number_once"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(number__gte=1), name="version_from_one"
-            ),
+            models.UniqueConstraint(fields=["workflow", "number"], name="version_number_once"),
+            models.CheckConstraint(condition=models.Q(number__gte=1), name="version_from_one"),
         ]
 
     def __str__(self) -> str:

@@ -36,9 +36,7 @@ class Workflow(TenantModel):
         _("extra"),
         default=dict,
         blank=True,
-        help_text=_(
-            "What the document held at its top level that we don't read ourselves."
-        ),
+        help_text=_("What the document held at its top level that we don't read ourselves."),
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
     published_version = models.ForeignKey(
