@@ -1,0 +1,34 @@
+// The chat pane: Enter sends, the box empties once the turn was taken, focus stays where one types.
+
+const form = document.querySelector("[data-chat-form]");
+const box = form?.querySelector("textarea");
+const log = document.querySelector(".chat-log");
+
+if (log) log.scrollTop = log.scrollHeight;
+
+box?.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  if (box.value.trim()) form.requestSubmit();
+});
+
+// The box is emptied when the turn appears, and only of what was sent: typing ahead is kept.
+let sent = null;
+form?.addEventListener("submit", () => (sent = box.value));
+
+if (log && box) {
+  new MutationObserver(() => {
+    if (sent !== null && box.value === sent) box.value = "";
+    sent = null;
+    log.scrollTop = log.scrollHeight;
+  }).observe(log, { childList: true });
+}
+
+document.addEventListener("click", (event) => {
+  const chip = event.target.closest("[data-say]");
+  if (!chip) return;
+  box.value = chip.dataset.say;
+  box.focus();
+});
+
+document.addEventListener("run-finished", () => box?.focus());

@@ -1,0 +1,37 @@
+// Lights the nodes and wires of a drawn graph as a run passes through them.
+
+const escapeId = (id) => CSS.escape(id);
+
+export function resetGraph(graph) {
+  for (const node of graph.querySelectorAll("[data-node][data-state]")) {
+    node.dataset.state = "idle";
+    node.querySelector("[data-node-state]").textContent = "";
+  }
+  for (const wire of graph.querySelectorAll(".wire")) delete wire.dataset.taken;
+}
+
+export function paintNode(graph, { node, status, elapsed, handle, error }) {
+  const card = graph.querySelector(`article[data-node="${escapeId(node)}"]`);
+  if (!card) return;
+  card.dataset.state = status;
+  card.title = error ?? "";
+  card.querySelector("[data-node-state]").textContent = status === "completed" ? seconds(elapsed) : mark(status);
+  if (status === "completed" || status === "failed") paintWires(graph, node, handle);
+  if (status === "skipped") for (const wire of wiresFrom(graph, node)) wire.dataset.taken = "no";
+}
+
+function paintWires(graph, node, handle) {
+  for (const wire of wiresFrom(graph, node)) {
+    wire.dataset.taken = handle == null || wire.dataset.handle === handle ? "yes" : "no";
+  }
+}
+
+const wiresFrom = (graph, node) => graph.querySelectorAll(`.wire[data-source="${escapeId(node)}"]`);
+
+const MARKS = { failed: "✕", retrying: "↻", paused: "‖" };
+const mark = (status) => MARKS[status] ?? "";
+
+export function seconds(elapsed) {
+  if (elapsed == null) return "✓";
+  return elapsed < 0.995 ? `${Math.max(1, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
+}

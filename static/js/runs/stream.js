@@ -1,0 +1,91 @@
+// <run-stream data-events="…">: follows one run. EventSource reconnects by itself with Last-Event-ID,
+// so a dropped connection or a restarted server loses nothing.
+
+import { paintNode, resetGraph } from "./graph.js";
+import { recalled, written } from "./recollections.js";
+
+const template = (id) => document.getElementById(id);
+
+class RunStream extends HTMLElement {
+  #source = null;
+
+  connectedCallback() {
+    this.#source = new EventSource(this.dataset.events);
+    for (const [name, act] of Object.entries(this.#acts)) {
+      this.#source.addEventListener(name, (event) => act(JSON.parse(event.data)));
+    }
+    const graph = this.#graph;
+    if (graph) resetGraph(graph);
+  }
+
+  disconnectedCallback() {
+    this.#source?.close();
+  }
+
+  get #graph() {
+    return document.querySelector(".graph");
+  }
+
+  #part(name) {
+    const id = this.dataset[name];
+    return id ? document.getElementById(id) : null;
+  }
+
+  #acts = {
+    node_state_change: (event) => {
+      const graph = this.#graph;
+      if (graph) paintNode(graph, event);
+    },
+    text_chunk: (event) => {
+      const text = this.#part("text");
+      if (!text) return;
+      // a piece that starts over (after a crash, or for a late reader) says where it belongs
+      if (event.offset != null && event.offset < text.textContent.length) text.textContent = text.textContent.slice(0, event.offset);
+      text.append(event.text);
+      this.#follow(text);
+    },
+    memory_recalled: (event) => {
+      const list = this.#part("recalled");
+      for (const entry of event.entries) list?.append(recalled(entry, template("recalled-row")));
+      this.#reveal(list, event.entries.length);
+    },
+    memory_written: (event) => {
+      const list = this.#part("written");
+      list?.append(written(event.entry, template("written-row")));
+      this.#reveal(list, 1);
+    },
+    run_finished: (event) => this.#finish(event),
+  };
+
+  #reveal(list, more) {
+    const box = list?.closest("[data-count-box]");
+    if (!box || more === 0) return;
+    box.hidden = false;
+    const count = box.querySelector("[data-count]");
+    count.textContent = String(Number(count.textContent || 0) + more);
+    this.#follow(box);
+  }
+
+  #follow(element) {
+    const log = element.closest(".chat-log");
+    if (log) log.scrollTop = log.scrollHeight;
+  }
+
+  #finish(event) {
+    this.#source.close();
+    const text = this.#part("text");
+    if (text) {
+      delete text.dataset.waiting;
+      if (event.status === "failed") {
+        text.classList.add("bubble-bad");
+        text.append(event.error ?? "");
+      } else if (!text.textContent && typeof event.outputs?.answer === "string") text.append(event.outputs.answer);
+      this.#follow(text);
+    }
+    this.dispatchEvent(new CustomEvent("run-finished", { bubbles: true, detail: event }));
+    const refresh = this.#part("refresh");
+    if (refresh) window.htmx.trigger(refresh, "run-finished");
+  }
+}
+
+customElements.define("run-stream", RunStream);

@@ -1,0 +1,196 @@
+"""Forms of the workflow pages. The run form is made from the start node's own description."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext_lazy as _
+
+from workflows.engine.document import Document, Json
+
+
+MAX_DOCUMENT_BYTES = 1024 * 1024
+
+# start variable type → the control that asks for it; any other type is asked for as JSON
+CONTROLS = {
+    "text-input": "text",
+    "string": "text",
+    "paragraph": "paragraph",
+    "select": "select",
+    "number": "number",
+    "integer": "number",
+    "float": "number",
+    "checkbox": "switch",
+    "boolean": "switch",
+}
+FILES = frozenset({"file", "file-list", "array[file]"})
+
+
+@dataclass(frozen=True, slots=True)
+class InputField:
+    """One variable of the start node as a control; ``value`` is what was typed, or the default."""
+
+    name: str
+    label: str
+    control: str
+    required: bool
+    value: str
+    options: tuple[str, ...] = ()
+    max_length: int | None = None
+    hint: str = ""
+    error: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"input-{self.name}"
+
+
+def input_fields(
+    document: Document,
+    typed: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
+) -> list[InputField]:
+    """The controls for a run of this document, in the order the author put them."""
+    return [
+        _field(variable, typed, (errors or {}).get(str(variable.get("variable")), ""))
+        for variable in _variables(document)
+        if not variable.get("hide") and variable.get("type") not in FILES
+    ]
+
+
+def read_inputs(document: Document, data: Mapping[str, str]) -> dict[str, Json]:
+    """What was typed, as the start node wants it. Wrong JSON stays text: the start node names the field."""
+    values = {f.name: _read(f, data) for f in input_fields(document)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _variables(document: Document) -> Sequence[Mapping[str, Any]]:
+    for node in document.nodes:
+        if node.kind == "start":
+            found = node.data.get("variables")
+            return [v for v in found if isinstance(v, dict)] if isinstance(found, list) else []
+    return []
+
+
+def _field(variable: Mapping[str, Any], typed: Mapping[str, str] | None, error: str) -> InputField:
+    name = str(variable.get("variable", ""))
+    kind = str(variable.get("type", "string"))
+    default = variable.get("default")
+    options = variable.get("options")
+    length = variable.get("max_length")
+    return InputField(
+        name=name,
+        label=str(variable.get("label") or name),
+        control=CONTROLS.get(kind, "json"),
+        required=bool(variable.get("required")),
+        value=typed.get(name, "") if typed is not None else _shown(default),
+        options=tuple(str(o) for o in options) if isinstance(options, list) else (),
+        max_length=length if isinstance(length, int) and length > 0 else None,
+        hint=str(variable.get("description") or ""),
+        error=error,
+    )
+
+
+def _shown(value: Json) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read(field: InputField, data: Mapping[str, str]) -> Json:
+    if field.control == "switch":
+        return field.name in data
+    text = data.get(field.name, "")
+    if field.control in {"json", "number"}:
+        if not text.strip():
+            return None
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    if not text and not field.required:
+        return None
+    return text
+
+
+class ImportForm(forms.Form):
+    """A document pasted or dropped; one of the two."""
+
+    document = forms.CharField(
+        label=_("Document (YAML or JSON)"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "class": "mono"}),
+    )
+    file = forms.FileField(
+        label=_("Or a file"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": ".yml,.yaml,.json"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        text = cleaned.get("document") or self._file_text(cleaned.get("file"))
+        if not text.strip():
+            raise forms.ValidationError(_("Paste a document or choose a file."))
+        cleaned["text"] = text
+        return cleaned
+
+    def _file_text(self, file: UploadedFile | None) -> str:
+        if file is None:
+            return ""
+        if (file.size or 0) > MAX_DOCUMENT_BYTES:
+            raise forms.ValidationError(_("A document may have at most 1 MB."))
+        try:
+            return file.read().decode()
+        except UnicodeDecodeError as error:
+            raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
+
+
+class RenameForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=255)
+    description = forms.CharField(
+        label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+
+class PublishForm(forms.Form):
+    note = forms.CharField(label=_("What changed?"), required=False, max_length=1000)
+
+
+class PersonForm(forms.Form):
+    """Whom to be in a test conversation: an outside person's id, letters and digits."""
+
+    person = forms.RegexField(
+        r"^[A-Za-z0-9._-]{1,80}$",
+        label=_("Person"),
+        error_messages={"invalid": _("Letters, digits, dot, dash and underscore; at most 80.")},
+    )
+
+
+class ProviderForm(forms.Form):
+    """An OpenAI-compatible endpoint. The key is written, never shown."""
+
+    name = forms.RegexField(
+        r"^[A-Za-z0-9._-]{1,80}$",
+        label=_("Name in workflows"),
+        initial="openai",
+        help_text=_("What a node's model names as its provider, for example openai."),
+        error_messages={"invalid": _("Letters, digits, dot, dash and underscore; at most 80.")},
+    )
+    base_url = forms.URLField(
+        label=_("Base URL"),
+        assume_scheme="https",
+        help_text=_("Any OpenAI-compatible address, for example one that ends in /v1."),
+    )
+    api_key = forms.CharField(
+        label=_("API key"),
+        required=False,
+        strip=True,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("Encrypted, and never shown again."),
+    )
+    default_model = forms.CharField(label=_("Model"), required=False, max_length=200)
