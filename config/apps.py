@@ -8,4 +8,4 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         # Inline import: checks need the app registry.
-        from config import checks  # noqa: F401
+        from config import checks  # noqa: F401, PLC0415

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 from django.db.utils import OperationalError
 
@@ -36,4 +37,4 @@ def app_role_is_bound_by_policies(
 
 def _weak(reason: str, name: str) -> CheckMessage:
     hint = "Give DATABASE_URL a role of its own and DATABASE_OWNER_URL the owner; docs/howto/run-it.md says how."
-    return Warning(f"The second wall between teams is weak: {reason}.", hint=hint, id=name)
+    return checks.Warning(f"The second wall between teams is weak: {reason}.", hint=hint, id=name)

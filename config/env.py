@@ -3,6 +3,7 @@
 `.env.example` is generated from this file (`make docs`), and a guard keeps the two equal.
 """
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ class Env(BaseSettings):
     """What an operator may set. The description is what `.env.example` says about it."""
 
     model_config = SettingsConfigDict(
-        env_file=ROOT / ".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore"
+        env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore"
     )
 
     # Where things are
@@ -157,7 +158,7 @@ class Env(BaseSettings):
 def env() -> Env:
     """The environment, read once. A mistake ends the program with one line a variable."""
     try:
-        return Env()
+        return Env(_env_file=os.environ.get("MNEMOFLOW_ENV_FILE", ROOT / ".env"))
     except ValidationError as error:
         sys.exit(explain(error))
 

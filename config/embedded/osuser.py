@@ -7,18 +7,12 @@ import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
 
 from config.embedded.errors import FolderNotOurs
+from config.embedded.processes import PopenIdentity
 
 
 NAME = "mnemoflow-pg"
-
-
-class PopenIdentity(TypedDict, total=False):
-    user: int
-    group: int
-    extra_groups: list[int]
 
 
 @dataclass(frozen=True)

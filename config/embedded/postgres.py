@@ -21,7 +21,7 @@ import psycopg
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.layout import SYSTEM_HOME, open_to_others
 from config.embedded.osuser import OsUser, server_user
-from config.embedded.processes import end, running
+from config.embedded.processes import end, launch_service, running
 
 
 OWNER = "postgres"
@@ -98,10 +98,7 @@ class Postgres:
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
         for _ in range(20):
-            with self.log.open("ab") as log:
-                child = subprocess.Popen(  # its own session: Ctrl-C is for us, we end it in order
-                    command, stdout=log, stderr=log, cwd="/", start_new_session=True, **user.popen
-                )
+            child = launch_service(command, self.log, user.popen)
             if self._answers(patience=30, child=child):
                 return
             time.sleep(0.25)

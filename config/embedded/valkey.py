@@ -17,7 +17,7 @@ import redis
 
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.osuser import server_user
-from config.embedded.processes import end, running
+from config.embedded.processes import end, launch_service, running
 
 
 @dataclass
@@ -63,8 +63,7 @@ class Valkey:
             "--dir", str(self.data), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
             "--maxmemory-policy", "noeviction", "--daemonize", "no",
         ]  # fmt: skip
-        with self.log.open("ab") as log:
-            child = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        child = launch_service(command, self.log)
         self.pid_file.write_text(str(child.pid))
         if not self._answers(patience=15, child=child):
             raise ServiceFailed("Valkey", self.log)

@@ -1,0 +1,87 @@
+"""Database fixtures: each xdist worker has its own clone, reached as the app's role, as in production."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connections
+from django.test import TransactionTestCase
+
+from tests.support import servers
+
+
+# Rows that migrations and Django itself put there; everything else is emptied after a test that commits.
+KEPT = ("django_migrations", "django_content_type", "auth_permission", "django_site")
+
+EMPTY_ALL = """
+    do $$
+    declare name text;
+    begin
+        set local session_replication_role = replica;  -- no trigger may object, no order is needed
+        for name in select tablename from pg_tables where schemaname = 'public' and tablename <> all(%s) loop
+            execute format('delete from %%I', name);
+        end loop;
+    end $$
+"""
+
+
+def worker_name() -> str:
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+def database_name() -> str:
+    return f"test_{worker_name()}"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
+    """Instead of pytest-django's: the app's role could not create a database."""
+    with django_db_blocker.unblock():
+        servers.start_postgres()
+        servers.clone_database(database_name())
+        servers.use_database(database_name())
+    yield
+    with django_db_blocker.unblock():
+        connections.close_all()
+
+
+@pytest.fixture
+def owner_db(transactional_db: None) -> Iterator[psycopg.Connection[Any]]:
+    """SQL as the owner, in autocommit, beside the test's connection: no policy holds for it.
+
+    It sees what is committed, so the test commits too and the tables are emptied afterwards.
+    """
+    with psycopg.connect(
+        servers.postgres().url(name=database_name()), autocommit=True
+    ) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def valkey_url() -> str:
+    """A real Valkey; each xdist worker has a numbered database of its own in it."""
+    return f"unix://{servers.start_valkey().socket}?db={worker_number()}"
+
+
+def worker_number() -> int:
+    return int(worker_name().removeprefix("gw")) if worker_name() != "main" else 0
+
+
+def empty_tables() -> None:
+    statement = EMPTY_ALL.replace(
+        "%s", "array[" + ",".join(f"'{name}'" for name in KEPT) + "]"
+    ).replace("%%", "%")
+    with psycopg.connect(
+        servers.postgres().url(name=database_name()), autocommit=True
+    ) as connection:
+        connection.execute(statement)  # type: ignore[call-overload]  # built of constants above
+
+
+def _teardown(self: TransactionTestCase) -> None:
+    """Django would flush with TRUNCATE, which the app's role may not, and which would drop the content types."""
+    empty_tables()
+
+
+TransactionTestCase._fixture_teardown = _teardown  # type: ignore[method-assign, attr-defined]

@@ -1,0 +1,100 @@
+"""The session's own PostgreSQL and Valkey: started by whoever needs them first, shared by all workers, gone at the end."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import psycopg
+from django.core.management import call_command
+from django.db import connections
+from psycopg import sql
+
+from config.embedded.layout import Layout, layout
+from config.embedded.postgres import CARELESS, Postgres
+from config.embedded.session import prepare
+from config.embedded.valkey import Valkey
+
+
+HOME = Path(os.environ["MNEMOFLOW_TEST_HOME"])
+TEMPLATE = "migrated"
+
+
+def place() -> Layout:
+    return layout(HOME)
+
+
+def postgres() -> Postgres:
+    at = place()
+    return Postgres(
+        at.pg_data,
+        at.sockets,
+        at.logs / "postgres.log",
+        settings={**CARELESS, "max_connections": "400"},
+    )
+
+
+def valkey() -> Valkey:
+    at = place()
+    return Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log")
+
+
+def start_postgres() -> Postgres:
+    """Running, with one migrated database to clone."""
+    server = postgres()
+    with _one_at_a_time():
+        server.start()
+        if not (HOME / TEMPLATE).exists():
+            prepare(server, TEMPLATE)
+            use_database(TEMPLATE)
+            call_command("migrate", database="owner", verbosity=0, interactive=False)
+            connections.close_all()
+            (HOME / TEMPLATE).touch()
+    return server
+
+
+def start_valkey() -> Valkey:
+    server = valkey()
+    with _one_at_a_time():
+        server.start()
+    return server
+
+
+def clone_database(name: str) -> None:
+    with _one_at_a_time(), psycopg.connect(postgres().url(), autocommit=True) as connection:
+        names = {"name": sql.Identifier(name), "template": sql.Identifier(TEMPLATE)}
+        connection.execute(sql.SQL("drop database if exists {name} with (force)").format(**names))
+        connection.execute(sql.SQL("create database {name} template {template}").format(**names))
+
+
+def use_database(name: str) -> None:
+    """Point this process's connections at it; the roles stay as in production."""
+    for alias in ("default", "owner"):
+        connections[alias].close()
+        connections[alias].settings_dict["NAME"] = name
+
+
+def stop_servers() -> None:
+    _stop(HOME)
+    for left_over in Path("/tmp").glob("mnemoflow-test-*"):
+        pid = left_over.name.rpartition("-")[2]
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):  # a session that was killed
+            _stop(left_over)
+
+
+def _stop(home: Path) -> None:
+    at = layout(home)
+    Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log").stop()
+    Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").stop()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    HOME.mkdir(exist_ok=True)
+    with (HOME / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
