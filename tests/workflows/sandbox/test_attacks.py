@@ -1,0 +1,163 @@
+"""Thirty-four hostile templates: none escapes, none costs over two seconds or 256 MB.
+
+The control renders the escapes in a plain Jinja environment of this very process, to show that
+they are real: there they read the canary.
+"""
+
+import asyncio
+import os
+import resource
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jinja2
+import pytest
+
+from workflows.engine.errors import TemplateFailed
+from workflows.sandbox.pool import RunnerPool
+from workflows.sandbox.templates import TemplatePool
+
+
+CANARY = "canary-7f3a91c0de"
+CANARY_NAME = "MNEMOFLOW_TEMPLATE_CANARY"
+
+# Each tries to print the canary from the environment, or something it could be reached from.
+ESCAPES = {
+    "cycler globals": "{{ cycler.__init__.__globals__.os.environ }}",
+    "joiner globals": "{{ joiner.__init__.__globals__.os.environ }}",
+    "namespace globals": "{{ namespace.__init__.__globals__.os.environ }}",
+    "lipsum globals": "{{ lipsum.__globals__['os'].environ }}",
+    "self builtins": "{{ self.__init__.__globals__.__builtins__.__import__('os').environ }}",
+    "subclass walk": "{{ ''.__class__.__mro__[1].__subclasses__() }}"
+    "{{ lipsum.__globals__.os.environ }}",
+    "attr filter": "{{ lipsum|attr('__glo' ~ 'bals__')|attr('get')('os')|attr('environ') }}",
+    "attr filter escapes": "{{ lipsum|attr('\\x5f\\x5fglobals\\x5f\\x5f')|attr('get')('os')|attr('environ') }}",
+    "map attribute": "{{ [lipsum]|map(attribute='__globals__')|list }}",
+    "format method": "{{ '{0.__globals__}'.format(lipsum) }}",
+    "format by reference": "{% set f = '{0.__globals__}'.format %}{{ f(lipsum) }}",
+    "format_map": "{{ '{a.__globals__}'.format_map({'a': lipsum}) }}",
+    "format through map": "{{ ['{0.__globals__}']|map('format', lipsum)|list }}"
+    "{{ lipsum.__globals__.os.environ }}",
+    "macro code": "{% macro m() %}{% endmacro %}{{ m.__init__.__globals__ }}"
+    "{{ lipsum.__globals__.os.environ }}",
+    "undefined globals": "{{ nothing.__init__.__globals__.__builtins__.open('/proc/self/environ').read() }}",
+}
+
+EXHAUSTIONS = {
+    "nested range": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "lipsum flood": "{% for a in range(9999) %}{% set x = lipsum(n=500) %}{% endfor %}",
+    "string multiply": "{{ 'a' * 2000000000 }}",
+    "list multiply": "{{ ([0] * 900000000)|length }}",
+    "ljust": "{{ 'a'.ljust(2000000000)|length }}",
+    "center": "{{ 'a'|center(2000000000)|length }}",
+    "format width": "{{ '%2000000000d'|format(1)|length }}",
+    "format method width": "{{ '{:2000000000}'.format(1)|length }}",
+    "join": "{{ (['a' * 1000000] * 100000)|join|length }}",
+    "doubling": "{% set ns = namespace(x='a' * 1000) %}{% for i in range(40) %}"
+    "{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x|length }}",
+    "batch": "{{ [1]|batch(900000000, 0)|list|length }}",
+    "slice": "{{ [1]|slice(900000000)|list|length }}",
+    "indent": "{{ ('\\n' * 100000)|indent(20000, true, true)|length }}",
+    "power": "{{ 9 ** (9 ** 9) }}",
+    "int to string": "{{ (7 ** 9999999)|string|length }}",
+    "macro recursion": "{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}",
+    "recursive loop": "{% for x in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}",
+    "deep parentheses": "{{ " + "(" * 25000 + "1" + ")" * 25000 + " }}",
+    "output flood": "{% for a in range(99999) %}{% for b in range(999) %}aaaaaaaaaa{% endfor %}{% endfor %}",
+}
+
+
+@pytest.fixture(scope="module")
+def templates() -> Iterator[TemplatePool]:
+    os.environ[CANARY_NAME] = CANARY
+    pool = TemplatePool(RunnerPool(1))
+    asyncio.run(pool.pool.warm())
+    yield pool
+    pool.close()
+    del os.environ[CANARY_NAME]
+
+
+def outcome(templates: TemplatePool, template: str) -> str:
+    try:
+        return asyncio.run(templates.render(template, {"x": {"y": "z"}}))
+    except TemplateFailed as failed:
+        return f"refused: {failed.message}"
+
+
+def test_corpus_has_its_size() -> None:
+    assert (len(ESCAPES), len(EXHAUSTIONS)) == (15, 19)
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_escape_reaches_nothing(templates: TemplatePool, name: str) -> None:
+    text = outcome(templates, ESCAPES[name])
+
+    assert CANARY not in text
+    assert CANARY_NAME not in text
+    for sign in ("<module", "<class", "environ(", "__builtins__", "<function", "/proc"):
+        assert sign not in text.replace("'/proc/self/environ'", "")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_control_the_escapes_work_where_nothing_stops_them(templates: TemplatePool) -> None:
+    through = []
+    for name, template in ESCAPES.items():
+        try:
+            text = jinja2.Environment(autoescape=False).from_string(template).render()
+        except Exception:
+            continue
+        if CANARY in text or "<module" in text:
+            through.append(name)
+
+    assert len(through) >= 10, through
+
+
+@pytest.mark.parametrize("name", EXHAUSTIONS)
+def test_exhaustion_ends_in_time_and_memory_and_the_caller_is_unharmed(
+    templates: TemplatePool, name: str
+) -> None:
+    asyncio.run(templates.pool.warm())
+    own_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with PeakOf(templates.pool) as peak:
+        start = time.perf_counter()
+        text = outcome(templates, EXHAUSTIONS[name])
+        elapsed = time.perf_counter() - start
+
+    assert text.startswith("refused: "), text[:80]
+    assert elapsed <= 2.0
+    assert peak.kilobytes <= 256 * 1024
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - own_before < 20 * 1024
+    assert outcome(templates, "{% if true %}{{ x.y }}{% endif %}") == "z"
+
+
+class PeakOf:
+    """The most memory any runner of the pool ever had, sampled while a template runs."""
+
+    def __init__(self, pool: RunnerPool) -> None:
+        self._pool = pool
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.kilobytes = 0
+
+    def __enter__(self) -> "PeakOf":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.004):
+            for pid in self._pool.pids():
+                self.kilobytes = max(self.kilobytes, _high_water(pid))
+
+
+def _high_water(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line), 0)

@@ -1,0 +1,242 @@
+"""Rendering as authors know it, whatever loop or thread asks, and whatever befell the last one."""
+
+import asyncio
+import multiprocessing
+import os
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from workflows.engine.errors import TemplateFailed
+from workflows.sandbox.lookups import substitute
+from workflows.sandbox.pool import RunnerPool
+from workflows.sandbox.templates import MAX_TEMPLATE_BYTES, TemplatePool
+
+
+@pytest.fixture(scope="module")
+def templates() -> Iterator[TemplatePool]:
+    pool = TemplatePool(RunnerPool(2))
+    yield pool
+    pool.close()
+
+
+def render(templates: TemplatePool, template: str, **inputs: Any) -> str:
+    return asyncio.run(templates.render(template, inputs))
+
+
+def in_runner(templates: TemplatePool, template: str, **inputs: Any) -> str:
+    """Past the shortcut for plain look-ups."""
+    return asyncio.run(templates._in_runner(template, inputs))
+
+
+RENDERED: list[tuple[str, dict[str, Any], str]] = [
+    ("Hello {{ name }}", {"name": "Ana"}, "Hello Ana"),
+    ("{{ missing }}|", {}, "|"),
+    ("{{ none }}|{{ n }}", {"n": None}, "None|None"),
+    ("{% for x in xs %}{{ loop.index }}{{ x }};{% endfor %}", {"xs": ["a", "b"]}, "1a;2b;"),
+    ("{% if a and not b %}yes{% endif %}", {"a": 1, "b": ""}, "yes"),
+    ("{{ user.name|upper }}", {"user": {"name": "ana"}}, "ANA"),
+    ("{{ html }}", {"html": "<b>&</b>"}, "<b>&</b>"),  # text, not a page: no autoescape
+    ("{{ d|tojson }}", {"d": {"a": [1, True]}}, '{"a": [1, true]}'),
+    ("{{ 'a b c'|wordwrap(2) }}{{ [1]|random }}{{ [1]|pprint }}", {}, "a\nb\nc1[1]"),
+    ("{{ 'https://a.example'|urlize|length > 10 }}", {}, "True"),
+    ("{{ 'é' ~ '\\u4f60' }}", {}, "é你"),
+    ("a\r\nb\n", {}, "a\nb"),
+    ("{% set ns = namespace(n=0) %}{% for i in range(4) %}{% set ns.n = ns.n + i %}{% endfor %}"
+     "{{ ns.n }}", {}, "6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "inputs", "expected"), RENDERED)
+def test_template_renders_as_jinja(
+    templates: TemplatePool, template: str, inputs: dict[str, Any], expected: str
+) -> None:
+    assert render(templates, template, **inputs) == expected
+    assert in_runner(templates, template, **inputs) == expected
+
+
+LOOKUPS: list[tuple[str, dict[str, Any]]] = [
+    ("{{ a }} and {{b.c}}!", {"a": 1, "b": {"c": [1, "x", None]}}),
+    ("{{ d }}", {"d": {"k": 1.5, "t": True}}),
+    ("a\r\nb\rc\n\n{{ a }}\n", {"a": "x"}),
+    ("}} plain %} #}", {}),
+    ("{{a}}{{a}}", {"a": "{{ b }}"}),
+    ("", {}),
+    ("\n", {}),
+    ("{{ a }}", {"a": False}),
+    ("{{ a }}", {"a": 10**30}),
+    ("{{ 名 }}", {"名": "x"}),
+    ("{{ a.items }}", {"a": {"items": 3}}),
+    ("{{ a.b }}", {"a": "text"}),
+    ("{{ range }}", {"range": 3}),
+    ("{{ loop }}", {"loop": 3}),
+    ("{{ true }}", {"true": 3}),
+    ("{{ a.b }}", {"a": {}}),
+]
+
+
+@pytest.mark.parametrize(("template", "inputs"), LOOKUPS)
+def test_shortcut_says_what_jinja_says_or_nothing(
+    templates: TemplatePool, template: str, inputs: dict[str, Any]
+) -> None:
+    quick = substitute(template, inputs)
+
+    assert quick is None or quick == in_runner(templates, template, **inputs)
+
+
+def test_shortcut_takes_plain_lookups() -> None:
+    assert (
+        substitute("Hi {{ user.name }}, {{ n }}.", {"user": {"name": "Ana"}, "n": 2})
+        == "Hi Ana, 2."
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "inputs", "sentence"),
+    [
+        ("a\n{% if %}", {}, "syntax error in line 2"),
+        ("{{ a.b.c }}", {}, "'a' is undefined"),
+        ("{{ 1 // 0 }}", {}, "ZeroDivisionError"),
+        ("{{ ''.__class__ }}{{ ''.__class__.__mro__ }}", {}, "not allowed"),
+        ("{{ 'x' * 2000000 }}", {}, "larger than 1 MB"),
+        ("x" * (MAX_TEMPLATE_BYTES + 1), {}, "larger than 64 kB"),
+        ("{% if 1 %}{{ x }}{% endif %}", {"x": "y" * 9_000_000}, "larger than 8 MB"),
+        ("{% if 1 %}{{ x }}{% endif %}", {"x": object()}, "not JSON"),
+    ],
+)
+def test_template_that_fails_says_why(
+    templates: TemplatePool, template: str, inputs: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(TemplateFailed, match=sentence) as failed:
+        render(templates, template, **inputs)
+
+    assert not failed.value.retryable
+
+
+def test_output_that_cannot_be_stored_is_made_storable(templates: TemplatePool) -> None:
+    assert render(templates, "{{ '\\x00' ~ '\\ud800' }}") == "\ufffd?"
+
+
+def test_template_changes_nothing_for_the_next(templates: TemplatePool) -> None:
+    pool = TemplatePool(RunnerPool(1))
+    render(pool, "{% set x = 1 %}{% macro m() %}2{% endmacro %}{{ m() }}")
+
+    assert render(pool, "{% if true %}{{ x }}{{ m }}{% endif %}") == ""
+    pool.close()
+
+
+def test_pool_serves_several_loops_and_threads_at_once(templates: TemplatePool) -> None:
+    answers: list[list[str]] = []
+
+    def work(name: str) -> None:
+        async def many() -> list[str]:
+            return await asyncio.gather(
+                *(
+                    templates.render("{% if 1 %}{{ n }}-{{ i }}{% endif %}", {"n": name, "i": i})
+                    for i in range(25)
+                )
+            )
+
+        answers.append(asyncio.run(many()))
+
+    threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(answers) == [[f"t{t}-{i}" for i in range(25)] for t in range(4)]
+    assert len(templates.pool.pids()) <= templates.pool.size
+
+
+def test_runner_killed_while_idle_is_replaced_unseen(templates: TemplatePool) -> None:
+    render(templates, "{% if 1 %}a{% endif %}")
+    for pid in templates.pool.pids():
+        os.kill(pid, 9)
+
+    assert render(templates, "{% if 1 %}b{% endif %}") == "b"
+
+
+def test_cancelled_render_does_not_disturb_the_next(templates: TemplatePool) -> None:
+    async def cancel_then_render() -> str:
+        task = asyncio.create_task(
+            templates.render("{% for i in range(60000) %}{% set x = i %}{% endfor %}" * 10, {})
+        )
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await templates.render("{% if 1 %}{{ x }}{% endif %}", {"x": "mine"})
+
+    assert asyncio.run(cancel_then_render()) == "mine"
+
+
+def test_close_ends_every_process_and_the_pool_can_start_again() -> None:
+    pool = TemplatePool(RunnerPool(2))
+    render(pool, "{% if 1 %}a{% endif %}")
+    pids = pool.pool.pids()
+
+    pool.close()
+
+    assert pids
+    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+    assert render(pool, "{% if 1 %}b{% endif %}") == "b"
+    pool.close()
+
+
+def _render_in_fork(pool: TemplatePool, answer: Any) -> None:
+    answer.put(render(pool, "{% if 1 %}{{ who }}{% endif %}", who="child"))
+    pool.close()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_pool_used_on_both_sides_of_a_fork_mixes_nothing(templates: TemplatePool) -> None:
+    render(templates, "{% if 1 %}warm{% endif %}")
+    before = set(templates.pool.pids())
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    child = context.Process(target=_render_in_fork, args=(templates, answer))
+
+    child.start()
+    ours = [render(templates, "{% if 1 %}{{ i }}{% endif %}", i=i) for i in range(20)]
+    theirs = answer.get(timeout=20)
+    child.join(20)
+
+    assert ours == [str(i) for i in range(20)]
+    assert theirs == "child"
+    assert before <= set(templates.pool.pids())
+
+
+def test_pool_in_a_spawned_process_starts_its_own_runners() -> None:
+    context = multiprocessing.get_context("spawn")
+    answer = context.Queue()
+    child = context.Process(target=_spawned, args=(answer,))
+    child.start()
+
+    assert answer.get(timeout=30) == "spawned"
+    child.join(20)
+
+
+def _spawned(answer: Any) -> None:
+    pool = TemplatePool(RunnerPool(1))
+    answer.put(render(pool, "{% if 1 %}spawned{% endif %}"))
+    pool.close()
+
+
+def test_warm_render_takes_under_five_milliseconds(templates: TemplatePool) -> None:
+    template = "{% for x in xs %}{{ loop.index }}. {{ x.name|title }}\n{% endfor %}"
+    inputs = {"xs": [{"name": f"name {i}"} for i in range(20)]}
+
+    async def timed() -> list[float]:
+        times = []
+        for _ in range(60):
+            start = time.perf_counter()
+            await templates.render(template, inputs)
+            times.append(time.perf_counter() - start)
+        return times
+
+    assert statistics.median(asyncio.run(timed())) < 0.005

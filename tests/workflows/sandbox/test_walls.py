@@ -1,0 +1,217 @@
+"""What a runner could do if a template did escape: nothing. And what the parent does with a liar."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workflows.engine.errors import TemplateFailed
+from workflows.sandbox import frames, process
+from workflows.sandbox.pool import RunnerPool
+from workflows.sandbox.process import Runner, RunnerGone, RunnerLate
+from workflows.sandbox.templates import _text_of
+
+
+ROOT = Path(process.__file__).resolve().parents[2]
+
+# Code that already runs freely inside the interpreter tries the world outside it.
+PROBE = """
+import sys; sys.path.append(sys.argv[1]); port = int(sys.argv[2]); parent = int(sys.argv[3])
+import ctypes, json, os, resource, socket, subprocess, signal
+from workflows.sandbox import rendering, walls
+standing = walls.raise_walls()
+def attempt(act):
+    try:
+        return repr(act())
+    except BaseException as error:
+        return "refused: " + type(error).__name__
+results = {
+    "read file": attempt(lambda: open("/etc/passwd").read()),
+    "read environment of parent": attempt(lambda: open(f"/proc/{parent}/environ").read()),
+    "list root": attempt(lambda: os.listdir("/")),
+    "write file": attempt(lambda: open("/tmp/mnemoflow-escaped", "w")),
+    "connect": attempt(lambda: socket.create_connection(("127.0.0.1", port), 1)),
+    "unix socket": attempt(lambda: socket.socket(socket.AF_UNIX)),
+    "fork": attempt(os.fork),
+    "exec": attempt(lambda: os.execv("/bin/true", ["true"])),
+    "spawn": attempt(lambda: subprocess.run(["/bin/true"])),
+    "kill parent": attempt(lambda: os.kill(parent, 0)),
+    "limits of parent": attempt(lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE)),
+    "more memory": attempt(lambda: bytearray(400 * 1024 * 1024)),
+    "duplicate pipe": attempt(lambda: os.dup(1)),
+    "trace": attempt(lambda: {-1: 1 / 0}.get(ctypes.CDLL(None).ptrace(16, parent, 0, 0), 0)),
+    "chmod": attempt(lambda: os.chmod("/tmp", 0o777)),
+}
+os.write(1, json.dumps({"walls": standing, "results": results, "env": dict(os.environ)}).encode())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the walls are made of Linux")
+def test_code_inside_a_runner_reaches_nothing_outside() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        probe = [sys.executable, "-I", "-c", PROBE, str(ROOT), port, str(os.getpid())]
+        done = subprocess.run(probe, env={}, capture_output=True, timeout=20, check=True)
+        listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    found = json.loads(done.stdout)
+
+    reached = {name for name, text in found["results"].items() if not text.startswith("refused: ")}
+    assert reached == set()
+    assert found["walls"] == ["memory", "limits", "user", "privileges", "syscalls"]
+    assert not [name for name in found["env"] if name != "LC_CTYPE"]
+
+
+def test_runner_starts_with_an_empty_environment_in_a_group_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://canary-secret@db/x")
+    runner = Runner()
+    try:
+        assert os.getpgid(runner.pid) == runner.pid
+        assert "syscalls" in runner.walls
+        if os.geteuid() == 0:
+            assert b"canary" not in Path(f"/proc/{runner.pid}/environ").read_bytes()
+            assert Path(f"/proc/{runner.pid}").stat().st_uid in (0, 65534)
+            fds = os.listdir(f"/proc/{runner.pid}/fd")
+            assert sorted(fds) == ["0", "1", "2"]
+    finally:
+        runner.kill()
+
+
+def test_runner_whose_parent_lets_go_ends_by_itself() -> None:
+    runner = Runner()
+
+    runner.forget()
+
+    assert runner._process.wait(timeout=5) == 0
+
+
+def _liar(monkeypatch: pytest.MonkeyPatch, after_hello: str) -> Runner:
+    """A runner that greets politely and then runs ``after_hello``."""
+    code = (
+        "import os, sys, json, time\n"
+        "def send(b): os.write(1, len(b).to_bytes(4, 'big') + b)\n"
+        'send(b\'{"ok": true, "walls": []}\')\n'
+        "os.read(0, 65536)\n" + after_hello
+    )
+    monkeypatch.setattr(process, "command", lambda: [sys.executable, "-I", "-c", code])
+    return Runner()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "os.write(1, b'\\xff\\xff\\xff\\xff' + b'a' * 60000)",  # 4 GB announced
+        "send(b'not json')",
+        "send(b'[1, 2]')",
+        "send(b'[' * 100000)",
+        "os.write(1, b'\\x00\\x00')",  # half a header, then gone
+        "os.write(1, (100).to_bytes(4, 'big') + b'{}')",
+        "pass",
+    ],
+)
+def test_reply_that_is_no_frame_counts_as_a_dead_runner(
+    monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    runner = _liar(monkeypatch, lie)
+    try:
+        with pytest.raises(RunnerGone):
+            runner.call({"job": "template"}, seconds=5)
+    finally:
+        runner.kill()
+
+
+@pytest.mark.parametrize("stall", ["time.sleep(60)", "os.write(1, b'\\x00'); time.sleep(60)"])
+def test_runner_that_stalls_is_late_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, stall: str
+) -> None:
+    runner = _liar(monkeypatch, stall)
+    start = time.monotonic()
+    try:
+        with pytest.raises(RunnerLate):
+            runner.call({"job": "template"}, seconds=0.3)
+    finally:
+        runner.kill()
+
+    assert time.monotonic() - start < 1.5
+    assert not os.path.exists(f"/proc/{runner.pid}")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"ok": 1, "text": "x"},
+        {"ok": True, "text": 5},
+        {"ok": True, "text": "x" * 1_000_001},
+        {"ok": False, "kind": ["a"], "message": {"b": 1}, "line": "9"},
+        {"ok": False, "kind": "other", "message": "{0.__class__}"},
+    ],
+)
+def test_reply_of_the_wrong_shape_is_a_failure_with_a_sentence(reply: dict[str, Any]) -> None:
+    with pytest.raises(TemplateFailed) as failed:
+        _text_of(reply)
+
+    assert failed.value.message.startswith("The template")
+
+
+def test_pool_replaces_a_runner_that_failed() -> None:
+    pool = RunnerPool(1)
+    endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    with pytest.raises(RunnerLate):
+        pool.call_sync({"job": "template", "template": endless, "inputs": {}}, 0.3)
+
+    assert pool.pids() == []
+    reply = pool.call_sync({"job": "template", "template": "{{ 1 + 1 }}", "inputs": {}}, 5)
+    assert reply["text"] == "2"
+    assert len(pool.pids()) == 1
+    pool.close()
+
+
+def test_frame_survives_the_trip() -> None:
+    message = {"text": "é你\ud800", "n": [1, None]}
+    data = frames.encode(message)
+
+    assert frames.body_length(data[:4], 1000) == len(data) - 4
+    assert frames.decode(data[4:]) == message
+
+
+def test_bubblewrap_that_does_not_work_here_is_passed_by(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    process._jail.cache_clear()
+    try:
+        assert process.command()[0] == sys.executable
+    finally:
+        process._jail.cache_clear()
+
+
+def test_bubblewrap_that_works_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_in = tmp_path / "bwrap"
+    stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    process._jail.cache_clear()
+    try:
+        command = process.command()
+        runner = Runner()
+        runner.kill()
+    finally:
+        process._jail.cache_clear()
+
+    assert command[0] == str(stand_in)
+    assert {"--unshare-all", "--clearenv"} <= set(command)
+    bound = [command[i + 1] for i, word in enumerate(command) if word == "--ro-bind-try"]
+    assert str(ROOT) not in bound  # the project's folder holds settings and data

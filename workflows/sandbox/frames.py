@@ -1,0 +1,35 @@
+"""One JSON object a frame, after four bytes of length. Both ends of a runner's pipe speak this."""
+
+import json
+from typing import Any
+
+
+HEADER_BYTES = 4
+MAX_REQUEST_BYTES = 8 * 1024 * 1024  # a template and its inputs
+MAX_REPLY_BYTES = 7 * 1024 * 1024  # 1 MB of text is at most this much JSON, every character escaped
+
+
+class BadFrame(Exception):
+    """The other end of the pipe sent something that is not a frame."""
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    body = json.dumps(message, separators=(",", ":")).encode()
+    return len(body).to_bytes(HEADER_BYTES, "big") + body
+
+
+def body_length(header: bytes, limit: int) -> int:
+    length = int.from_bytes(header, "big")
+    if length > limit:
+        raise BadFrame("frame too long")
+    return length
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame("not JSON") from error
+    if not isinstance(message, dict):
+        raise BadFrame("not an object")
+    return message

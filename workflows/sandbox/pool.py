@@ -1,0 +1,149 @@
+"""Keeps a few runners warm and hands each to one job at a time.
+
+Runs in threads of its own, so that any event loop (a Celery worker's, a web server's, a test's)
+can wait for it, and several at once. After a fork the child starts with an empty pool.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from workflows.sandbox.process import Runner, RunnerGone, RunnerLate
+
+
+__all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
+
+_MAX_JOBS_A_RUNNER = 2_000  # then a new one: nothing that leaks slowly gets far
+_DEAD_ON_ARRIVAL_SECONDS = 0.05
+
+
+class RunnerPool:
+    def __init__(self, size: int | None = None) -> None:
+        self.size = size or max(1, min(4, os.cpu_count() or 1))
+        self._reset()
+        _pools.add(self)
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Runner, int]] = []
+        self._busy: set[Runner] = set()
+        self._executor: ThreadPoolExecutor | None = None
+
+    async def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+        """Raises RunnerGone or RunnerLate; the runner in question has been replaced by then."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads(), self.call_sync, message, seconds
+        )
+
+    def call_sync(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        start = time.monotonic()
+        try:
+            return self._call_once(message, seconds)
+        except RunnerGone:
+            # Gone at once: most likely it died while idle, and the job never ran. Once more, on
+            # another; a job that brings its runner down quickly is no dearer for it.
+            if time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
+                raise
+        return self._call_once(message, seconds)
+
+    def _call_once(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        runner, jobs = self._take()
+        try:
+            reply = runner.call(message, seconds=seconds)
+        except ValueError:  # refused before anything was sent
+            self._give_back(runner, jobs)
+            raise
+        except BaseException:
+            self._end(runner)
+            raise
+        if reply.get("spent") or jobs + 1 >= _MAX_JOBS_A_RUNNER:
+            self._end(runner)
+        else:
+            self._give_back(runner, jobs + 1)
+        return reply
+
+    async def warm(self) -> None:
+        """Starts the first runner, so that the first render is as quick as the rest."""
+        await asyncio.get_running_loop().run_in_executor(self._threads(), self._warm)
+
+    def pids(self) -> list[int]:
+        """Of every runner that lives, for measurements."""
+        with self._lock:
+            return [runner.pid for runner in (*(idle for idle, _ in self._idle), *self._busy)]
+
+    def close(self) -> None:
+        """Ends every runner. The pool can be used again; it starts new ones."""
+        if self._pid != os.getpid():
+            self._reset()
+            return
+        with self._lock:
+            runners = [*(runner for runner, _ in self._idle), *self._busy]
+            self._idle.clear()
+            executor, self._executor = self._executor, None
+        for runner in runners:
+            runner.kill()
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    def _threads(self) -> ThreadPoolExecutor:
+        self._forget_after_fork()
+        with self._lock:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="runner")
+            return self._executor
+
+    def _warm(self) -> None:
+        self._give_back(*self._take())
+
+    def _take(self) -> tuple[Runner, int]:
+        self._forget_after_fork()
+        while True:
+            with self._lock:
+                if not self._idle:
+                    break
+                runner, jobs = self._idle.pop()
+                self._busy.add(runner)
+            if runner.alive():
+                return runner, jobs
+            self._end(runner)
+        runner = Runner()
+        with self._lock:
+            self._busy.add(runner)
+        return runner, 0
+
+    def _give_back(self, runner: Runner, jobs: int) -> None:
+        with self._lock:
+            self._busy.discard(runner)
+            if len(self._idle) < self.size:
+                self._idle.append((runner, jobs))
+                return
+        runner.kill()
+
+    def _end(self, runner: Runner) -> None:
+        with self._lock:
+            self._busy.discard(runner)
+        runner.kill()
+
+    def _forget_after_fork(self) -> None:
+        """Runners belong to the process that started them; a fork only lets go of their pipes."""
+        if self._pid == os.getpid():
+            return
+        inherited = [*(runner for runner, _ in self._idle), *self._busy]
+        self._reset()
+        for runner in inherited:
+            runner.forget()
+
+
+_pools: weakref.WeakSet[RunnerPool] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_pools() -> None:
+    for pool in list(_pools):
+        pool.close()

@@ -1,0 +1,175 @@
+"""One runner process as its parent sees it: started with nothing, spoken to in frames, killed at once."""
+
+import contextlib
+import functools
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+from typing import Any
+
+from workflows.sandbox import frames
+
+
+START_SECONDS = 15.0
+_PACKAGE = Path(__file__).resolve().parent
+_ROOT = _PACKAGE.parent.parent
+_BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.child import main; main()"
+
+
+class RunnerGone(Exception):
+    """The runner died or broke the protocol."""
+
+
+class RunnerLate(Exception):
+    """The runner didn't answer in time."""
+
+
+class Runner:
+    """Not thread-safe: the pool hands a runner to one caller at a time."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={},
+            cwd="/",
+            close_fds=True,
+            start_new_session=True,  # its own process group: killed as a whole, deaf to our Ctrl-C
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._into = self._process.stdin.fileno()
+        self._out = self._process.stdout.fileno()
+        os.set_blocking(self._into, False)
+        os.set_blocking(self._out, False)
+        try:
+            self.walls: tuple[str, ...] = tuple(map(str, self._hello().get("walls", ())))
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+        """Raises RunnerGone or RunnerLate, after which this runner is only good to be killed."""
+        data = frames.encode(message)
+        if len(data) - frames.HEADER_BYTES > frames.MAX_REQUEST_BYTES:
+            raise ValueError("request too large")
+        deadline = time.monotonic() + seconds
+        try:
+            self._write(data, deadline)
+            header = self._read(frames.HEADER_BYTES, deadline)
+            length = frames.body_length(header, frames.MAX_REPLY_BYTES)
+            return frames.decode(self._read(length, deadline))
+        except (frames.BadFrame, OSError) as error:
+            raise RunnerGone from error
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """The whole group, and waits for it: no zombie stays."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self.forget()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+
+    def forget(self) -> None:
+        """Closes our ends of the pipes; an idle runner then ends by itself."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _hello(self) -> dict[str, Any]:
+        deadline = time.monotonic() + START_SECONDS
+        try:
+            length = frames.body_length(self._read(frames.HEADER_BYTES, deadline), 4096)
+            return frames.decode(self._read(length, deadline))
+        except (frames.BadFrame, OSError) as error:
+            raise RunnerGone from error
+
+    def _write(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(self._into, select.POLLOUT, deadline)
+            with contextlib.suppress(BlockingIOError):
+                view = view[os.write(self._into, view[:65536]) :]
+
+    def _read(self, count: int, deadline: float) -> bytes:
+        parts = bytearray()
+        while len(parts) < count:
+            self._wait(self._out, select.POLLIN, deadline)
+            try:
+                part = os.read(self._out, min(count - len(parts), 65536))
+            except BlockingIOError:
+                continue
+            if not part:
+                raise RunnerGone
+            parts += part
+        return bytes(parts)
+
+    def _wait(self, fd: int, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(fd, event)
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise RunnerLate
+
+
+def command() -> list[str]:
+    """How a runner is started: inside bubblewrap where that works, else as a plain process."""
+    return [*(_jail() or ()), *_python()]
+
+
+def _python() -> list[str]:
+    return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT, str(_ROOT)]
+
+
+@functools.cache
+def _jail() -> tuple[str, ...] | None:
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return None
+    jail = (bwrap, *_jail_arguments(), "--")
+    probe = [*jail, sys.executable, "-I", "-c", "import jinja2"]
+    try:
+        works = subprocess.run(
+            probe, env={}, capture_output=True, timeout=START_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return jail if works.returncode == 0 else None
+
+
+def _jail_arguments() -> list[str]:
+    """No network, no processes but its own, and of the file system only what Python is made of."""
+    system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
+    python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))
+    ours = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
+    arguments = [
+        "--unshare-all",
+        "--new-session",
+        "--clearenv",
+        "--cap-drop",
+        "ALL",
+        "--dev",
+        "/dev",
+    ]
+    for path in dict.fromkeys((*system, *python, *ours)):
+        arguments += ["--ro-bind-try", path, path]
+    return [*arguments, "--chdir", "/"]

@@ -1,0 +1,70 @@
+"""Runs in the child only: renders one Jinja2 template, as Dify does (lenient, no autoescape).
+
+The sandboxed environment is the second layer. The first is that this process owns nothing.
+"""
+
+# Loaded now, because jinja2 imports them late and a walled-in child can open no file.
+import codecs
+import pprint  # noqa: F401
+import random  # noqa: F401
+import textwrap  # noqa: F401
+from typing import Any
+
+from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+
+MAX_OUTPUT_CHARACTERS = 1_000_000
+_MAX_MESSAGE = 300
+
+# Kinds the parent knows; the text of an exception may be the attacker's, its class is ours.
+_KINDS: tuple[tuple[type[BaseException], str], ...] = (
+    (TemplateSyntaxError, "syntax"),
+    (UndefinedError, "undefined"),
+    (SecurityError, "security"),
+    (TemplateError, "template"),
+    (MemoryError, "memory"),
+    (RecursionError, "recursion"),
+)
+
+
+for _codec in ("unicode-escape", "raw-unicode-escape", "ascii", "latin-1", "utf-8"):
+    codecs.lookup(_codec)
+
+
+class _TooMuchText(Exception):
+    pass
+
+
+def render(message: dict[str, Any]) -> dict[str, Any]:
+    try:
+        text = _render(message["template"], message["inputs"])
+    except _TooMuchText:
+        return {"ok": False, "kind": "output", "message": ""}
+    except Exception as error:
+        return _failure(error)
+    return {"ok": True, "text": text}
+
+
+def _render(template: str, inputs: dict[str, Any]) -> str:
+    # A fresh environment each time: nothing one template did is there for the next one.
+    environment = ImmutableSandboxedEnvironment()
+    pieces: list[str] = []
+    total = 0
+    for piece in environment.from_string(template).generate(inputs):
+        total += len(piece)
+        if total > MAX_OUTPUT_CHARACTERS:
+            raise _TooMuchText
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    kind = next((name for cls, name in _KINDS if isinstance(error, cls)), "other")
+    message = ""
+    if kind in {"syntax", "undefined", "security", "template"}:
+        message = str(error)[:_MAX_MESSAGE]
+    elif kind == "other":
+        message = f"{type(error).__name__}: {error}"[:_MAX_MESSAGE]
+    line = error.lineno if isinstance(error, TemplateSyntaxError) else None
+    return {"ok": False, "kind": kind, "message": message, "line": line}

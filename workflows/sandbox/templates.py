@@ -1,0 +1,95 @@
+"""The engine's ``TemplatePort``: Jinja2 templates, rendered in the runner pool."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import TemplateFailed
+from workflows.sandbox.lookups import substitute
+from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
+
+
+MAX_TEMPLATE_BYTES: Final = 64 * 1024
+MAX_OUTPUT_CHARACTERS: Final = 1_000_000
+SECONDS: Final = 1.8  # with starting over it stays below the two seconds promised
+
+_MESSAGES: Final = {
+    "syntax": "The template has a syntax error in line {line}: {message}",
+    "undefined": "The template uses something undefined: {message}",
+    "security": "The template tried something that is not allowed: {message}",
+    "template": "The template couldn't be rendered: {message}",
+    "memory": "The template used more memory than it may.",
+    "recursion": "The template is nested too deeply.",
+    "output": "The template's output is larger than 1 MB.",
+    "other": "The template couldn't be rendered: {message}",
+}
+
+
+class TemplatePool:
+    """Usable from any event loop and thread; ``close()`` ends its processes."""
+
+    def __init__(self, pool: RunnerPool | None = None, *, seconds: float = SECONDS) -> None:
+        self.pool = pool or RunnerPool()
+        self._seconds = seconds
+
+    async def render(self, template: str, inputs: Mapping[str, Json]) -> str:
+        """Raises TemplateFailed with a sentence for the author of the template."""
+        if len(template.encode("utf-8", "surrogatepass")) > MAX_TEMPLATE_BYTES:
+            raise TemplateFailed("The template is larger than 64 kB.")
+        quick = substitute(template, inputs)
+        if quick is not None:
+            return _checked(quick)
+        return await self._in_runner(template, _as_json(inputs))
+
+    def close(self) -> None:
+        self.pool.close()
+
+    async def _in_runner(self, template: str, inputs: dict[str, Any]) -> str:
+        message = {"job": "template", "template": template, "inputs": inputs}
+        try:
+            reply = await self.pool.call(message, seconds=self._seconds)
+        except RunnerLate as error:
+            raise TemplateFailed("The template took longer than two seconds.") from error
+        except RunnerGone as error:
+            raise TemplateFailed(
+                "The template brought its runner down; it may use too much memory.", retryable=True
+            ) from error
+        except ValueError as error:
+            raise TemplateFailed("The template's inputs are larger than 8 MB.") from error
+        return _text_of(reply)
+
+
+def _as_json(inputs: Mapping[str, Json]) -> dict[str, Any]:
+    """JSON goes in and nothing else: no model instance, no function, no request."""
+    try:
+        json.dumps(inputs := dict(inputs))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TemplateFailed("The template's inputs are not JSON.") from error
+    return inputs
+
+
+def _text_of(reply: Mapping[str, Any]) -> str:
+    """What comes back is the word of a process that ran a stranger's template."""
+    text = reply.get("text")
+    if reply.get("ok") is True and isinstance(text, str):
+        return _checked(text)
+    kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
+    sentence = _MESSAGES.get(kind if isinstance(kind, str) else "", _MESSAGES["other"])
+    raise TemplateFailed(
+        sentence.format(
+            message=_clean(message[:300]) if isinstance(message, str) else "",
+            line=line if isinstance(line, int) else "?",
+        )
+    )
+
+
+def _checked(text: str) -> str:
+    if len(text) > MAX_OUTPUT_CHARACTERS:
+        raise TemplateFailed(_MESSAGES["output"])
+    return _clean(text)
+
+
+def _clean(text: str) -> str:
+    """NUL and lone surrogates can't be stored anywhere further on."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

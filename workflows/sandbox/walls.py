@@ -1,0 +1,185 @@
+"""Runs in the child only: gives up everything a template or program could misuse.
+
+Called after the last import. What is left: memory up to a limit, processor time up to a limit, and
+three pipes. Each wall stands alone; one that this machine can't build is reported, not fatal.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import resource
+import struct
+from collections.abc import Callable
+
+
+MEMORY_BYTES = (
+    216 * 1024 * 1024
+)  # over what the idle process has; with it a child stays below 256 MB
+_UNKNOWN_BASE_BYTES = 128 * 1024 * 1024
+_NOBODY = 65534
+_CPU_SECONDS = 3
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_SECCOMP = 22
+_SECCOMP_MODE_FILTER = 2
+_RET_ALLOW = 0x7FFF0000
+_RET_EPERM = 0x00050000 | 1
+
+# BPF: load word at offset, jump if equal, jump if greater or equal, return
+_LOAD, _JUMP_EQ, _JUMP_GE, _RETURN = 0x20, 0x15, 0x35, 0x06
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
+_X32_BIT = 0x40000000
+
+# What CPython needs to compute and to talk over pipes it already holds. No open, no socket, no
+# fork, no exec, no kill, no ptrace, no process_vm_*: an escape from the interpreter finds nothing.
+_COMMON = [
+    "read",
+    "write",
+    "close",
+    "fstat",
+    "lseek",
+    "mmap",
+    "munmap",
+    "mprotect",
+    "brk",
+    "mremap",
+    "madvise",
+    "futex",
+    "exit",
+    "exit_group",
+    "rt_sigreturn",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "sigaltstack",
+    "getrandom",
+    "clock_gettime",
+    "gettimeofday",
+    "clock_nanosleep",
+    "nanosleep",
+    "restart_syscall",
+    "sched_yield",
+    "getpid",
+    "gettid",
+    "getrusage",
+]
+_NUMBERS = {
+    "x86_64": dict(
+        read=0, write=1, close=3, fstat=5, lseek=8, mmap=9, mprotect=10, munmap=11, brk=12,
+        rt_sigaction=13, rt_sigprocmask=14, rt_sigreturn=15, sched_yield=24, mremap=25, madvise=28,
+        nanosleep=35, getpid=39, exit=60, gettimeofday=96, getrusage=98, sigaltstack=131,
+        gettid=186, futex=202, restart_syscall=219, clock_gettime=228, clock_nanosleep=230,
+        exit_group=231, prlimit64=302, getrandom=318,
+    ),
+    "aarch64": dict(
+        close=57, lseek=62, read=63, write=64, fstat=80, exit=93, exit_group=94, futex=98,
+        nanosleep=101, clock_gettime=113, clock_nanosleep=115, sched_yield=124,
+        restart_syscall=128, sigaltstack=132, rt_sigaction=134, rt_sigprocmask=135,
+        rt_sigreturn=139, getrusage=165, gettimeofday=169, getpid=172, gettid=178, brk=214,
+        munmap=215, mremap=216, mmap=222, mprotect=226, madvise=233, prlimit64=261, getrandom=278,
+    ),
+}  # fmt: skip
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+
+def raise_walls() -> list[str]:
+    """The names of the walls that stand."""
+    walls: tuple[tuple[str, Callable[[], None]], ...] = (
+        ("memory", _limit_memory),
+        ("limits", _limit_the_rest),
+        ("user", _become_nobody),
+        ("privileges", _give_up_privileges),
+        ("syscalls", _filter_system_calls),
+    )
+    standing = []
+    for name, build in walls:
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+            build()
+            standing.append(name)
+    return standing
+
+
+def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
+    """The kernel ends a job that computes on after its parent is gone."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime) + seconds + 1
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+def _limit_memory() -> None:
+    limit = _address_space() + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _address_space() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[0]) * resource.getpagesize()
+    except OSError:  # no /proc inside a jail
+        return _UNKNOWN_BASE_BYTES
+
+
+def _limit_the_rest() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+
+
+def _become_nobody() -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(_NOBODY)
+        os.setuid(_NOBODY)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+def _give_up_privileges() -> None:
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this one's memory
+
+
+def _filter_system_calls() -> None:
+    program = _program(platform.machine())
+    code = ctypes.create_string_buffer(b"".join(program), len(program) * 8)
+
+    class Filter(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+    loaded = Filter(len(program), ctypes.addressof(code))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
+
+
+def _program(machine: str) -> list[bytes]:
+    numbers = _NUMBERS[machine]
+    allowed = [numbers[name] for name in _COMMON]
+    start = [
+        _step(_LOAD, 0, 0, _OFFSET_ARCH),
+        _step(_JUMP_EQ, 1, 0, _ARCHITECTURES[machine]),
+        _step(_RETURN, 0, 0, _RET_EPERM),
+        _step(_LOAD, 0, 0, _OFFSET_NUMBER),
+        _step(_JUMP_GE, 0, 1, _X32_BIT),
+        _step(_RETURN, 0, 0, _RET_EPERM),
+        # prlimit64, but only of this process
+        _step(_JUMP_EQ, 0, 4, numbers["prlimit64"]),
+        _step(_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
+        _step(_JUMP_EQ, 0, 1, 0),
+        _step(_RETURN, 0, 0, _RET_ALLOW),
+        _step(_RETURN, 0, 0, _RET_EPERM),
+    ]
+    count = len(allowed)
+    checks = [_step(_JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
+    return [*start, *checks, _step(_RETURN, 0, 0, _RET_EPERM), _step(_RETURN, 0, 0, _RET_ALLOW)]
+
+
+def _step(code: int, if_true: int, if_false: int, value: int) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+def _prctl(option: int, *values: int) -> None:
+    arguments = [ctypes.c_ulong(value) for value in values] + [ctypes.c_ulong(0)] * (
+        4 - len(values)
+    )
+    if ctypes.CDLL(None, use_errno=True).prctl(ctypes.c_int(option), *arguments) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
