@@ -7,153 +7,48 @@ role may do, it never opens a team.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeGuard, cast
+from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from guardian.models import GroupObjectPermission, UserObjectPermission
 
-from accounts.errors import NotAllowed, NotSignedIn
-from accounts.models import ApiKey, Membership, Team, User
-from accounts.roles import KEY_ROLE, ROLE_VERBS, VERBS, Role
-from accounts.tenancy import lookup, tenant
+from accounts.errors import NotAllowed
+from accounts.models import Membership, Team, User
+from accounts.principals import (
+    KeyPrincipal,
+    Principal,
+    RunPrincipal,
+    UserPrincipal,
+    current_team_id,
+    principal_of,
+    run_principal,
+    user_principal,
+)
+from accounts.roles import ROLE_VERBS, VERBS
+from accounts.tenancy import tenant
 
 
-class Principal(Protocol):
-    """Who acts."""
-
-    @property
-    def kind(self) -> Literal["user", "key", "run"]: ...
-    @property
-    def team_ids(self) -> frozenset[UUID]: ...
-    @property
-    def actor(self) -> str: ...
-    @property
-    def user_id(self) -> UUID | None: ...
-    def role_in(self, team_id: UUID) -> Role | None: ...
-    def allows(self, scope: str) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class UserPrincipal:
-    """A person, with their roles as they were when the request began."""
-
-    user: User
-    roles: dict[UUID, Role]
-
-    kind: Literal["user"] = "user"
-
-    @property
-    def team_ids(self) -> frozenset[UUID]:
-        return frozenset(self.roles)
-
-    @property
-    def actor(self) -> str:
-        return f"user:{self.user.pk}"
-
-    @property
-    def user_id(self) -> UUID | None:
-        return self.user.pk
-
-    def role_in(self, team_id: UUID) -> Role | None:
-        return self.roles.get(team_id)
-
-    def allows(self, scope: str) -> bool:
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPrincipal:
-    """A programme with an API key: one team, the key's scopes, an editor's rights at most."""
-
-    key: ApiKey
-
-    kind: Literal["key"] = "key"
-
-    @property
-    def team_ids(self) -> frozenset[UUID]:
-        return frozenset([self.key.team_id])
-
-    @property
-    def actor(self) -> str:
-        return f"key:{self.key.pk}"
-
-    @property
-    def user_id(self) -> UUID | None:
-        return None
-
-    def role_in(self, team_id: UUID) -> Role | None:
-        return KEY_ROLE if team_id == self.key.team_id else None
-
-    def allows(self, scope: str) -> bool:
-        return scope in self.key.scopes
-
-
-@dataclass(frozen=True, slots=True)
-class RunPrincipal:
-    """A run: one team, and what its starter may do at this moment, never more. Made by ``run_principal``."""
-
-    run_id: UUID
-    team_id: UUID
-    starter: UserPrincipal | KeyPrincipal | None
-
-    kind: Literal["run"] = "run"
-
-    @property
-    def team_ids(self) -> frozenset[UUID]:
-        return frozenset([self.team_id])
-
-    @property
-    def actor(self) -> str:
-        return f"run:{self.run_id}"
-
-    @property
-    def user_id(self) -> UUID | None:
-        return self.starter.user_id if self.starter else None
-
-    def role_in(self, team_id: UUID) -> Role | None:
-        return self.starter.role_in(team_id) if self.starter and team_id == self.team_id else None
-
-    def allows(self, scope: str) -> bool:
-        return bool(self.starter and self.starter.allows(scope))
-
-
-def principal_of(request: HttpRequest) -> Principal:
-    """Who this request acts for; asked once a request."""
-    known: Principal | None = getattr(request, "principal", None)
-    if known is None:
-        if not request.user.is_authenticated:
-            raise NotSignedIn
-        known = user_principal(request.user)
-        request.principal = known  # type: ignore[attr-defined]  # our own attribute
-    return known
-
-
-def user_principal(user: User) -> UserPrincipal:
-    """A person with the roles they have now."""
-    with lookup(str(user.pk)):
-        rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
-        return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
-
-
-def run_principal(
-    *, run_id: UUID, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
-) -> RunPrincipal:
-    """A run of ``team_id`` started by a person or with a key. A starter who left or was revoked leaves no rights."""
-    starter: UserPrincipal | KeyPrincipal | None = None
-    if user_id is not None:
-        user = User.objects.filter(pk=user_id, is_active=True).first()
-        starter = user_principal(user) if user else None
-    elif key_id is not None:
-        with tenant([team_id]):
-            key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()
-        starter = KeyPrincipal(key) if key and key.is_usable() else None
-    return RunPrincipal(run_id, team_id, starter)
+__all__ = [
+    "KeyPrincipal",
+    "Principal",
+    "RunPrincipal",
+    "UserPrincipal",
+    "can",
+    "check",
+    "current_team_id",
+    "grant",
+    "granted_ids",
+    "holders",
+    "principal_of",
+    "revoke",
+    "revoke_all",
+    "run_principal",
+    "user_principal",
+]
 
 
 def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
@@ -163,7 +58,7 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
     if role is None or team_id not in principal.team_ids:
         return False
     scope = VERBS[verb].scope
-    if not _is_person(principal) and (scope is None or not principal.allows(scope)):
+    if principal.kind != "user" and (scope is None or not principal.allows(scope)):
         return False
     return verb in ROLE_VERBS[role] or _is_granted(principal, verb, obj_or_team)
 
@@ -181,15 +76,15 @@ def grant(who: User | Group, verb: str, obj: models.Model) -> None:
         with tenant([team_id]):
             if not Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists():
                 raise NotAllowed(_("Only members of the team can be given something of it."))
-    fields = {
-        "permission": _permission(verb, type(obj)),
-        "content_type": _type(type(obj)),
-        "object_pk": str(obj.pk),
-    }
+    permission, content_type = _permission(verb, type(obj)), _type(type(obj))
     if isinstance(who, User):
-        UserObjectPermission.objects.get_or_create(user=who, **fields)
+        UserObjectPermission.objects.get_or_create(
+            user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+        )
     else:
-        GroupObjectPermission.objects.get_or_create(group=who, **fields)
+        GroupObjectPermission.objects.get_or_create(
+            group=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+        )
 
 
 def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
@@ -247,10 +142,6 @@ def _is_granted(principal: Principal, verb: str, obj_or_team: models.Model | UUI
     if principal.user_id is None or isinstance(obj_or_team, UUID | Team):
         return False
     return obj_or_team.pk in granted_ids(principal, verb, type(obj_or_team))
-
-
-def _is_person(principal: Principal) -> TypeGuard[UserPrincipal]:
-    return principal.kind == "user"
 
 
 def _team_of(obj_or_team: models.Model | UUID) -> UUID:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.audit import GENESIS, AuditEntry, AuditHead
 from accounts.tenancy import current_team_ids, tenant
 
+
 ActorKind = Literal["user", "key", "run", "system"]
 
 log = structlog.get_logger(__name__)

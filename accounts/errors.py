@@ -4,7 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
-class AccountsFault(Exception):
+class AccountsFault(Exception):  # the family's name, as in memory and workflows
     """Something about accounts went wrong."""
 
     retryable = False

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.teams import Role
 
+
 __all__ = [
     "KEY_ROLE",
     "ROLE_VERBS",

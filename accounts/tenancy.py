@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
+from typing import Any, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, migrations, models, transaction
 
 from accounts.errors import UnscopedQuery
 from config.ids import uuid7
+
 
 APP_ROLE = "mnemoflow_app"
 TEAMS_SETTING = "mnemoflow.team_ids"
@@ -72,9 +73,9 @@ class TenantManager(models.Manager[M]):
     """
 
     def get_queryset(self) -> TenantQuerySet[M]:
-        queryset_class: type[TenantQuerySet[M]] = getattr(self, "_queryset_class", TenantQuerySet)
-        if not issubclass(queryset_class, TenantQuerySet):
-            queryset_class = TenantQuerySet
+        # from_queryset() leaves its class here; a plain TenantManager has Django's own.
+        found: type[Any] = getattr(self, "_queryset_class", TenantQuerySet)
+        queryset_class = found if issubclass(found, TenantQuerySet) else TenantQuerySet
         return queryset_class(self.model, using=self._db, hints=getattr(self, "_hints", {}))
 
     def visible_to(self, principal: HasTeams) -> TenantQuerySet[M]:
@@ -95,14 +96,20 @@ def _refuse(name: str) -> Any:
     return refused
 
 
+# fmt: off
 # Everything that reads or changes many rows without having said whose.
-for _name in (
-    "all filter exclude get first last earliest latest count exists contains iterator in_bulk values values_list "
-    "dates datetimes order_by reverse distinct annotate alias aggregate only defer select_related prefetch_related "
-    "select_for_update extra raw union intersection difference update delete get_or_create update_or_create "
-    "bulk_update aget afirst alast aearliest alatest acount aexists acontains aiterator ain_bulk aaggregate "
-    "aupdate adelete aget_or_create aupdate_or_create abulk_update"
-).split():
+REFUSED = (
+    "all", "filter", "exclude", "get", "first", "last", "earliest", "latest", "count", "exists",
+    "contains", "iterator", "in_bulk", "values", "values_list", "dates", "datetimes",
+    "order_by", "reverse", "distinct", "annotate", "alias", "aggregate", "only", "defer",
+    "select_related", "prefetch_related", "select_for_update", "extra", "raw", "union",
+    "intersection", "difference", "update", "delete", "get_or_create", "update_or_create",
+    "bulk_update", "aget", "afirst", "alast", "aearliest", "alatest", "acount", "aexists",
+    "acontains", "aiterator", "ain_bulk", "aaggregate", "aupdate", "adelete", "aget_or_create",
+    "aupdate_or_create", "abulk_update",
+)
+# fmt: on
+for _name in REFUSED:
     setattr(TenantManager, _name, _refuse(_name))
 
 
@@ -113,8 +120,8 @@ class TenantModel(models.Model):
     team = models.ForeignKey("accounts.Team", on_delete=models.PROTECT, related_name="+")
 
     # The first manager is what Django's own machinery uses (related managers, admin, unique checks).
-    _unscoped: ClassVar[models.Manager[Self]] = models.Manager.from_queryset(TenantQuerySet)()
-    objects: ClassVar[TenantManager[Self]] = TenantManager()
+    _unscoped = models.Manager()
+    objects = TenantManager()
 
     class Meta:
         abstract = True
@@ -146,7 +153,7 @@ def enable_rls(
         named = f"{also_by}::text = (SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
         forward.append(f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({named})")
         reverse.insert(0, f"DROP POLICY by_{also_by} ON {table}")
-    return migrations.RunSQL(sql=forward, reverse_sql=reverse)
+    return migrations.RunSQL(sql=[*forward], reverse_sql=[*reverse])
 
 
 def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> migrations.RunSQL:

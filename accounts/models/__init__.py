@@ -5,6 +5,7 @@ from accounts.models.secrets import ApiKey, Invitation, StartToken
 from accounts.models.teams import Membership, Role, Team
 from accounts.models.users import User
 
+
 __all__ = [
     "ApiKey",
     "AuditEntry",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
-
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.tenancy import TenantManager, TenantQuerySet
+from accounts.tenancy import TenantManager
 from config.ids import uuid7
+
 
 GENESIS = "0" * 64
 
@@ -30,8 +29,8 @@ class AuditEntry(models.Model):
     prev_hash = models.CharField(max_length=64, default="", editable=False)
     hash = models.CharField(max_length=64, default="", editable=False)
 
-    _unscoped: ClassVar[models.Manager[Self]] = models.Manager.from_queryset(TenantQuerySet)()
-    objects: ClassVar[TenantManager[Self]] = TenantManager()
+    _unscoped = models.Manager()
+    objects = TenantManager()
 
     class Meta:
         verbose_name = _("audit entry")
@@ -55,8 +54,8 @@ class AuditHead(models.Model):
     seq = models.BigIntegerField(default=0, editable=False)
     hash = models.CharField(max_length=64, default=GENESIS, editable=False)
 
-    _unscoped: ClassVar[models.Manager[Self]] = models.Manager.from_queryset(TenantQuerySet)()
-    objects: ClassVar[TenantManager[Self]] = TenantManager()
+    _unscoped = models.Manager()
+    objects = TenantManager()
 
     class Meta:
         verbose_name = _("head of the audit trail")

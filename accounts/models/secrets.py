@@ -14,6 +14,7 @@ from accounts.models.teams import Role
 from accounts.tenancy import TenantModel
 from config.ids import uuid7
 
+
 HASH_LENGTH = 64  # hex of HMAC-SHA256
 
 

@@ -1,0 +1,163 @@
+"""Who acts: a person, a programme with a key, or a run. Each says which teams are its own and as what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from accounts.errors import NotAllowed, NotSignedIn
+from accounts.models import ApiKey, Membership, User
+from accounts.roles import KEY_ROLE, Role
+from accounts.tenancy import lookup, tenant
+
+
+TEAM_IN_SESSION = "team_id"
+
+
+class Principal(Protocol):
+    """Who acts."""
+
+    @property
+    def kind(self) -> Literal["user", "key", "run"]: ...
+    @property
+    def team_ids(self) -> frozenset[UUID]: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def user_id(self) -> UUID | None: ...
+    def role_in(self, team_id: UUID) -> Role | None: ...
+    def allows(self, scope: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UserPrincipal:
+    """A person, with their roles as they were when the request began."""
+
+    user: User
+    roles: dict[UUID, Role]
+
+    kind: Literal["user"] = "user"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset(self.roles)
+
+    @property
+    def actor(self) -> str:
+        return f"user:{self.user.pk}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return self.user.pk
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return self.roles.get(team_id)
+
+    def allows(self, scope: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPrincipal:
+    """A programme with an API key: one team, the key's scopes, an editor's rights at most."""
+
+    key: ApiKey
+
+    kind: Literal["key"] = "key"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset([self.key.team_id])
+
+    @property
+    def actor(self) -> str:
+        return f"key:{self.key.pk}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return None
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return KEY_ROLE if team_id == self.key.team_id else None
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.key.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class RunPrincipal:
+    """A run: one team, and what its starter may do at this moment, never more. Made by ``run_principal``."""
+
+    run_id: UUID
+    team_id: UUID
+    starter: UserPrincipal | KeyPrincipal | None
+
+    kind: Literal["run"] = "run"
+
+    @property
+    def team_ids(self) -> frozenset[UUID]:
+        return frozenset([self.team_id])
+
+    @property
+    def actor(self) -> str:
+        return f"run:{self.run_id}"
+
+    @property
+    def user_id(self) -> UUID | None:
+        return self.starter.user_id if self.starter else None
+
+    def role_in(self, team_id: UUID) -> Role | None:
+        return self.starter.role_in(team_id) if self.starter and team_id == self.team_id else None
+
+    def allows(self, scope: str) -> bool:
+        return bool(self.starter and self.starter.allows(scope))
+
+
+def principal_of(request: HttpRequest) -> Principal:
+    """Who this request acts for; asked once a request."""
+    known: Principal | None = getattr(request, "principal", None)
+    if known is None:
+        if not request.user.is_authenticated:
+            raise NotSignedIn
+        known = user_principal(request.user)
+        request.principal = known  # type: ignore[attr-defined]  # our own attribute
+    return known
+
+
+def current_team_id(request: HttpRequest) -> UUID:
+    """The team this request is about: the key's, or the one chosen in the team switcher, or the first of one's own."""
+    principal = principal_of(request)
+    session = getattr(request, "session", None)
+    chosen = session.get(TEAM_IN_SESSION) if session is not None else None
+    mine = sorted(principal.team_ids)
+    if chosen and chosen in {str(team_id) for team_id in mine}:
+        return UUID(chosen)
+    if not mine:
+        raise NotAllowed(_("You are in no team yet. Ask somebody for an invitation."))
+    return mine[0]
+
+
+def user_principal(user: User) -> UserPrincipal:
+    """A person with the roles they have now."""
+    with lookup(str(user.pk)):
+        rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
+        return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
+
+
+def run_principal(
+    *, run_id: UUID, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
+) -> RunPrincipal:
+    """A run of ``team_id`` started by a person or with a key. A starter who left or was revoked leaves no rights."""
+    starter: UserPrincipal | KeyPrincipal | None = None
+    if user_id is not None:
+        user = User.objects.filter(pk=user_id, is_active=True).first()
+        starter = user_principal(user) if user else None
+    elif key_id is not None:
+        with tenant([team_id]):
+            key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()
+        starter = KeyPrincipal(key) if key and key.is_usable() else None
+    return RunPrincipal(run_id, team_id, starter)

@@ -1,0 +1,62 @@
+"""Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from accounts.access import Principal, check
+from accounts.errors import NotFound
+from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team, User
+
+
+def teams_of(principal: Principal) -> QuerySet[Team]:
+    return Team.objects.filter(pk__in=principal.team_ids).order_by("name", "id")
+
+
+def team_for(principal: Principal, verb: str, team_id: UUID) -> Team:
+    """A team of one's own, for one verb. Others' teams don't exist."""
+    team = teams_of(principal).filter(pk=team_id).first()
+    if team is None:
+        raise NotFound
+    check(principal, verb, team)
+    return team
+
+
+def members_of(principal: Principal, team: Team) -> QuerySet[Membership]:
+    check(principal, "team.view", team)
+    rows = Membership.objects.visible_to(principal).filter(team=team)
+    return rows.select_related("user").order_by("joined_at", "id")
+
+
+def invitations_of(principal: Principal, team: Team) -> QuerySet[Invitation]:
+    """Open invitations, newest first."""
+    check(principal, "member.manage", team)
+    rows = Invitation.objects.visible_to(principal).filter(
+        team=team, accepted_at=None, revoked_at=None
+    )
+    return rows.select_related("created_by").order_by("-created_at", "id")
+
+
+def keys_of(principal: Principal, team: Team) -> QuerySet[ApiKey]:
+    check(principal, "key.manage", team)
+    rows = ApiKey.objects.visible_to(principal).filter(team=team)
+    return rows.select_related("created_by").order_by("-created_at", "id")
+
+
+def trail_of(
+    principal: Principal, team: Team, *, before: int | None = None, limit: int = 50
+) -> Sequence[AuditEntry]:
+    """The newest audit entries, or those before a sequence number."""
+    check(principal, "audit.view", team)
+    rows = AuditEntry.objects.visible_to(principal).filter(team_id=team.id)
+    if before is not None:
+        rows = rows.filter(seq__lt=before)
+    return list(rows.order_by("-seq")[:limit])
+
+
+def is_first_person() -> bool:
+    """Whether nobody has an account yet."""
+    return not User.objects.exists()

@@ -1,0 +1,39 @@
+"""What people do here. Each verb checks, changes and writes the audit entry in one transaction."""
+
+from accounts.services.firstrun import first_run, redeem_start_token
+from accounts.services.invitations import (
+    accept_invitation,
+    create_invitation,
+    find_invitation,
+    revoke_invitation,
+)
+from accounts.services.keys import authenticate_key, issue_key, revoke_key
+from accounts.services.people import change_password, change_profile, sign_up
+from accounts.services.teams import (
+    add_member,
+    change_role,
+    create_team,
+    remove_member,
+    rename_team,
+)
+
+
+__all__ = [
+    "accept_invitation",
+    "add_member",
+    "authenticate_key",
+    "change_password",
+    "change_profile",
+    "change_role",
+    "create_invitation",
+    "create_team",
+    "find_invitation",
+    "first_run",
+    "issue_key",
+    "redeem_start_token",
+    "remove_member",
+    "rename_team",
+    "revoke_invitation",
+    "revoke_key",
+    "sign_up",
+]

@@ -1,0 +1,63 @@
+"""The first start: an owner without a password, a team, and a link that signs in once."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import audit, tokens
+from accounts.errors import StartTokenUnusable
+from accounts.models import StartToken, User
+from accounts.principals import user_principal
+from accounts.services.teams import create_team
+
+
+LIFETIME = dt.timedelta(hours=12)
+DEMO_EMAIL = "you@mnemoflow.local"
+DEMO_TEAM = "My team"
+
+
+@transaction.atomic
+def first_run() -> str:
+    """The path of a fresh sign-in link for whoever started the server. Earlier links stop working.
+
+    The person is the first administrator; on an empty database one is made, with no password until they choose one.
+    """
+    user = (
+        User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()
+    )
+    if user is None:
+        user = User.objects.create_superuser(DEMO_EMAIL)
+        create_team(owner=user, name=DEMO_TEAM)
+    StartToken.objects.filter(user=user, used_at=None).delete()
+    token = tokens.fresh("start")
+    StartToken.objects.create(
+        user=user,
+        token_hash=tokens.digest("start", token),
+        expires_at=timezone.now() + LIFETIME,
+    )
+    return reverse("accounts:start", args=[token])
+
+
+@transaction.atomic
+def redeem_start_token(token: str) -> User:
+    """The person a start link signs in. It works once, whoever is quicker."""
+    rows = StartToken.objects.select_for_update(of=("self",)).select_related("user")
+    row = rows.filter(token_hash=tokens.digest("start", token), used_at=None).first()
+    if row is None or not tokens.matches("start", token, row.token_hash):
+        raise StartTokenUnusable
+    if row.expires_at <= timezone.now() or not row.user.is_active:
+        raise StartTokenUnusable
+    row.used_at = timezone.now()
+    row.save(update_fields=["used_at"])
+    for team_id in user_principal(row.user).team_ids:
+        audit.record(
+            team_id=team_id,
+            actor=f"user:{row.user_id}",
+            action="signin.start_token",
+            subject=f"user:{row.user_id}",
+        )
+    return row.user

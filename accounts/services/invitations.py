@@ -1,0 +1,112 @@
+"""Invitations: a link that makes whoever opens it a member, once."""
+
+from __future__ import annotations
+
+import datetime as dt
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts import audit, tokens
+from accounts.access import Principal, check
+from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, NotFound
+from accounts.models import Invitation, Membership, Role, Team, User
+from accounts.models.users import normalise_email
+from accounts.services.teams import add_member
+from accounts.tenancy import lookup, tenant
+
+
+LIFETIME = dt.timedelta(days=7)
+_FOR_SOMEBODY_ELSE = _("This invitation is for another e-mail address.")
+
+
+def create_invitation(
+    principal: Principal,
+    *,
+    team: Team,
+    role: str,
+    email: str = "",
+    expires_at: dt.datetime | None = None,
+) -> tuple[Invitation, str]:
+    """The row, and the token of the link: shown once, kept as a hash."""
+    check(principal, "member.manage", team)
+    if role not in Role.values:
+        raise InvalidChoice
+    if role == Role.OWNER:
+        check(principal, "member.manage_owners", team)
+    token = tokens.fresh("invitation")
+    with tenant([team.id]):
+        invitation = Invitation.objects.create(
+            team=team,
+            token_hash=tokens.digest("invitation", token),
+            role=role,
+            email=normalise_email(email),
+            created_by_id=principal.user_id,
+            expires_at=expires_at or timezone.now() + LIFETIME,
+        )
+        audit.record(
+            team_id=team.id,
+            actor=principal.actor,
+            actor_kind=principal.kind,
+            action="invitation.created",
+            subject=f"invitation:{invitation.id}",
+            detail={"role": role},
+        )
+    return invitation, token
+
+
+def find_invitation(token: str) -> Invitation:
+    """The usable invitation of a link, with its team."""
+    stored = tokens.digest("invitation", token)
+    with lookup(stored):
+        rows = Invitation.objects.unscoped().select_related("team", "created_by")
+        invitation = rows.filter(token_hash=stored).first()
+    if invitation is None or not tokens.matches("invitation", token, invitation.token_hash):
+        raise InvitationUnusable
+    if not invitation.is_usable():
+        raise InvitationUnusable
+    return invitation
+
+
+def accept_invitation(*, user: User, token: str) -> Membership:
+    """Make the person a member. Two who open one link at the same moment: the first gets in."""
+    team_id = find_invitation(token).team_id
+    with tenant([team_id]):
+        rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("team")
+        invitation = rows.get(token_hash=tokens.digest("invitation", token))
+        if not invitation.is_usable():
+            raise InvitationUnusable
+        if invitation.email and invitation.email != user.email:
+            raise NotAllowed(_FOR_SOMEBODY_ELSE)
+        membership = add_member(team=invitation.team, user=user, role=Role(invitation.role))
+        invitation.accepted_at, invitation.accepted_by = timezone.now(), user
+        invitation.save(update_fields=["accepted_at", "accepted_by"])
+        audit.record(
+            team_id=team_id,
+            actor=f"user:{user.pk}",
+            action="invitation.accepted",
+            subject=f"invitation:{invitation.id}",
+        )
+    return membership
+
+
+def revoke_invitation(principal: Principal, *, invitation_id: UUID) -> Invitation:
+    """End an invitation that nobody accepted yet; doing it twice changes nothing."""
+    with tenant(principal.team_ids):
+        rows = Invitation.objects.visible_to(principal).select_for_update()
+        invitation = rows.filter(pk=invitation_id).first()
+        if invitation is None:
+            raise NotFound
+        check(principal, "member.manage", invitation)
+        if invitation.revoked_at is None and invitation.accepted_at is None:
+            invitation.revoked_at = timezone.now()
+            invitation.save(update_fields=["revoked_at"])
+            audit.record(
+                team_id=invitation.team_id,
+                actor=principal.actor,
+                actor_kind=principal.kind,
+                action="invitation.revoked",
+                subject=f"invitation:{invitation.id}",
+            )
+    return invitation

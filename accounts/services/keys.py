@@ -1,0 +1,92 @@
+"""API keys: shown once, kept as a hash, good for one team and the scopes they were given."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts import audit, tokens
+from accounts.access import KeyPrincipal, Principal, check
+from accounts.errors import InvalidChoice, NotFound
+from accounts.models import ApiKey, Team
+from accounts.roles import SCOPES
+from accounts.tenancy import lookup, tenant
+
+
+# A busy key would otherwise rewrite its row with every request.
+LAST_USED_EVERY = dt.timedelta(minutes=1)
+
+
+def issue_key(
+    *,
+    principal: Principal,
+    team: Team,
+    name: str,
+    scopes: Collection[str],
+    expires_at: dt.datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The row, and the secret: shown once."""
+    check(principal, "key.manage", team)
+    if not name.strip() or not scopes or not set(scopes) <= set(SCOPES):
+        raise InvalidChoice
+    if expires_at is not None and expires_at <= timezone.now():
+        raise InvalidChoice
+    secret = tokens.fresh("key")
+    with tenant([team.id]):
+        key = ApiKey.objects.create(
+            team=team,
+            name=name.strip()[:120],
+            prefix=secret[: tokens.VISIBLE],
+            secret_hash=tokens.digest("key", secret),
+            scopes=sorted(set(scopes)),
+            created_by_id=principal.user_id,
+            expires_at=expires_at,
+        )
+        _record(principal, key, "key.issued", {"scopes": key.scopes})
+    return key, secret
+
+
+def revoke_key(principal: Principal, *, key_id: UUID) -> ApiKey:
+    """End a key at once; doing it twice changes nothing."""
+    with tenant(principal.team_ids):
+        rows = ApiKey.objects.visible_to(principal).select_for_update()
+        key = rows.filter(pk=key_id).first()
+        if key is None:
+            raise NotFound
+        check(principal, "key.manage", key)
+        if key.revoked_at is None:
+            key.revoked_at = timezone.now()
+            key.save(update_fields=["revoked_at"])
+            _record(principal, key, "key.revoked", {})
+    return key
+
+
+def authenticate_key(secret: str) -> KeyPrincipal | None:
+    """Who this secret is, if it is anybody's and still good."""
+    if not secret.startswith(tokens.KEY_PREFIX):
+        return None
+    stored = tokens.digest("key", secret)
+    with lookup(stored):
+        key = ApiKey.objects.unscoped().filter(secret_hash=stored).first()
+    now = timezone.now()
+    if key is None or not tokens.matches("key", secret, key.secret_hash) or not key.is_usable(now):
+        return None
+    if key.last_used_at is None or now - key.last_used_at >= LAST_USED_EVERY:
+        with tenant([key.team_id]):
+            key.last_used_at = now
+            key.save(update_fields=["last_used_at"])
+    return KeyPrincipal(key)
+
+
+def _record(principal: Principal, key: ApiKey, action: str, detail: dict[str, list[str]]) -> None:
+    audit.record(
+        team_id=key.team_id,
+        actor=principal.actor,
+        actor_kind=principal.kind,
+        action=action,
+        subject=f"key:{key.pk}",
+        detail=detail,
+    )

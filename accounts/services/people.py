@@ -1,0 +1,36 @@
+"""A person's own account."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.models.users import normalise_email
+from accounts.services.invitations import accept_invitation
+from accounts.services.teams import create_team
+
+
+@transaction.atomic
+def sign_up(*, user: User, invitation: str | None) -> None:
+    """What follows a new account: the team it was invited to, or one of its own."""
+    if invitation is not None:
+        accept_invitation(user=user, token=invitation)
+        return
+    create_team(owner=user, name=_("Team of %(name)s") % {"name": user.get_short_name()})
+
+
+def change_profile(user: User, *, name: str, locale: str, email: str | None = None) -> User:
+    """Name and language; and the address to sign in with, where it is asked for."""
+    user.name, user.locale = name.strip()[:120], locale
+    if email is not None:
+        user.email = normalise_email(email)
+    user.full_clean(exclude=["password"])
+    user.save(update_fields=["name", "locale", "email"])
+    return user
+
+
+def change_password(user: User, password: str) -> None:
+    """Ends every other session of the person: their session hash no longer fits."""
+    user.set_password(password)
+    user.save(update_fields=["password"])

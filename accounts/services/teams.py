@@ -1,0 +1,153 @@
+"""Teams and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import IntegrityError
+from django.utils.text import slugify
+
+from accounts import audit
+from accounts.access import Principal, check, revoke_all
+from accounts.errors import AlreadyMember, InvalidChoice, LastOwner, NotFound
+from accounts.models import Membership, Role, Team, User
+from accounts.tenancy import tenant
+from config.ids import uuid7
+
+
+def create_team(*, owner: User, name: str) -> Team:
+    """A new team with its first owner."""
+    name = name.strip()
+    if not name:
+        raise InvalidChoice
+    team_id = uuid7()
+    with tenant([team_id]):
+        team = Team.objects.create(id=team_id, name=name[:120], slug=_free_slug(name, team_id))
+        Membership.objects.create(team=team, user=owner, role=Role.OWNER)
+        audit.record(
+            team_id=team.id,
+            actor=f"user:{owner.pk}",
+            action="team.created",
+            subject=f"team:{team.id}",
+        )
+    return team
+
+
+def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
+    check(principal, "team.manage", team)
+    if not name.strip():
+        raise InvalidChoice
+    with tenant([team.id]):
+        team.name = name.strip()[:120]
+        team.save(update_fields=["name"])
+        _record(principal, team.id, "team.renamed", f"team:{team.id}")
+    return team
+
+
+def add_member(*, team: Team, user: User, role: Role, by: Principal | None = None) -> Membership:
+    """Make somebody a member. Without ``by`` the caller answers for it: an accepted invitation, or set-up."""
+    if by is not None:
+        _check_rank(by, team.id, role)
+    try:
+        with tenant([team.id]):
+            membership = Membership.objects.create(team=team, user=user, role=Role(role))
+            audit.record(
+                team_id=team.id,
+                actor=by.actor if by else f"user:{user.pk}",
+                actor_kind=by.kind if by else "user",
+                action="member.added",
+                subject=f"user:{user.pk}",
+                detail={"role": str(role)},
+            )
+    except IntegrityError as error:
+        if "accounts_membership_once" in str(error):
+            raise AlreadyMember from None
+        raise
+    return membership
+
+
+def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Membership:
+    """Give a member another role; the last owner stays one."""
+    if role not in Role.values:
+        raise InvalidChoice
+    with _keeps_an_owner(), tenant(principal.team_ids):
+        membership = _find(principal, membership_id)
+        _check_rank(principal, membership.team_id, Role(membership.role), Role(role))
+        before, membership.role = membership.role, role
+        membership.save(update_fields=["role"])
+        detail = {"from": before, "to": role}
+        _record(
+            principal,
+            membership.team_id,
+            "member.role_changed",
+            f"user:{membership.user_id}",
+            detail,
+        )
+    return membership
+
+
+def remove_member(principal: Principal, *, membership_id: UUID) -> None:
+    """Take somebody out of the team, or leave it. What was shared with them ends with it."""
+    with _keeps_an_owner(), tenant(principal.team_ids):
+        membership = _find(principal, membership_id)
+        leaving = membership.user_id == principal.user_id
+        if not leaving:
+            _check_rank(principal, membership.team_id, Role(membership.role))
+        revoke_all(membership.user, membership.team_id)
+        membership.delete()
+        action = "member.left" if leaving else "member.removed"
+        _record(principal, membership.team_id, action, f"user:{membership.user_id}")
+
+
+def _find(principal: Principal, membership_id: UUID) -> Membership:
+    rows = (
+        Membership.objects.visible_to(principal)
+        .select_related("user")
+        .select_for_update(of=("self",))
+    )
+    membership = rows.filter(pk=membership_id).first()
+    if membership is None:
+        raise NotFound
+    return membership
+
+
+def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
+    """Owners are made and unmade by owners only, or any admin could make themselves one."""
+    check(principal, "member.manage", team_id)
+    if Role.OWNER in roles:
+        check(principal, "member.manage_owners", team_id)
+
+
+@contextmanager
+def _keeps_an_owner() -> Iterator[None]:
+    """The database keeps the last owner (migration 0002); this says it in words."""
+    try:
+        yield
+    except IntegrityError as error:
+        if "keeps at least one owner" not in str(error):
+            raise
+        raise LastOwner from None
+
+
+def _free_slug(name: str, team_id: UUID) -> str:
+    slug = slugify(name)[:40] or "team"
+    return f"{slug}-{team_id.hex[-6:]}" if Team.objects.filter(slug=slug).exists() else slug
+
+
+def _record(
+    principal: Principal,
+    team_id: UUID,
+    action: str,
+    subject: str,
+    detail: dict[str, str] | None = None,
+) -> None:
+    audit.record(
+        team_id=team_id,
+        actor=principal.actor,
+        actor_kind=principal.kind,
+        action=action,
+        subject=subject,
+        detail=detail,
+    )

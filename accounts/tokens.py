@@ -1,0 +1,33 @@
+"""Secrets that let somebody in: made here, shown once, kept as hashes.
+
+256 random bits can't be guessed, so a plain hash protects them as well as a slow one would; the kind is hashed along,
+so that an invitation never passes for a key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Literal
+
+
+Kind = Literal["key", "invitation", "start"]
+
+KEY_PREFIX = "mf_"
+VISIBLE = len(KEY_PREFIX) + 6  # enough to tell keys apart in a list, too little to guess the rest
+
+
+def fresh(kind: Kind) -> str:
+    """A new secret; keys can be recognised by their beginning, so that leaks can be scanned for."""
+    return (KEY_PREFIX if kind == "key" else "") + secrets.token_urlsafe(32)
+
+
+def digest(kind: Kind, secret: str) -> str:
+    """What is stored."""
+    return hashlib.sha256(f"mnemoflow:{kind}:{secret}".encode()).hexdigest()
+
+
+def matches(kind: Kind, secret: str, stored: str) -> bool:
+    """Compared in constant time."""
+    return hmac.compare_digest(digest(kind, secret), stored)
