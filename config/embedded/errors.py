@@ -38,3 +38,21 @@ class FolderNotOurs(EmbeddedFault):
             f"{folder} belongs to user id {owner}: it was made by somebody else. "
             f"Run as that user, or set MNEMOFLOW_HOME to a folder of your own."
         )
+
+
+class NoFreePort(EmbeddedFault):
+    """Every port tried is taken, or this machine has no such address."""
+
+    def __init__(self, host: str, wanted: int) -> None:
+        super().__init__(
+            f"No free port from {wanted} on at {host}. Set PORT to another, or HOST to an address of this machine."
+        )
+
+
+class AlreadyUp(EmbeddedFault):
+    """Another `manage.py up` runs on the same folder."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"Mnemoflow already runs here{f': {where}' if where else ''}. One at a time in a folder."
+        )

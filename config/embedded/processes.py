@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
@@ -23,21 +23,23 @@ class PopenIdentity(TypedDict, total=False):
 
 PR_SET_PDEATHSIG = 1
 
-# Python warns when it forgets a child that still runs. Services outlive the object that started them, on purpose.
-_launched: list[subprocess.Popen[bytes]] = []
+
+class Service(subprocess.Popen[bytes]):
+    """A child that may outlive this program, on purpose: Python would warn about it at exit."""
+
+    def __del__(self) -> None:
+        """Nothing to say."""
 
 
 def launch_service(
     command: Sequence[str], log: Path, identity: PopenIdentity | None = None
-) -> subprocess.Popen[bytes]:
+) -> Service:
     """In a session of its own, so that Ctrl-C reaches only us and we end it in order."""
     with log.open("ab") as file:
-        child = subprocess.Popen(
+        return Service(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/", start_new_session=True,
             **(identity or {}),
         )  # fmt: skip
-    _launched.append(child)
-    return child
 
 
 def running(pid: int, *, argument: str | Path) -> psutil.Process | None:
@@ -61,13 +63,21 @@ def end(
         except psutil.TimeoutExpired:
             process.kill()
             process.wait(5)
-    for child in _launched:
-        child.poll()
 
 
-def die_with_parent() -> None:
-    """Run in a new child: the kernel ends it when the parent does, kill -9 included. Linux only; elsewhere the pid files do."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() == 1:  # the parent went between fork and prctl
-            os._exit(1)
+# Loaded before any fork: loading takes locks that another thread may hold at that moment.
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def dies_with(parent: int) -> Callable[[], None]:
+    """To be run in a new child: the kernel ends it when the parent does, kill -9 included. Elsewhere than on Linux
+    the pid files do, at the next start.
+    """
+
+    def ask_the_kernel() -> None:
+        if _libc:
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:  # it went between fork and prctl
+                os._exit(1)
+
+    return ask_the_kernel

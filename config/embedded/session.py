@@ -7,8 +7,8 @@ nothing goes stale after kill -9. Who leaves and can get the lock alone was the 
 import fcntl
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import psycopg
 from config.embedded.errors import EmbeddedFault
 from config.embedded.layout import Layout, layout
 from config.embedded.postgres import Postgres
+from config.embedded.progress import step
 from config.embedded.roles import ensure_database, ensure_role
 from config.embedded.valkey import Valkey
 from config.env import Env, env
@@ -29,6 +30,13 @@ NEEDS_NOTHING = frozenset({
     "help", "version", "--version", "--help", "-h", "makemessages", "compilemessages", "collectstatic",
     "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi", "down",
 })  # fmt: skip
+
+
+Announce = Callable[[str], AbstractContextManager[None]]
+
+
+def silently(what: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,15 @@ class Services:
             else None,
         )
 
-    def start(self) -> None:
-        if self.postgres and self.postgres.start():
-            prepare(self.postgres, DATABASE)
+    def start(self, say: Announce = silently) -> None:
+        if self.postgres:
+            with say("Starting PostgreSQL"):
+                if self.postgres.start():
+                    prepare(self.postgres, DATABASE)
         if self.valkey:
             try:
-                self.valkey.start()
+                with say("Starting Valkey"):
+                    self.valkey.start()
             except (
                 EmbeddedFault
             ) as fault:  # workers then ask the database for work, see docs/howto/run-it.md
@@ -79,12 +90,12 @@ def services_for(argv: Sequence[str]) -> Iterator[None]:
     if command in NEEDS_NOTHING or "--help" in argv:
         yield
         return
-    with embedded_services():
+    with embedded_services(step if command == "up" else silently):
         yield
 
 
 @contextmanager
-def embedded_services() -> Iterator[Services]:
+def embedded_services(say: Announce = silently) -> Iterator[Services]:
     settings = env()
     services = Services.of(settings)
     if services == Services(None, None):
@@ -97,7 +108,7 @@ def embedded_services() -> Iterator[Services]:
         with _one_at_a_time(place):
             fcntl.flock(in_use, fcntl.LOCK_SH)
             try:
-                services.start()
+                services.start(say)
             except EmbeddedFault as fault:
                 sys.exit(str(fault))
         try:

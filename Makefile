@@ -1,0 +1,79 @@
+# The verbs of this house. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev browser run test check fix bench docs pins clean
+
+# The newest Python we know of that has venv; PYTHON=… chooses another.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --progress-bar off
+ARGS ?=
+# Two workers are what two cores can do.
+WORKERS ?= 2
+
+help:  ## list these verbs
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+
+setup: $(VENV)/.runtime  ## make .venv and install what running needs
+
+setup-dev: $(VENV)/.dev
+
+run: setup  ## start everything on this machine and print the address
+	@exec $(BIN)/python manage.py up $(ARGS)
+
+test: setup-dev browser  ## run all tests; ARGS='-k word' chooses
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: setup-dev  ## formatting, lint, types, import contracts, templates, migrations, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
+	$(BIN)/djlint templates --lint --quiet
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py export_env --check
+
+fix: setup-dev  ## format, and repair what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup-dev  ## list the benchmarks; each is one command
+	@grep -HoE '^"""[^"]*' bench/*.py | sed -E 's/^([^:]*):"""/  \1\t/' | expand -t 32
+
+docs: setup-dev  ## write the generated files: .env.example and docs/reference
+	$(BIN)/python manage.py export_env
+	@if $(BIN)/python manage.py help export_docs >/dev/null 2>&1; then $(BIN)/python manage.py export_docs; fi
+
+pins:  ## compile pyproject.toml's ranges into requirements*.txt (needs uv)
+	uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url -q pyproject.toml -o requirements.txt
+	uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url -q pyproject.toml --group test --group check -o requirements-dev.txt
+
+clean:  ## remove caches and the virtual environment; data in .mnemoflow stays
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov staticfiles
+
+$(BIN)/python:
+	@[[ -n "$(PYTHON)" ]] || { echo "Python 3.11 or newer with venv is needed (on Debian: apt-get install python3-venv)."; exit 1; }
+	@echo "  Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements.txt | $(BIN)/python
+	@echo "  Installing what running needs (the first time takes a minute or two)"
+	@began=$$SECONDS; $(PIP) -r requirements.txt; touch $@; echo "  Installed in $$((SECONDS - began)) s"
+
+# The development set contains the other one.
+$(VENV)/.dev: requirements-dev.txt | $(BIN)/python
+	@echo "  Installing what testing and checking need"
+	@began=$$SECONDS; $(PIP) -r requirements-dev.txt; touch $@ $(VENV)/.runtime; echo "  Installed in $$((SECONDS - began)) s"
+
+# Journeys drive the system's Chromium: the browser builds of the driver's own come from elsewhere than a registry.
+browser:
+	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then :; \
+	elif [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+		echo "  Installing Chromium for the browser tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	elif [[ -n "$${CI:-}" ]]; then echo "No Chromium, and no right to install one: browser tests can't run."; exit 1; \
+	else echo "  No Chromium found: browser tests will be skipped. Install one (on Debian: apt-get install chromium)."; fi

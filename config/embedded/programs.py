@@ -1,0 +1,50 @@
+"""What `manage.py up` keeps running."""
+
+import sys
+
+from config.embedded.supervisor import Program
+from config.env import Env
+
+
+def web(settings: Env, port: int) -> Program:
+    return Program(
+        name="web",
+        mark="config.asgi:application",
+        patience=5,
+        environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or 20)},
+        command=[
+            sys.executable, "-m", "uvicorn", "config.asgi:application",
+            "--host", settings.host, "--port", str(port),
+            # Open event streams would keep it from ending.
+            "--timeout-graceful-shutdown", "2",
+            "--lifespan", "off", "--no-access-log", "--no-server-header", "--log-level", "warning",
+        ],
+    )  # fmt: skip
+
+
+def worker(settings: Env) -> Program:
+    return Program(
+        name="worker",
+        mark="config.celery",
+        environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16)},
+        command=[
+            sys.executable, "-m", "celery", "-A", "config.celery", "worker",
+            "--pool", "threads", "--concurrency", str(settings.worker_threads),
+            "--queues", "mnemoflow,upkeep",
+            # One worker or many, none needs to know of another.
+            "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", settings.log_level,
+        ],
+    )  # fmt: skip
+
+
+def beat(settings: Env) -> Program:
+    schedule = settings.mnemoflow_home / "celerybeat-schedule"
+    return Program(
+        name="beat",
+        mark="config.celery",
+        patience=3,
+        command=[
+            sys.executable, "-m", "celery", "-A", "config.celery", "beat",
+            "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING",
+        ],
+    )  # fmt: skip

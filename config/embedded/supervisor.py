@@ -1,0 +1,145 @@
+"""Runs the web server, the worker and beat as children: their lines prefixed, restarted when they die, ended together.
+
+Ctrl-C and SIGTERM end every child in order. When the supervisor itself is killed -9, the kernel tells the children
+(Linux), and the next start ends whoever is left over, known by pid file and command line.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from config.embedded.processes import dies_with, end, running
+
+
+# A child that dies this often within this many seconds won't get better by being started again.
+MOST_DEATHS, WITHIN = 5, 60.0
+
+COLOURS = {"web": "36", "worker": "33", "beat": "35"}
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    patience: float = 8  # seconds between asking it to end and ending it
+    mark: str = ""  # part of its command line by which a left-over one is known
+
+
+class Child:
+    """One program and the process that runs it now."""
+
+    def __init__(self, program: Program, pid_files: Path) -> None:
+        self.program = program
+        self.pid_file = pid_files / f"{program.name}.pid"
+        self.process: subprocess.Popen[str] | None = None
+        self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+
+    def end_left_over(self) -> None:
+        if self.pid_file.exists():
+            text = self.pid_file.read_text()
+            if text.isdecimal() and (process := running(int(text), argument=self.program.mark)):
+                end(process, patience=self.program.patience)
+            self.pid_file.unlink(missing_ok=True)
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.program.command,
+            env={**os.environ, **self.program.environment, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=dies_with(os.getpid()),
+        )
+        self.pid_file.write_text(str(self.process.pid))
+        threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
+
+    def died(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def hopeless(self) -> bool:
+        """Note a death; answer whether there were too many."""
+        self.deaths.append(time.monotonic())
+        return len(self.deaths) == MOST_DEATHS and self.deaths[-1] - self.deaths[0] < WITHIN
+
+    def ask_to_end(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+
+    def end(self) -> None:
+        if self.process:
+            try:
+                self.process.wait(self.program.patience)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.pid_file.unlink(missing_ok=True)
+
+    def _relay(self, process: subprocess.Popen[str]) -> None:
+        name = self.program.name
+        colour = COLOURS.get(name, "37")
+        prefix = f"\x1b[{colour}m{name:<6}\x1b[0m │ " if sys.stderr.isatty() else f"{name:<6} | "
+        for line in process.stdout or ():
+            sys.stderr.write(prefix + line)
+            sys.stderr.flush()
+
+
+class Supervisor:
+    def __init__(self, programs: Sequence[Program], pid_files: Path) -> None:
+        pid_files.mkdir(parents=True, exist_ok=True)
+        self.children = [Child(program, pid_files) for program in programs]
+        self._ending = threading.Event()
+
+    def start(self) -> None:
+        signal.signal(signal.SIGTERM, self._asked_to_end)
+        signal.signal(signal.SIGINT, self._asked_to_end)
+        for child in self.children:
+            child.end_left_over()
+        for child in self.children:
+            child.start()
+
+    @property
+    def ending(self) -> bool:
+        return self._ending.is_set()
+
+    def watch(self) -> int:
+        """Until asked to end, or a child can't be kept alive. Answers the exit status."""
+        while not self._ending.wait(0.2):
+            for child in self.children:
+                if child.died() and not self._revived(child):
+                    return 1
+        return 0
+
+    def stop(self) -> None:
+        for child in self.children:
+            child.ask_to_end()
+        for child in self.children:
+            child.end()
+
+    def _revived(self, child: Child) -> bool:
+        status = child.process.returncode if child.process else None
+        if child.hopeless():
+            print(
+                f"{child.program.name} keeps ending (status {status}); giving up.", file=sys.stderr
+            )
+            return False
+        print(
+            f"{child.program.name} ended with status {status}; starting it again.", file=sys.stderr
+        )
+        self._ending.wait(min(len(child.deaths) - 1, 3))
+        child.start()
+        return True
+
+    def _asked_to_end(self, number: int, frame: FrameType | None) -> None:
+        self._ending.set()
