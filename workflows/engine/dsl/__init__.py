@@ -1,0 +1,86 @@
+"""Workflow documents as text: reading both dialects, writing both.
+
+``load_document`` takes YAML, JSON or a tree; ``export_document`` gives text and what the dialect
+can't say. Nothing behind these functions knows dialects.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.engine.document import Dialect, Document, Json
+from workflows.engine.dsl.dify import read_dify
+from workflows.engine.dsl.emit import to_yaml
+from workflows.engine.dsl.loaded import Loaded
+from workflows.engine.dsl.loading import load_tree
+from workflows.engine.dsl.write_dify import not_in_dify, write_dify
+from workflows.engine.dsl.write_xworkflow import not_in_xworkflow, write_xworkflow
+from workflows.engine.dsl.xworkflow import read_xworkflow
+from workflows.engine.problems import Problem
+
+
+__all__ = [
+    "Exported",
+    "Loaded",
+    "digest",
+    "document_tree",
+    "dump_document",
+    "export_document",
+    "load_document",
+    "load_tree",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    text: str
+    warnings: tuple[Problem, ...] = ()
+
+
+def load_document(
+    source: str | bytes | Mapping[str, Json], *, confirm_newer: bool = False
+) -> Loaded:
+    """Read a document of either dialect. Raises DocumentInvalid with every problem found."""
+    tree = load_tree(source)
+    if "nodes" in tree and "workflow" not in tree and "app" not in tree:
+        return read_xworkflow(tree)
+    return read_dify(tree, confirm_newer=confirm_newer)
+
+
+def export_document(
+    document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
+) -> Exported:
+    """The document as YAML, with a warning for whatever the dialect's own readers won't see."""
+    target = dialect or document.dialect
+    text = to_yaml(document_tree(document, target, include_secrets=include_secrets))
+    return Exported(text, tuple(_UNSAID[target](document)))
+
+
+def dump_document(
+    document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
+) -> str:
+    return export_document(document, dialect, include_secrets=include_secrets).text
+
+
+def document_tree(
+    document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
+) -> dict[str, Json]:
+    """The document as JSON values, in the shape of a dialect."""
+    if (dialect or document.dialect) is Dialect.XWORKFLOW:
+        return write_xworkflow(document, include_secrets=include_secrets)
+    return write_dify(document, include_secrets=include_secrets)
+
+
+def digest(document: Document) -> str:
+    """The address of the contents: equal documents have equal digests, secrets included."""
+    tree = document_tree(document, include_secrets=True)
+    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+_UNSAID: Final[Mapping[Dialect, Callable[[Document], list[Problem]]]] = {
+    Dialect.DIFY: not_in_dify,
+    Dialect.XWORKFLOW: not_in_xworkflow,
+}

@@ -1,0 +1,99 @@
+"""What a document may hold at all, whatever its dialect, and the refusal of everything else.
+
+The limits are checked before anything is built from a document: parsers take bombs that fit into a
+tweet.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.problems import Problem
+
+
+# Dify takes 10 MB; 500 nodes never need a tenth of that, and parsing time grows with the size.
+MAX_BYTES: Final = 1_000_000
+MAX_DEPTH: Final = 40
+MAX_NODES: Final = 500
+MAX_EDGES: Final = 2_000
+MAX_INTEGER: Final = 2**63 - 1
+
+
+def refuse(code: str, message: str) -> DocumentInvalid:
+    return DocumentInvalid([Problem(f"document.{code}", message)])
+
+
+def check_size(size: int) -> None:
+    if size > MAX_BYTES:
+        raise refuse("too_large", f"A document may have {MAX_BYTES:,} bytes; this one is larger")
+
+
+def check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise refuse("too_deep", f"A document may be nested {MAX_DEPTH} levels deep, not more")
+
+
+def check_integer(number: int) -> int:
+    if abs(number) > MAX_INTEGER:
+        raise refuse("integer", "A whole number lies beyond ±(2^63-1); write it as text")
+    return number
+
+
+def check_float(number: float) -> float:
+    if not math.isfinite(number):
+        raise refuse("float", "NaN and infinite numbers can't be stored; write them as text")
+    return number
+
+
+def check_text(text: str) -> str:
+    if "\0" in text:
+        raise refuse("nul", "A text holds a NUL character, which can't be stored")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise refuse("surrogate", "A text holds half a surrogate pair, no character") from None
+    return text
+
+
+def checked_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
+    """A copy made of plain dicts, lists and scalars, every part of it checked. Iterative."""
+    result: dict[str, Json] = {}
+    size = 0
+    todo: list[tuple[Json, Json, int]] = [(tree, result, 1)]
+    while todo:
+        source, copy, depth = todo.pop()
+        check_depth(depth)
+        items = source.items() if isinstance(source, Mapping) else enumerate(source)
+        for key, value in items:
+            if isinstance(copy, dict) and not isinstance(key, str):
+                raise refuse("key", f"The key {key!r} is not a text")
+            size += 1 + (len(check_text(key)) if isinstance(key, str) else 0)
+            size += len(value) if isinstance(value, str) else 0
+            check_size(size)
+            _put(copy, key, _checked(value, depth, todo))
+    return result
+
+
+def _checked(value: Json, depth: int, todo: list[tuple[Json, Json, int]]) -> Json:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return check_text(value)
+    if isinstance(value, int):
+        return check_integer(value)
+    if isinstance(value, float):
+        return check_float(value)
+    if isinstance(value, Mapping | list | tuple):
+        copy: Json = {} if isinstance(value, Mapping) else []
+        todo.append((value, copy, depth + 1))
+        return copy
+    raise refuse("value", f"A {type(value).__name__} is nothing a document can hold")
+
+
+def _put(copy: Json, key: Json, value: Json) -> None:
+    if isinstance(copy, dict):
+        copy[key] = value
+    else:
+        copy.append(value)

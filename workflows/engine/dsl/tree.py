@@ -1,0 +1,21 @@
+"""Small tools the writers share."""
+
+from collections.abc import Mapping
+
+from workflows.engine.document import Json, NodeSpec
+from workflows.engine.dsl.loaded import text_or, without
+
+
+def node_data(node: NodeSpec) -> dict[str, Json]:
+    """The node's data with its kind and title in it, as every dialect wants them."""
+    data = dict(node.data)
+    if data.get("type") != node.kind:
+        data = {"type": node.kind, **without(data, "type")}  # first, for who reads the file
+    if text_or(data.get("title")) != node.title:
+        data["title"] = node.title
+    return data
+
+
+def merged(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
+    """What was read and not understood wins: it says the same thing as the author did."""
+    return {**tree, **extra}

@@ -1,0 +1,46 @@
+"""Which documents of which version are read, and with how much trust."""
+
+import re
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.dsl.loaded import Findings
+
+
+DIFY: Final = "0.6.0"
+XWORKFLOW: Final = "0.1.0"
+UNVERSIONED: Final = "0.1.0"  # what a Dify document without a version is taken for
+
+_VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
+
+
+def check_dify_version(written: Json, findings: Findings, *, confirmed: bool) -> tuple[str, bool]:
+    """The version and whether a person must confirm the import."""
+    version = UNVERSIONED if written is None else written
+    parsed = _parse(version)
+    if parsed is None:
+        findings.error(
+            "version.invalid", "version is a quoted text such as '0.6.0'", field="version"
+        )
+        return str(version), False
+    own = _parse(DIFY) or parsed
+    if parsed > own or parsed[0] < own[0]:
+        message = f"Version {version} is not the {DIFY} known here; parts may be misunderstood"
+        findings.warn("version.unknown", message, field="version")
+        return version, not confirmed
+    if parsed[:2] < own[:2]:
+        message = f"Version {version} is older than {DIFY}; check the workflow before using it"
+        findings.warn("version.older", message, field="version")
+    return version, False
+
+
+def check_xworkflow_version(written: Json, findings: Findings) -> str:
+    if written != XWORKFLOW:
+        message = f"Only version '{XWORKFLOW}' of this format is known, not {written!r}"
+        findings.error("version.invalid", message, field="version")
+    return XWORKFLOW
+
+
+def _parse(version: Json) -> tuple[int, int, int] | None:
+    match = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None

@@ -1,0 +1,174 @@
+"""Writes documents as Dify reads them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workflows.engine.document import (
+    Dialect,
+    Document,
+    EdgeSpec,
+    Json,
+    NodeSpec,
+    Note,
+    Position,
+    VariableSpec,
+)
+from workflows.engine.dsl import versions
+from workflows.engine.dsl.redaction import clean_node, clean_variable
+from workflows.engine.dsl.tree import merged, node_data
+from workflows.engine.problems import Problem, warning
+
+
+# The outer type is for the canvas only.
+CANVAS_TYPES: Final[Mapping[str, str]] = {
+    "iteration-start": "custom-iteration-start",
+    "loop-start": "custom-loop-start",
+}
+# Kinds of ours that Dify's canvas can't draw.
+DIFY_KINDS: Final = frozenset(
+    {
+        *("start", "end", "answer", "llm", "knowledge-retrieval", "if-else", "code"),
+        *("template-transform", "question-classifier", "http-request", "tool", "datasource"),
+        *("variable-aggregator", "variable-assigner", "loop", "loop-start", "loop-end"),
+        *("iteration", "iteration-start", "parameter-extractor", "assigner"),
+        *("document-extractor", "list-operator", "agent", "human-input"),
+        *("trigger-webhook", "trigger-schedule", "trigger-plugin", "knowledge-index"),
+    }
+)
+
+
+def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
+    """The tree, in the order Dify exports it."""
+    extra = _own_extra(document)
+    app = {"name": document.name, "mode": document.mode.value, "description": document.description}
+    workflow_extra = dict(extra.pop("workflow", {}))
+    graph_extra = dict(workflow_extra.pop("graph", {}))
+    nodes = [_node(node, include_secrets) for node in document.nodes]
+    edges = [_edge(edge) for edge in document.edges]
+    graph = {
+        "nodes": [*nodes, *(_note(note) for note in document.notes)],
+        "edges": [*edges, *graph_extra.pop("edges", [])],
+        **graph_extra,
+    }
+    workflow = {
+        "graph": graph,
+        "features": dict(document.features),
+        "environment_variables": [
+            _variable(variable, "env", include_secrets) for variable in document.environment
+        ],
+        "conversation_variables": [
+            _variable(variable, "conversation", include_secrets)
+            for variable in document.conversation
+        ],
+        **workflow_extra,
+    }
+    return {
+        "version": _version(document),
+        "kind": extra.pop("kind", "app"),
+        "app": merged(app, extra.pop("app", {})),
+        "dependencies": extra.pop("dependencies", []),
+        "workflow": workflow,
+        **extra,
+    }
+
+
+def not_in_dify(document: Document) -> list[Problem]:
+    """What Dify won't understand; it is written all the same, and read back here."""
+    problems = [
+        warning("export.kind", f"Dify doesn't know nodes of type {node.kind}", node=node.id)
+        for node in document.nodes
+        if node.kind not in DIFY_KINDS
+    ]
+    problems += [
+        warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
+        for node in document.nodes
+        if "enhanced_memory" in node.data
+    ]
+    if document.dialect is Dialect.XWORKFLOW and document.extra:
+        kept = ", ".join(sorted(document.extra))
+        problems.append(warning("export.parts", f"Dify ignores the part xworkflow ({kept})"))
+    return problems
+
+
+def _own_extra(document: Document) -> dict[str, Json]:
+    """What Dify left over stays where it was; what another dialect did goes under its name."""
+    if document.dialect is Dialect.DIFY:
+        return dict(document.extra)
+    extra = dict(document.extra)
+    meta = dict(extra.pop("meta", {}))
+    own = dict(meta.pop("dify", {}))
+    left = {**extra, **({"meta": meta} if meta else {})}
+    return {**own, "xworkflow": left} if left else own
+
+
+def _version(document: Document) -> str:
+    # A newer version's number stays: what it means by its fields is not ours to say.
+    return (
+        document.version
+        if document.dialect is Dialect.DIFY and document.version
+        else (versions.DIFY)
+    )
+
+
+def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
+    data = node_data(node)
+    tree: dict[str, Json] = {
+        "id": node.id,
+        "type": CANVAS_TYPES.get(node.kind, "custom"),
+        "position": _position(node.position),
+        "data": data if include_secrets else clean_node(node.kind, data),
+    }
+    if node.parent is not None:
+        tree["parentId"] = node.parent
+    return merged(_sized(tree, node), node.extra)
+
+
+def _note(note: Note) -> dict[str, Json]:
+    tree: dict[str, Json] = {
+        "id": note.id,
+        "type": "custom-note",
+        "position": _position(note.position),
+        "data": dict(note.data),
+    }
+    return merged(_sized(tree, note), note.extra)
+
+
+def _sized(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:
+    if part.width is not None:
+        tree["width"] = part.width
+    if part.height is not None:
+        tree["height"] = part.height
+    return tree
+
+
+def _edge(edge: EdgeSpec) -> dict[str, Json]:
+    extra = dict(edge.extra)
+    spelled = extra.pop("sourceHandle", edge.handle)
+    return {
+        "id": edge.id,
+        "type": "custom",
+        "source": edge.source,
+        # Another spelling of "source" is kept until somebody rewires the edge.
+        "sourceHandle": spelled if edge.handle == "source" else edge.handle,
+        "target": edge.target,
+        "targetHandle": edge.target_handle,
+        **extra,
+    }
+
+
+def _variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[str, Json]:
+    tree: dict[str, Json] = {
+        "id": variable.id,
+        "name": variable.name,
+        "value_type": variable.value_type,
+        "value": variable.value if include_secrets else clean_variable(variable),
+        "description": variable.description,
+        "selector": [head, variable.name],
+    }
+    if not variable.id:
+        del tree["id"]
+    return {**tree, **{key: value for key, value in variable.extra.items() if key != "selector"}}
+
+
+def _position(position: Position) -> dict[str, Json]:
+    return {"x": position.x, "y": position.y}

@@ -1,0 +1,159 @@
+"""Writes documents as xworkflow reads them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workflows.engine.document import (
+    Dialect,
+    Document,
+    EdgeSpec,
+    Json,
+    Mode,
+    NodeSpec,
+    Note,
+    Position,
+    VariableSpec,
+)
+from workflows.engine.dsl import versions
+from workflows.engine.dsl.redaction import clean_node, clean_variable
+from workflows.engine.dsl.tree import merged, node_data
+from workflows.engine.dsl.xworkflow_data import outward
+from workflows.engine.problems import Problem, warning
+
+
+XWORKFLOW_KINDS: Final = frozenset(
+    {
+        *("start", "end", "answer", "llm", "if-else", "code", "template-transform"),
+        *("question-classifier", "http-request", "tool", "agent", "variable-aggregator"),
+        *("variable-assigner", "assigner", "iteration", "loop", "list-operator", "gather"),
+        *("parameter-extractor", "document-extractor", "memory-recall", "memory-store"),
+    }
+)
+
+
+def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, Json]:
+    extra = _own_extra(document)
+    meta = {**_meta(document), **extra.pop("meta", {})}
+    tree: dict[str, Json] = {
+        "version": versions.XWORKFLOW,
+        "nodes": [_node(node, include_secrets) for node in document.nodes],
+        "edges": [_edge(edge) for edge in document.edges],
+    }
+    if document.environment:
+        tree["environment_variables"] = [
+            _environment(variable, include_secrets) for variable in document.environment
+        ]
+    if document.conversation:
+        tree["conversation_variables"] = [_conversation(item) for item in document.conversation]
+    if meta:
+        tree["meta"] = meta
+    return {**tree, **extra}
+
+
+def not_in_xworkflow(document: Document) -> list[Problem]:
+    """What xworkflow won't understand; it is written all the same, and read back here."""
+    problems = [
+        warning("export.kind", f"xworkflow doesn't know nodes of type {node.kind}", node=node.id)
+        for node in document.nodes
+        if node.kind not in XWORKFLOW_KINDS
+    ]
+    problems += [
+        warning("export.assigner", "xworkflow reads assigners of version 1 only", node=node.id)
+        for node in document.nodes
+        if node.kind == "assigner" and str(node.data.get("version", "1")) != "1"
+    ]
+    problems += [
+        warning("export.container", "xworkflow has bodies inside their container", node=node.id)
+        for node in document.nodes
+        if node.parent is not None
+    ]
+    for part, present in (
+        ("name and description", document.name or document.description),
+        ("features", document.features),
+        ("sticky notes", document.notes),
+    ):
+        if present:
+            problems.append(warning("export.parts", f"xworkflow ignores {part} (kept in meta)"))
+    problems += [
+        warning("export.variable", f"xworkflow doesn't know that {variable.name} is a secret")
+        for variable in document.environment
+        if variable.value_type == "secret"
+    ]
+    return problems
+
+
+def _own_extra(document: Document) -> dict[str, Json]:
+    if document.dialect is Dialect.XWORKFLOW:
+        return dict(document.extra)
+    extra = dict(document.extra)
+    own = dict(extra.pop("xworkflow", {}))
+    if extra:
+        own["meta"] = {**own.get("meta", {}), "dify": extra}
+    return own
+
+
+def _meta(document: Document) -> dict[str, Json]:
+    """What has no place of its own; the mode only where the nodes don't tell it."""
+    told = Mode.CHAT if any(node.kind == "answer" for node in document.nodes) else Mode.WORKFLOW
+    meta: dict[str, Json] = {
+        "name": document.name,
+        "description": document.description,
+        "mode": "" if document.mode is told else document.mode.value,
+        "features": dict(document.features),
+        "notes": [_note(note) for note in document.notes],
+    }
+    return {key: value for key, value in meta.items() if value}
+
+
+def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
+    data = outward(node.kind, node_data(node))
+    tree: dict[str, Json] = {
+        "id": node.id,
+        "data": data if include_secrets else clean_node(node.kind, data),
+        **_placed(node),
+    }
+    if node.parent is not None:
+        tree["parentId"] = node.parent
+    return merged(tree, node.extra)
+
+
+def _note(note: Note) -> dict[str, Json]:
+    return merged({"id": note.id, "data": dict(note.data), **_placed(note)}, note.extra)
+
+
+def _placed(part: NodeSpec | Note) -> dict[str, Json]:
+    placed: dict[str, Json] = {}
+    if part.position != Position():
+        placed["position"] = {"x": part.position.x, "y": part.position.y}
+    if part.width is not None:
+        placed["width"] = part.width
+    if part.height is not None:
+        placed["height"] = part.height
+    return placed
+
+
+def _edge(edge: EdgeSpec) -> dict[str, Json]:
+    tree: dict[str, Json] = {"id": edge.id, "source": edge.source, "target": edge.target}
+    if edge.handle != "source":
+        tree["source_handle"] = edge.handle
+    if edge.target_handle != "target":
+        tree["targetHandle"] = edge.target_handle
+    return merged(tree, edge.extra)
+
+
+def _environment(variable: VariableSpec, include_secrets: bool) -> dict[str, Json]:
+    value = variable.value if include_secrets else clean_variable(variable)
+    tree = _described(variable, {"name": variable.name, "value": value})
+    if variable.value_type != "string":
+        tree["value_type"] = variable.value_type
+    return merged(tree, variable.extra)
+
+
+def _conversation(variable: VariableSpec) -> dict[str, Json]:
+    tree = {"name": variable.name, "type": variable.value_type, "default": variable.value}
+    return merged(_described(variable, tree), variable.extra)
+
+
+def _described(variable: VariableSpec, tree: Mapping[str, Json]) -> dict[str, Json]:
+    about = {"id": variable.id, "description": variable.description}
+    return {**tree, **{key: text for key, text in about.items() if text}}

@@ -1,0 +1,145 @@
+"""YAML, the safe part of it: no anchors, aliases, merge keys, tags or second documents.
+
+The tree is built from the parser's events, so that a bomb is refused at its first alias and nothing
+is ever expanded. Plain scalars become something else than text only where YAML 1.1 and 1.2 readers
+agree: ``NO``, ``1:30:45``, ``010``, ``1e3`` and dates stay the text their author saw.
+"""
+
+import re
+from typing import Any, Final
+
+import yaml
+
+from workflows.engine.document import Json
+from workflows.engine.dsl.strict import (
+    check_depth,
+    check_float,
+    check_integer,
+    check_text,
+    refuse,
+)
+
+
+_INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_HEXADECIMAL: Final = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_CONSTANTS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_TEXT_TAGS: Final = frozenset({"!", "tag:yaml.org,2002:str"})
+_COLLECTION_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+# Digits beyond those of 2^63-1 needn't be converted to know that they are too many.
+_LONGEST_INTEGER: Final = 20
+
+
+def read_yaml(text: str) -> Json:
+    """The one document in the text. Raises DocumentInvalid."""
+    builder = _Builder()
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            builder.take(event)
+    except yaml.YAMLError as error:
+        raise refuse("yaml", f"This is not readable as YAML: {_place(error)}") from None
+    return builder.result
+
+
+class _Builder:
+    """Takes parser events, one by one; open collections are on a stack of its own."""
+
+    def __init__(self) -> None:
+        self.result: Json = None
+        self._documents = 0
+        self._open: list[dict[str, Json] | list[Json]] = []
+        self._keys: list[str | None] = []  # the key waiting for its value, for each open mapping
+
+    def take(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
+        if getattr(event, "anchor", None) is not None:
+            raise refuse("alias", "Anchors and aliases (& and *) are not read; write it out")
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._start(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._end()
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise refuse("several", "The text holds several YAML documents; one is expected")
+
+    def _start(self, event: Any) -> None:
+        if event.tag not in _COLLECTION_TAGS:
+            raise refuse("tag", f"The YAML tag {event.tag} is not read")
+        collection: dict[str, Json] | list[Json] = (
+            {} if isinstance(event, yaml.MappingStartEvent) else []
+        )
+        self._add(collection)
+        self._open.append(collection)
+        self._keys.append(None)
+        check_depth(len(self._open))
+
+    def _end(self) -> None:
+        self._open.pop()
+        self._keys.pop()
+
+    def _scalar(self, event: Any) -> None:
+        is_key = bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
+        if is_key:
+            self._key(event)
+        else:
+            self._add(_scalar(event))
+
+    def _key(self, event: Any) -> None:
+        key = check_text(event.value)
+        if key == "<<" and event.implicit[0]:
+            raise refuse("merge", "Merge keys (<<) are not read; write it out")
+        if key in self._open[-1]:
+            line = event.start_mark.line + 1
+            raise refuse("duplicate_key", f"The key {key!r} appears twice (line {line})")
+        self._keys[-1] = key
+
+    def _add(self, value: Json) -> None:
+        if not self._open:
+            self.result = value
+            return
+        parent = self._open[-1]
+        if isinstance(parent, list):
+            parent.append(value)
+            return
+        key = self._keys[-1]
+        if key is None:
+            raise refuse("key", "Keys are texts, not lists or mappings")
+        parent[key] = value
+        self._keys[-1] = None
+
+
+def _scalar(event: Any) -> Json:
+    text = check_text(event.value)
+    plain = event.implicit[0]
+    if event.tag in _TEXT_TAGS or (event.tag is None and not plain):
+        return text
+    if event.tag is not None:
+        raise refuse("tag", f"The YAML tag {event.tag} is not read")
+    return _resolved(text)
+
+
+def _resolved(text: str) -> Json:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INTEGER.fullmatch(text):
+        return check_integer(int(text) if len(text) <= _LONGEST_INTEGER else 10**_LONGEST_INTEGER)
+    if _HEXADECIMAL.fullmatch(text):
+        return check_integer(int(text, 16))
+    if _FLOAT.fullmatch(text):
+        return check_float(float(text))
+    if _NOT_FINITE.fullmatch(text):
+        return check_float(float("nan"))
+    return text
+
+
+def _place(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "unexpected character"
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
