@@ -1,6 +1,19 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class MemoryConfig(AppConfig):
     name = "memory"
+    verbose_name = _("Memory")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # Inline import: accounts' modules need the app registry.
+        from accounts.audit import register_actions  # noqa: PLC0415
+
+        register_actions(
+            {
+                "memory.edited": _("edited a memory"),
+                "memory.unshared": _("ended sharing a namespace"),
+            }
+        )

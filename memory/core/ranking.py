@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memory.core.tokens import DEFAULT_LANGUAGE, query_terms, terms
 
@@ -78,8 +79,7 @@ def _saturated(count: int, length: int, mean: float) -> float:
 
 
 def _with_predecessors(documents: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    first = documents[:1]
-    return [*first, *((*before, *own) for before, own in zip(documents, documents[1:], strict=False))]
+    return [*documents[:1], *((*before, *own) for before, own in pairwise(documents))]
 
 
 def _normalised(scores: Sequence[float]) -> list[float]:

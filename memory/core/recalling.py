@@ -12,7 +12,9 @@ from memory.core.values import search_text
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
     """Quarantine is never recalled; an entry is gone at the instant it expires."""
-    return entry.tier is not Tier.QUARANTINE and (entry.expires_at is None or entry.expires_at > now)
+    return entry.tier is not Tier.QUARANTINE and (
+        entry.expires_at is None or entry.expires_at > now
+    )
 
 
 def answer(query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -44,4 +46,10 @@ def _age(entry: MemoryEntry) -> tuple[Any, str]:  # a datetime; every stored ent
 
 
 def _is_word(text: str) -> bool:
-    return 0 < len(text) <= 40 and text.isascii() and text.replace("-", "").replace("_", "").isalnum() and text.islower() and text[0].isalnum()
+    return (
+        0 < len(text) <= 40
+        and text.isascii()
+        and text.replace("-", "").replace("_", "").isalnum()
+        and text.islower()
+        and text[0].isalnum()
+    )

@@ -38,7 +38,7 @@ class ScopedMemory:
         origin: OriginLike,
         key: str | None = None,
         query_text: str | None = None,
-        filter: Mapping[str, Json] | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
         top_k: int | None = None,
         injected: bool = False,
     ) -> list[MemoryEntry]:
@@ -75,7 +75,7 @@ class ScopedMemory:
         identity: Mapping[str, Json],
         origin: OriginLike,
         key: str | None = None,
-        filter: Mapping[str, Json] | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
     ) -> int:
         namespace = resolve_namespace(scope, identity)
         check_target(key, filter)
@@ -85,8 +85,8 @@ class ScopedMemory:
         return sum([await self._provider.delete(namespace, entry.key) for entry in found])
 
 
-def check_target(key: str | None, filter: Mapping[str, Json] | None) -> None:
-    if key is None and not filter:
+def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:
+    if key is None and not filter_:
         raise InvalidInput("key: say which memory to forget, by key or by filter.")
 
 

@@ -52,7 +52,9 @@ _UNSPACED = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
 )
 # Digits and what is common to scripts stay with Latin, so that B12 is one word.
-_COMMON = frozenset({"DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"})
+_COMMON = frozenset(
+    {"DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"}
+)
 
 _local = threading.local()
 

@@ -49,6 +49,20 @@ def check_params(params: StoreParams) -> None:
 def check_json(value: Json, where: str, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{where}: nested more than {MAX_DEPTH} deep.")
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if not isinstance(key, str):
+                raise Serialization(f"{where}: a name in an object must be text, not {key!r}.")
+            _check_text(key, where)
+            check_json(one, where, depth + 1)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            check_json(one, where, depth + 1)
+    else:
+        _check_scalar(value, where)
+
+
+def _check_scalar(value: Json, where: str) -> None:
     match value:
         case None | bool():
             return
@@ -60,21 +74,12 @@ def check_json(value: Json, where: str, depth: int = 0) -> None:
         case float():
             if not math.isfinite(value):
                 raise Serialization(f"{where}: {value} is not JSON.")
-        case list() | tuple():
-            for one in value:
-                check_json(one, where, depth + 1)
-        case Mapping():
-            for key, one in value.items():
-                if not isinstance(key, str):
-                    raise Serialization(f"{where}: a name in an object must be text, not {key!r}.")
-                _check_text(key, where)
-                check_json(one, where, depth + 1)
         case _:
             raise Serialization(f"{where}: {type(value).__name__} is not JSON.")
 
 
 def _check_key(key: str) -> None:
-    if not isinstance(key, str) or not key or len(key) > MAX_KEY_LENGTH:
+    if not key or len(key) > MAX_KEY_LENGTH:
         raise InvalidInput(f"key: 1 to {MAX_KEY_LENGTH} characters were expected.")
     _check_text(key, "key")
 

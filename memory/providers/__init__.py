@@ -16,7 +16,9 @@ PROVIDERS: dict[str, str] = {
 }
 
 
-def provider_factory(name: str, plugged: Mapping[str, ProviderFactory] | None = None) -> ProviderFactory:
+def provider_factory(
+    name: str, plugged: Mapping[str, ProviderFactory] | None = None
+) -> ProviderFactory:
     """The class behind a name; ``plugged`` is what plug-ins offered, see ``memory.plugins``."""
     if plugged and name in plugged:
         return plugged[name]

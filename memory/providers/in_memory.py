@@ -11,7 +11,13 @@ from datetime import timedelta
 
 from config.ids import uuid7
 from memory.core.filters import document_of, matches, parse_filter
-from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_room, check_value
+from memory.core.policy import (
+    NO_LIMITS,
+    MemorySecurityPolicy,
+    check_namespace,
+    check_room,
+    check_value,
+)
 from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
 from memory.core.recalling import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
@@ -19,9 +25,7 @@ from memory.core.values import check_params, size_of
 
 
 class InMemoryProvider(MemoryProvider):
-    def __init__(
-        self, *, clock: Clock = utc_now, policy: MemorySecurityPolicy = NO_LIMITS
-    ) -> None:
+    def __init__(self, *, clock: Clock = utc_now, policy: MemorySecurityPolicy = NO_LIMITS) -> None:
         self._clock = clock
         self._policy = policy
         self._values: dict[str, dict[str, list[MemoryEntry]]] = {}

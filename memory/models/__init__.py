@@ -1,0 +1,8 @@
+"""What is remembered, and the trail of how it came to be. One noun a module."""
+
+from memory.models.entries import Change, Entry, Read, Revision
+from memory.models.namespaces import Namespace
+from memory.models.policies import Policy
+
+
+__all__ = ["Change", "Entry", "Namespace", "Policy", "Read", "Revision"]

@@ -1,0 +1,222 @@
+"""Entries, their revisions, the bulk acts that undo as one, and who read them."""
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from config.ids import uuid7
+from memory.models.namespaces import Namespace
+
+
+class TierChoice(models.TextChoices):
+    """``memory.core.records.Tier`` in people's words."""
+
+    QUARANTINE = "quarantine", _("Quarantine")
+    WORKING = "working", _("Working")
+    LONG_TERM = "long_term", _("Long-term")
+
+
+class Operation(models.TextChoices):
+    """What made a revision."""
+
+    STORE = "store", _("stored")
+    EDIT = "edit", _("edited")
+    FORGET = "forget", _("forgotten")
+    RESTORE = "restore", _("restored")
+    EXPIRE = "expire", _("expired")
+
+
+class EntryQuerySet(TenantQuerySet["Entry"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        """Namespace ids first, then ``= ANY(ids)``: a nested query would walk the whole time index."""
+        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
+        return super().visible_to(principal).filter(namespace_id__in=ids)
+
+    def living(self) -> Self:
+        """Neither forgotten nor over; quarantined ones included."""
+        fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        return self.filter(fresh, deleted_at=None)
+
+
+class ChangeQuerySet(TenantQuerySet["Change"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
+        return super().visible_to(principal).filter(namespace_id__in=ids)
+
+
+class ByEntryQuerySet(TenantQuerySet[models.Model]):
+    """Rows that hang on an entry are as visible as it is."""
+
+    def visible_to(self, principal: HasTeams) -> Self:
+        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
+        return super().visible_to(principal).filter(entry__namespace_id__in=ids)
+
+
+class Entry(TenantModel):
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.PROTECT, related_name="entries", verbose_name=_("namespace")
+    )
+    key = models.CharField(_("key"), max_length=400)
+    value = models.JSONField(_("value"), null=True, blank=True)
+    text = models.TextField(_("searched text"), editable=False)
+    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    size = models.PositiveIntegerField(_("bytes"), editable=False)
+    category = models.CharField(_("category"), max_length=40, default="fact")
+    tier = models.CharField(
+        _("tier"), max_length=12, choices=TierChoice, default=TierChoice.LONG_TERM
+    )
+    importance = models.FloatField(_("importance"), default=0.5)
+    revision = models.PositiveIntegerField(_("revision"), default=1, editable=False)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    deleted_at = models.DateTimeField(_("forgotten"), null=True, blank=True, editable=False)
+    source_actor = models.CharField(_("written by"), max_length=120, blank=True, editable=False)
+    source_run = models.CharField(_("written in run"), max_length=80, blank=True, editable=False)
+    source_node = models.CharField(_("written by node"), max_length=200, blank=True, editable=False)
+    source_message = models.CharField(_("from message"), max_length=80, blank=True, editable=False)
+    source_rule = models.CharField(_("by rule"), max_length=120, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(EntryQuerySet)()
+
+    class Meta:
+        verbose_name = _("memory entry")
+        verbose_name_plural = _("memory entries")
+        ordering = ("-updated_at", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("team", "namespace", "key"),
+                condition=Q(deleted_at=None),
+                name="memory_entry_key_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(tier__in=TierChoice.values), name="memory_entry_tier"
+            ),
+            models.CheckConstraint(
+                condition=Q(importance__gte=0, importance__lte=1), name="memory_entry_importance"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("namespace", "-updated_at", "-id"),
+                condition=Q(deleted_at=None),
+                name="memory_entry_newest",
+            ),
+            models.Index(
+                fields=("expires_at",),
+                condition=Q(deleted_at=None, expires_at__isnull=False),
+                name="memory_entry_expiry",
+            ),
+            models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
+        )
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.deleted_at is not None
+
+
+class Change(TenantModel):
+    """One act over entries of one namespace; it undoes as one."""
+
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
+    )
+    operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
+    actor = models.CharField(_("by"), max_length=120, editable=False)
+    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
+    entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
+    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+    undone_at = models.DateTimeField(_("undone"), null=True, blank=True, editable=False)
+    undone_by = models.CharField(_("undone by"), max_length=120, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ChangeQuerySet)()
+
+    class Meta:
+        verbose_name = _("change of memory")
+        verbose_name_plural = _("changes of memory")
+        ordering = ("-at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.entry_count}"
+
+
+class Revision(TenantModel):
+    """What an entry was after one change. Append-only: the app's role may not update or delete it."""
+
+    entry = models.ForeignKey(
+        Entry, on_delete=models.PROTECT, related_name="revisions", verbose_name=_("entry")
+    )
+    number = models.PositiveIntegerField(_("number"), editable=False)
+    operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
+    value = models.JSONField(_("value"), null=True, editable=False)
+    metadata = models.JSONField(_("metadata"), default=dict, editable=False)
+    category = models.CharField(_("category"), max_length=40, editable=False)
+    tier = models.CharField(_("tier"), max_length=12, choices=TierChoice, editable=False)
+    importance = models.FloatField(_("importance"), editable=False)
+    expires_at = models.DateTimeField(_("expires"), null=True, editable=False)
+    actor = models.CharField(_("by"), max_length=120, blank=True, editable=False)
+    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
+    run_id = models.CharField(_("run"), max_length=80, blank=True, editable=False)
+    node_id = models.CharField(_("node"), max_length=200, blank=True, editable=False)
+    origin_key = models.CharField(max_length=200, blank=True, editable=False)
+    change_id = models.UUIDField(_("change"), default=uuid7, editable=False)
+    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
+
+    class Meta:
+        verbose_name = _("revision of an entry")
+        verbose_name_plural = _("revisions of entries")
+        ordering = ("entry", "-number")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("team", "entry", "number"), name="memory_revision_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(operation__in=Operation.values), name="memory_revision_operation"
+            ),
+        )
+        indexes = (models.Index(fields=("team", "change_id"), name="memory_revision_change"),)
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.operation}"
+
+
+class Read(TenantModel):
+    """One recall of one entry by one step of one run: the other half of provenance."""
+
+    entry = models.ForeignKey(
+        Entry, on_delete=models.PROTECT, related_name="reads", verbose_name=_("entry")
+    )
+    revision = models.PositiveIntegerField(_("revision"), editable=False)
+    run_id = models.CharField(_("run"), max_length=80, editable=False)
+    node_id = models.CharField(_("node"), max_length=200, editable=False)
+    origin_key = models.CharField(max_length=200, editable=False)
+    score = models.FloatField(_("score"), null=True, editable=False)
+    explain = models.JSONField(_("parts of the score"), default=dict, editable=False)
+    injected = models.BooleanField(_("put into the prompt"), default=False, editable=False)
+    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
+
+    class Meta:
+        verbose_name = _("recall in a run")
+        verbose_name_plural = _("recalls in runs")
+        ordering = ("-at", "-id")
+        constraints = (
+            # A step that is tried again read the same entry once.
+            models.UniqueConstraint(
+                fields=("team", "entry", "run_id", "node_id", "origin_key"), name="memory_read_once"
+            ),
+        )
+        indexes = (models.Index(fields=("team", "run_id", "at"), name="memory_read_by_run"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node_id}"

@@ -1,0 +1,107 @@
+"""Namespaces: the containers that permissions, quotas and counts sit on."""
+
+from typing import ClassVar, Self, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts import access
+from accounts.access import Principal
+from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+
+
+class ScopeChoice(models.TextChoices):
+    """``memory.core.scopes.Scope`` in people's words."""
+
+    CONVERSATION = "conversation", _("Conversation")
+    USER = "user", _("Person")
+    GLOBAL = "global", _("Application")
+    WORKFLOW = "workflow", _("Workflow")
+    RUN = "run", _("Run")
+
+
+# What follows the team's workflows rather than a person; key and member alike see it by their role.
+SHARED_SCOPES = (ScopeChoice.GLOBAL, ScopeChoice.WORKFLOW)
+
+
+class NamespaceQuerySet(TenantQuerySet["Namespace"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        """What this principal may look into. Roles open nothing that is private to a person."""
+        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if not who.allows("memory:read"):
+            return self.none()
+        seen = Q(scope__in=SHARED_SCOPES)
+        if who.user_id is not None:
+            seen |= _private_to(who, who.user_id)
+        return super().visible_to(principal).filter(seen)
+
+
+def _private_to(principal: Principal, user_id: UUID) -> Q:
+    return (
+        Q(owner_user=user_id)
+        | Q(persona_of=user_id)
+        | Q(participants__contains=[user_id])
+        | Q(id__in=access.granted_ids(principal, "memory.view", Namespace))
+    )
+
+
+class Namespace(TenantModel):
+    """``(team, text)`` is the identity; two teams may both have ``user:alice`` and never meet."""
+
+    text = models.CharField(_("namespace"), max_length=200, editable=False)
+    scope = models.CharField(_("scope"), max_length=12, choices=ScopeChoice, editable=False)
+    owner_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,  # erasing somebody's memory comes first, and has a receipt
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("person"),
+    )
+    persona_of = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("introduced by"),
+    )
+    participants = ArrayField(
+        models.UUIDField(), default=list, blank=True, verbose_name=_("participants")
+    )
+    app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
+    conversation_id = models.CharField(_("conversation"), max_length=80, blank=True, editable=False)
+    entry_count = models.IntegerField(_("entries"), default=0, editable=False)
+    byte_count = models.BigIntegerField(_("bytes"), default=0, editable=False)
+    max_entries = models.PositiveIntegerField(_("most entries"), null=True, blank=True)
+    max_bytes = models.PositiveBigIntegerField(_("most bytes"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(NamespaceQuerySet)()
+
+    class Meta:
+        verbose_name = _("namespace")
+        verbose_name_plural = _("namespaces")
+        ordering = ("scope", "text", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("team", "text"), name="memory_namespace_once"),
+            models.CheckConstraint(
+                condition=Q(scope__in=ScopeChoice.values), name="memory_namespace_scope"
+            ),
+            models.CheckConstraint(
+                condition=Q(entry_count__gte=0, byte_count__gte=0), name="memory_namespace_counts"
+            ),
+        )
+        indexes = (
+            GinIndex(fields=("participants",), name="memory_ns_participants"),
+            models.Index(fields=("team", "scope", "text"), name="memory_ns_by_scope"),
+        )
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,39 @@
+"""What a team, or one of its applications, allows."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+
+
+class Policy(TenantModel):
+    """No application: the team's own. An application's can tighten its team's, never widen it."""
+
+    app_id = models.CharField(_("application"), max_length=80, blank=True)
+    allowed_prefixes = ArrayField(
+        models.CharField(max_length=120),
+        null=True,
+        blank=True,
+        verbose_name=_("allowed beginnings of namespaces"),
+    )
+    max_entries = models.PositiveIntegerField(_("most entries a namespace"), null=True, blank=True)
+    max_value_bytes = models.PositiveIntegerField(_("most bytes a value"), null=True, blank=True)
+    max_namespace_bytes = models.PositiveBigIntegerField(
+        _("most bytes a namespace"), null=True, blank=True
+    )
+    max_namespaces = models.PositiveIntegerField(_("most namespaces"), null=True, blank=True)
+    subjects_write_global = models.BooleanField(
+        _("runs for outside people may write application memory"), default=False
+    )
+
+    class Meta:
+        verbose_name = _("memory policy")
+        verbose_name_plural = _("memory policies")
+        ordering = ("app_id", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("team", "app_id"), name="memory_policy_once"),
+        )
+
+    def __str__(self) -> str:
+        return self.app_id or str(_("the team's"))

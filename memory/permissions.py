@@ -1,0 +1,102 @@
+"""Who may do what with a namespace. Entries inherit; there is never a grant per entry.
+
+| scope | who |
+|---|---|
+| person | that person's account; for an outside person the member who introduced them, and a key that names them |
+| conversation, run | its participants; a key that names one nobody of the team takes part in |
+| application, workflow | as with workflows: viewers look, editors write and forget |
+
+Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
+private to a person: an admin finds nothing there either.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from accounts import access
+from accounts.access import Principal
+from accounts.models import User
+from memory.core.scopes import ParsedNamespace, Scope
+from memory.models import Namespace
+
+
+Verb = Literal["view", "write", "forget", "share"]
+
+SHARED = frozenset({Scope.GLOBAL, Scope.WORKFLOW})
+SCOPE_OF_VERB: dict[Verb, str] = {
+    "view": "memory:read",
+    "write": "memory:write",
+    "forget": "memory:write",
+    "share": "memory:write",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A namespace as somebody named it, and its row if there is one."""
+
+    team_id: UUID
+    named: ParsedNamespace
+    row: Namespace | None
+
+
+def may(principal: Principal, verb: Verb, place: Place) -> bool:
+    if principal.role_in(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
+        return False
+    if place.named.scope in SHARED:
+        return access.can(principal, f"memory.{verb}", place.row or place.team_id)
+    return _is_private_to(principal, place) or is_shared_with(principal, verb, place)
+
+
+def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
+    """An explicit grant on this very namespace."""
+    if place.row is None:
+        return False
+    return place.row.pk in access.granted_ids(principal, f"memory.{verb}", Namespace)
+
+
+def is_somebody_elses(principal: Principal, place: Place) -> bool:
+    """A person's namespace that belongs to an account or a member other than the one who acts.
+
+    Asked even of runs, which say themselves whom they are for: an outside id that happens to be a
+    member's account must not open that member's memory.
+    """
+    if place.named.scope is not Scope.USER:
+        return False
+    owner = account_named(place.named)
+    if owner is not None:
+        return principal.user_id != owner
+    persona_of = place.row.persona_of_id if place.row else None
+    return (
+        persona_of is not None and principal.user_id is not None and principal.user_id != persona_of
+    )
+
+
+def account_named(named: ParsedNamespace) -> UUID | None:
+    """The account a person's namespace means, if it is one's id rather than an outside id."""
+    if named.scope is not Scope.USER:
+        return None
+    try:
+        account = UUID(named.ids[0])
+    except ValueError:
+        return None
+    return account if User.objects.filter(pk=account).exists() else None
+
+
+def _is_private_to(principal: Principal, place: Place) -> bool:
+    if place.named.scope is Scope.USER:
+        return _is_person_of(principal, place)
+    taking_part = place.row.participants if place.row else []
+    if principal.user_id is None:
+        return not taking_part
+    return principal.user_id in taking_part
+
+
+def _is_person_of(principal: Principal, place: Place) -> bool:
+    if is_somebody_elses(principal, place):
+        return False
+    if principal.user_id is None:
+        return True
+    introduced = place.row is not None and place.row.persona_of_id == principal.user_id
+    return account_named(place.named) == principal.user_id or introduced

@@ -1,0 +1,59 @@
+"""The policy that holds for a namespace: the team's, narrowed by the application's and by its own limits."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from memory.core.policy import MemorySecurityPolicy
+from memory.models import Namespace, Policy
+
+
+# Generous, but never endless: one runaway loop must not fill the disk.
+DEFAULT = MemorySecurityPolicy(
+    max_entries_per_namespace=100_000,
+    max_value_bytes=256 * 1024,
+    max_namespace_bytes=1024 * 1024 * 1024,
+)
+DEFAULT_MAX_NAMESPACES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    policy: MemorySecurityPolicy
+    max_namespaces: int
+    subjects_write_global: bool
+
+
+def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
+    """A team without a policy of its own gets the defaults; what it sets replaces them one by one."""
+    rows = {
+        row.app_id: row
+        for row in Policy.objects.unscoped().filter(team_id=team_id, app_id__in={"", app_id})
+    }
+    own, app = rows.get(""), rows.get(app_id) if app_id else None
+    policy = _of(own, DEFAULT) if own else DEFAULT
+    if app:
+        policy = policy.narrowed_by(_of(app, MemorySecurityPolicy()))
+    if namespace:
+        limits = MemorySecurityPolicy(
+            max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
+        )
+        policy = policy.narrowed_by(limits)
+    return Rules(
+        policy,
+        own.max_namespaces if own and own.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
+        any(row.subjects_write_global for row in (app or own,) if row),
+    )
+
+
+def _of(row: Policy, otherwise: MemorySecurityPolicy) -> MemorySecurityPolicy:
+    prefixes = row.allowed_prefixes
+    return MemorySecurityPolicy(
+        otherwise.allowed_namespace_prefixes if prefixes is None else tuple(prefixes),
+        _or(row.max_entries, otherwise.max_entries_per_namespace),
+        _or(row.max_value_bytes, otherwise.max_value_bytes),
+        _or(row.max_namespace_bytes, otherwise.max_namespace_bytes),
+    )
+
+
+def _or(limit: int | None, otherwise: int | None) -> int | None:
+    return otherwise if limit is None else limit

@@ -1,0 +1,293 @@
+"""Writing rows: entry, revision, counts, together or not at all. The caller holds the transaction.
+
+A namespace's row lock puts its writers in line; the counters move by one conditional UPDATE, so
+that with room for one more exactly one of two gets it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import F, Q, QuerySet
+
+from config.ids import uuid7
+from memory.core.errors import AlreadyExists, QuotaExceeded
+from memory.core.policy import MemorySecurityPolicy, check_room
+from memory.core.records import MemoryEntry, Source, StoreParams, Tier
+from memory.core.scopes import Scope, parse_namespace
+from memory.core.values import search_text, size_of
+from memory.models import Entry, Namespace, Revision
+from memory.models.entries import Operation
+
+
+Entries = QuerySet[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who changes something and why; the acts of one Change share its id."""
+
+    operation: Operation
+    at: datetime
+    actor: str = ""
+    reason: str = ""
+    run_id: str = ""
+    node_id: str = ""
+    origin_key: str = ""
+    change_id: UUID = field(default_factory=uuid7)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Whose a new namespace is; see ``memory.permissions``."""
+
+    owner_user_id: UUID | None = None
+    persona_of_id: UUID | None = None
+    participants: tuple[UUID, ...] = ()
+
+
+NOBODY = Ownership()
+
+
+def find_namespace(team_id: UUID, text: str) -> Namespace | None:
+    return Namespace.objects.unscoped().filter(team_id=team_id, text=text).first()
+
+
+def lock_namespace(team_id: UUID, text: str) -> Namespace | None:
+    rows = Namespace.objects.unscoped().select_for_update()
+    return rows.filter(team_id=team_id, text=text).first()
+
+
+def claim_namespace(
+    team_id: UUID, text: str, ownership: Ownership = NOBODY, *, most: int | None = None
+) -> Namespace:
+    """The namespace's locked row, made if there is none; two makers end up with the same one."""
+    found = lock_namespace(team_id, text)
+    if found is None:
+        _check_namespaces(team_id, most)
+        fresh = _fresh_namespace(team_id, text, ownership)
+        Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
+        found = lock_namespace(team_id, text)
+    if found is None:
+        raise AlreadyExists(f"{text} could not be made; another transaction is making it.")
+    _join_in(found, ownership.participants)
+    return found
+
+
+def write(
+    namespace: Namespace, params: StoreParams, act: Act, policy: MemorySecurityPolicy
+) -> tuple[Entry, int]:
+    """The entry, and the revision it had before (0: it is new). ``namespace`` is locked."""
+    expire(namespace, act.at)
+    old = living(namespace).filter(key=params.key).first()
+    if old is not None and _is_repeated(old, act):
+        return old, old.revision
+    size = size_of(params.value)
+    _take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
+    entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
+    before = entry.revision if old else 0
+    _fill(entry, params, act, size)
+    entry.revision = before + 1
+    entry.save(force_insert=old is None, force_update=old is not None)
+    record_revisions([entry], act)
+    return entry, before
+
+
+def forget(namespace: Namespace, entries: Iterable[Entry], act: Act) -> list[Entry]:
+    """Soft: the rows stay, one revision further. ``namespace`` is locked, ``entries`` are living."""
+    gone = list(entries)
+    for entry in gone:
+        entry.deleted_at = act.at
+        entry.updated_at = act.at
+        entry.revision += 1
+    Entry.objects.unscoped().bulk_update(gone, ["deleted_at", "updated_at", "revision"])
+    record_revisions(gone, act)
+    _give_room(namespace, entries=len(gone), size=sum(entry.size for entry in gone))
+    return gone
+
+
+def put_back(
+    namespace: Namespace, entry: Entry, wanted: Revision, act: Act, policy: MemorySecurityPolicy
+) -> Entry:
+    """The entry as ``wanted`` has it, as a new revision. An end that has passed is dropped."""
+    expire(namespace, act.at)
+    entry.refresh_from_db()
+    if entry.is_forgotten and living(namespace).filter(key=entry.key).exists():
+        raise AlreadyExists(f"{entry.key!r} was remembered anew; forget that first.")
+    size = size_of(wanted.value)
+    _take_room(
+        namespace,
+        policy,
+        entries=int(entry.is_forgotten),
+        size=size - (0 if entry.is_forgotten else entry.size),
+    )
+    entry.value, entry.metadata = wanted.value, wanted.metadata
+    entry.category, entry.tier, entry.importance = wanted.category, wanted.tier, wanted.importance
+    ends = wanted.expires_at
+    entry.expires_at = ends if ends is None or ends > act.at else None
+    entry.text, entry.size = search_text(entry.key, entry.value), size
+    entry.deleted_at, entry.updated_at = None, act.at
+    entry.revision += 1
+    entry.save()
+    record_revisions([entry], act)
+    return entry
+
+
+def expire(namespace: Namespace, now: datetime) -> list[Entry]:
+    """Retires what is over, so that its key and its room are free. ``namespace`` is locked."""
+    over = list(
+        Entry.objects.unscoped()
+        .filter(namespace=namespace, deleted_at=None, expires_at__lte=now)
+        .order_by("id")
+    )
+    if not over:
+        return []
+    return forget(namespace, over, Act(Operation.EXPIRE, now, actor="expiry"))
+
+
+def living(namespace: Namespace) -> Entries:
+    return Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
+
+
+def visible(namespace: Namespace, now: datetime) -> Entries:
+    """What may be recalled."""
+    fresh = Q(expires_at=None) | Q(expires_at__gt=now)
+    return living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
+
+
+def entry_of(row: Entry, namespace: str) -> MemoryEntry:
+    return MemoryEntry(
+        id=str(row.id),
+        namespace=namespace,
+        key=row.key,
+        value=row.value,
+        metadata=row.metadata,
+        category=row.category,
+        tier=Tier(row.tier),
+        importance=row.importance,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        expires_at=row.expires_at,
+        source=Source(
+            actor=row.source_actor,
+            run_id=row.source_run,
+            node_id=row.source_node,
+            message=row.source_message,
+            rule=row.source_rule,
+        ),
+        revision=row.revision,
+    )
+
+
+def record_revisions(entries: Sequence[Entry], act: Act) -> None:
+    Revision.objects.unscoped().bulk_create(
+        Revision(
+            team_id=entry.team_id,
+            entry=entry,
+            number=entry.revision,
+            operation=act.operation,
+            value=entry.value,
+            metadata=entry.metadata,
+            category=entry.category,
+            tier=entry.tier,
+            importance=entry.importance,
+            expires_at=entry.expires_at,
+            actor=act.actor,
+            reason=act.reason,
+            run_id=act.run_id,
+            node_id=act.node_id,
+            origin_key=act.origin_key,
+            change_id=act.change_id,
+            at=act.at,
+        )
+        for entry in entries
+    )
+
+
+def _fill(entry: Entry, params: StoreParams, act: Act, size: int) -> None:
+    entry.key, entry.value, entry.metadata = params.key, params.value, dict(params.metadata)
+    entry.text, entry.size = search_text(params.key, params.value), size
+    entry.category, entry.tier = params.category, params.tier.value
+    entry.importance = params.importance
+    entry.updated_at = act.at
+    ttl = params.ttl_seconds
+    entry.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)
+    source = params.source
+    entry.source_actor, entry.source_rule = source.actor or act.actor, source.rule
+    entry.source_run = source.run_id or act.run_id
+    entry.source_node = source.node_id or act.node_id
+    entry.source_message = source.message
+
+
+def _is_repeated(entry: Entry, act: Act) -> bool:
+    """The very step that wrote the newest revision does it again after a crash."""
+    if not act.origin_key:
+        return False
+    newest = Revision.objects.unscoped().filter(entry=entry, number=entry.revision).first()
+    return newest is not None and (newest.run_id, newest.node_id, newest.origin_key) == (
+        act.run_id,
+        act.node_id,
+        act.origin_key,
+    )
+
+
+def _take_room(
+    namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
+) -> None:
+    room = Namespace.objects.unscoped().filter(pk=namespace.pk)
+    most, widest = policy.max_entries_per_namespace, policy.max_namespace_bytes
+    if entries > 0 and most is not None:
+        room = room.filter(entry_count__lte=most - entries)
+    if size > 0 and widest is not None:
+        room = room.filter(byte_count__lte=widest - size)
+    taken = room.update(entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size)
+    namespace.refresh_from_db(fields=["entry_count", "byte_count"])
+    if not taken:
+        check_room(
+            policy,
+            namespace.text,
+            entries=namespace.entry_count + entries,
+            size=namespace.byte_count + size,
+        )
+        raise QuotaExceeded(f"{namespace.text} is full.")
+
+
+def _give_room(namespace: Namespace, *, entries: int, size: int) -> None:
+    Namespace.objects.unscoped().filter(pk=namespace.pk).update(
+        entry_count=F("entry_count") - entries, byte_count=F("byte_count") - size
+    )
+
+
+def _fresh_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespace:
+    parsed = parse_namespace(text)
+    return Namespace(
+        team_id=team_id,
+        text=text,
+        scope=parsed.scope.value,
+        owner_user_id=ownership.owner_user_id,
+        persona_of_id=ownership.persona_of_id,
+        participants=list(ownership.participants),
+        app_id=parsed.ids[0] if parsed.scope in (Scope.GLOBAL, Scope.WORKFLOW) else "",
+        conversation_id=parsed.ids[0] if parsed.scope is Scope.CONVERSATION else "",
+    )
+
+
+def _join_in(namespace: Namespace, participants: Iterable[UUID]) -> None:
+    missing = [one for one in participants if one not in namespace.participants]
+    if missing:
+        namespace.participants = [*namespace.participants, *missing]
+        namespace.save(update_fields=["participants"])
+
+
+def _check_namespaces(team_id: UUID, most: int | None) -> None:
+    if most is None:
+        return
+    with connection.cursor() as cursor:  # counting is only exact while nobody else makes one
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtext('memory-namespaces'), hashtext(%s))",
+            [str(team_id)],
+        )
+    if Namespace.objects.unscoped().filter(team_id=team_id).count() >= most:
+        raise QuotaExceeded(f"The team has {most} namespaces; no more are allowed.")

@@ -1,0 +1,49 @@
+"""Who asks memory for something, and how far they reach."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from accounts.access import Principal
+from memory.core.errors import InvalidInput
+from memory.core.records import Json
+from memory.core.scopes import Scope, resolve_namespace
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrigin:
+    """The step of a run that asks. A step tried again has the same ``idempotency_key``."""
+
+    run_id: str = ""
+    node_id: str = ""
+    idempotency_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCaller:
+    """``identity`` holds the system variables as the *server* knows them.
+
+    ``reach`` is what a run may touch: its own conversation, person, application, workflow and
+    notes. ``None`` means no run: a person or a key at a door, and permissions alone decide.
+    ``participants`` are the accounts that take part in the conversation or run.
+    ``outside_subject`` says that the run is for somebody without an account.
+    """
+
+    principal: Principal
+    team_id: UUID
+    identity: Mapping[str, Json] = field(default_factory=dict)
+    origin: CallOrigin = CallOrigin()
+    reach: frozenset[str] | None = None
+    participants: frozenset[UUID] = frozenset()
+    outside_subject: bool = False
+
+
+def reach_of(identity: Mapping[str, Json]) -> frozenset[str]:
+    """Every namespace these system variables stand for; the scopes they don't suffice for are left out."""
+    found = set()
+    for scope in Scope:
+        try:
+            found.add(resolve_namespace(scope, identity))
+        except InvalidInput:
+            continue
+    return frozenset(found)

@@ -1,0 +1,204 @@
+"""The door every memory operation goes through, in this order:
+
+resolve the scope → policy → permission → (quota → do → revision, the verb's own) → audit; one
+transaction. A refusal rolls back whatever was begun and is written down all the same.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts import audit
+from accounts.tenancy import tenant
+from memory import permissions
+from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
+from memory.core.policy import MemorySecurityPolicy, check_namespace
+from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
+from memory.models import Entry, Namespace
+from memory.models.entries import Operation
+from memory.permissions import Place, Verb
+from memory.policies import Rules, rules_for
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+
+
+@dataclass(slots=True)
+class Door:
+    """An admitted caller at one namespace. ``detail`` becomes the audit row's."""
+
+    caller: MemoryCaller
+    place: Place
+    rules: Rules
+    now: datetime
+    detail: dict[str, Any] = field(default_factory=dict)  # JSON
+
+    @property
+    def text(self) -> str:
+        return self.place.named.text
+
+    @property
+    def policy(self) -> MemorySecurityPolicy:
+        return self.rules.policy
+
+    def claim(self) -> Namespace:
+        """The namespace, locked; made if it is new."""
+        ownership = _ownership(self.caller, self.place.named)
+        most = self.rules.max_namespaces
+        return rows.claim_namespace(self.caller.team_id, self.text, ownership, most=most)
+
+    def lock(self) -> Namespace | None:
+        return rows.lock_namespace(self.caller.team_id, self.text)
+
+    def act(
+        self, operation: Operation, reason: str = "", change_id: UUID | None = None
+    ) -> rows.Act:
+        origin = self.caller.origin
+        act = rows.Act(
+            operation,
+            self.now,
+            actor=self.caller.principal.actor,
+            reason=reason,
+            run_id=origin.run_id,
+            node_id=origin.node_id,
+            origin_key=origin.idempotency_key,
+        )
+        return act if change_id is None else replace(act, change_id=change_id)
+
+
+@contextmanager
+def opened(
+    caller: MemoryCaller,
+    verb: Verb,
+    action: str,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+) -> Iterator[Door]:
+    """Resolve, check, hand over, audit."""
+    named: ParsedNamespace | None = None
+    detail: dict[str, Any] = {}
+    try:
+        named = _named(caller, scope, namespace)
+        with tenant([caller.team_id]):
+            door = _admitted(caller, verb, named)
+            door.detail = detail
+            yield door
+            _record(caller, action, named.text, detail, success=True)
+    except MemoryFault as fault:
+        refused = {**detail, "error": type(fault).__name__, "why": str(fault)[:300], "op": action}
+        subject = named.text if named else f"{scope or namespace}"
+        with tenant([caller.team_id]):
+            _record(caller, "memory.refused", subject, refused, success=False)
+        raise
+
+
+def entry_place(caller: MemoryCaller, entry_id: UUID | str) -> str:
+    """The namespace an entry is in. Whether the caller may know is the door's next question."""
+    try:
+        wanted = UUID(str(entry_id))
+    except ValueError:
+        raise NotFound("There is no such memory.") from None
+    with tenant([caller.team_id]):
+        found = (
+            Entry.objects.unscoped()
+            .filter(team_id=caller.team_id, pk=wanted)
+            .values_list("namespace__text", flat=True)
+            .first()
+        )
+    if found is None:
+        raise NotFound("There is no such memory.")
+    return found
+
+
+def key_hash(key: str) -> str:
+    """Enough to recognise a key in the trail, not enough to read it there."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _named(caller: MemoryCaller, scope: str | None, namespace: str | None) -> ParsedNamespace:
+    if (scope is None) == (namespace is None):
+        raise InvalidInput("scope: give either a scope word or a namespace.")
+    return parse_namespace(namespace or resolve_namespace(str(scope), caller.identity))
+
+
+def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
+    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+    app_id = (
+        named.ids[0] if named.scope is Scope.GLOBAL else str(caller.identity.get("app_id") or "")
+    )
+    rules = rules_for(caller.team_id, app_id, place.row)
+    check_namespace(rules.policy, named.text)
+    if caller.reach is None:
+        _check_person(caller, verb, place)
+    else:
+        _check_run(caller, verb, place, rules)
+    return Door(caller, place, rules, timezone.now())
+
+
+def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
+    """What isn't yours isn't there; what you may see but not change is said so."""
+    if permissions.may(caller.principal, verb, place):
+        return
+    if verb == "write" and _is_new_persona(caller, place):
+        return
+    if verb != "view" and permissions.may(caller.principal, "view", place):
+        raise AccessDenied(f"You may look into {place.named.text}, not {verb} there.")
+    raise NotFound("There is no such memory.")
+
+
+def _is_new_persona(caller: MemoryCaller, place: Place) -> bool:
+    """A member may introduce an outside person nobody has introduced yet."""
+    return (
+        place.named.scope is Scope.USER
+        and place.row is None
+        and caller.principal.role_in(caller.team_id) is not None
+        and caller.principal.allows("memory:write")
+        and not permissions.is_somebody_elses(caller.principal, place)
+    )
+
+
+def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> None:
+    text = place.named.text
+    if caller.team_id not in caller.principal.team_ids:
+        raise AccessDenied(f"{text} is another team's.")
+    granted = permissions.is_shared_with(caller.principal, verb, place)
+    if text not in (caller.reach or ()) and not granted:
+        raise AccessDenied(f"This run does not reach {text}.")
+    if permissions.is_somebody_elses(caller.principal, place) and not granted:
+        raise AccessDenied(f"{text} belongs to somebody else.")
+    changes = verb in ("write", "forget") and place.named.scope is Scope.GLOBAL
+    if changes and caller.outside_subject and not rules.subjects_write_global:
+        raise AccessDenied(f"Runs for outside people may only read {text}.")
+
+
+def _ownership(caller: MemoryCaller, named: ParsedNamespace) -> rows.Ownership:
+    if named.scope is Scope.USER:
+        owner = permissions.account_named(named)
+        introducer = None if owner else caller.principal.user_id
+        return rows.Ownership(owner_user_id=owner, persona_of_id=introducer)
+    if named.scope in (Scope.CONVERSATION, Scope.RUN):
+        own = {caller.principal.user_id} if caller.principal.user_id else set()
+        return rows.Ownership(participants=tuple(sorted(caller.participants | own)))
+    return rows.NOBODY
+
+
+def _record(
+    caller: MemoryCaller, action: str, subject: str, detail: dict[str, Any], *, success: bool
+) -> None:
+    origin = caller.origin
+    where = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action=action,
+        subject=subject,
+        detail={**where, **detail},
+        success=success,
+    )

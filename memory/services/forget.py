@@ -1,0 +1,112 @@
+"""Forget: soft, and undone as one, whether one entry, a filter's, a choice of them, or all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from memory.core.errors import InvalidInput, NotFound
+from memory.core.filters import parse_filter
+from memory.core.records import Json
+from memory.models import Change, Entry
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+from memory.providers.postgres.filters import narrowed
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, entry_place, key_hash, opened
+
+
+MOST_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """``change_id`` is what undo takes; none when there was nothing to forget."""
+
+    count: int
+    change_id: UUID | None
+
+
+def forget(
+    caller: MemoryCaller,
+    *,
+    entry_id: UUID | str | None = None,
+    scope: str | None = None,
+    namespace: str | None = None,
+    key: str | None = None,
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    reason: str = "",
+) -> Forgotten:
+    """One entry by its id (missing: NotFound), or what a key or a filter names in a namespace."""
+    if entry_id is not None:
+        return forget_many(caller, entry_ids=[entry_id], reason=reason)
+    if key is None and not filter:
+        raise InvalidInput("key: say which memory to forget, by entry, key or filter.")
+    with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
+        if key is not None:
+            door.detail["key"] = key_hash(key)
+        return _forget(door, lambda found: _named(found, key, filter), reason)
+
+
+def forget_many(
+    caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
+) -> Forgotten:
+    """Entries of one namespace, by id, all or none."""
+    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
+        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+    places = {entry_place(caller, one) for one in entry_ids}
+    if len(places) != 1:
+        raise InvalidInput("entries: all must be in one namespace.")
+    wanted = {UUID(str(one)) for one in entry_ids}
+    with opened(caller, "forget", "memory.forgotten", namespace=places.pop()) as door:
+        forgotten = _forget(door, lambda found: found.filter(pk__in=wanted), reason)
+        if forgotten.count != len(wanted):
+            raise NotFound("There is no such memory; it may be forgotten already.")
+        return forgotten
+
+
+def clear(
+    caller: MemoryCaller,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    reason: str = "",
+) -> Forgotten:
+    """Everything in a namespace."""
+    with opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door:
+        return _forget(door, lambda found: found, reason)
+
+
+def _forget(
+    door: Door, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
+) -> Forgotten:
+    namespace = door.lock()
+    if namespace is None:
+        door.detail["keys"] = 0
+        return Forgotten(0, None)
+    rows.expire(namespace, door.now)
+    chosen = list(choose(rows.living(namespace)).order_by("id"))
+    door.detail.update(keys=len(chosen), entries=[str(one.pk) for one in chosen[:50]])
+    if not chosen:
+        return Forgotten(0, None)
+    change = Change.objects.unscoped().create(
+        team_id=namespace.team_id,
+        namespace=namespace,
+        operation=Operation.FORGET,
+        actor=door.caller.principal.actor,
+        reason=reason[:500],
+        entry_count=len(chosen),
+        at=door.now,
+    )
+    door.detail["change"] = str(change.pk)
+    rows.forget(namespace, chosen, door.act(Operation.FORGET, reason, change.pk))
+    return Forgotten(len(chosen), change.pk)
+
+
+def _named(
+    found: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
+) -> QuerySet[Entry]:
+    if key is not None:
+        found = found.filter(key=key)
+    return narrowed(found, parse_filter(filter_))

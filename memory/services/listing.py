@@ -1,0 +1,65 @@
+"""Looking around: the namespaces one may see, and what is in one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.tenancy import tenant
+from memory.core.filters import parse_filter
+from memory.core.records import Json, MemoryEntry
+from memory.models import Namespace
+from memory.providers.postgres import rows
+from memory.providers.postgres.filters import narrowed
+from memory.services.caller import MemoryCaller
+from memory.services.door import opened
+
+
+MOST_A_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    entries: list[MemoryEntry]
+    total: int
+    offset: int
+
+
+def namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
+    with tenant([caller.team_id]):
+        found = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        if scope is not None:
+            found = found.filter(scope=scope)
+        return list(found.order_by("scope", "text", "id"))
+
+
+def entries(
+    caller: MemoryCaller,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    text: str = "",
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    category: str | None = None,
+    tier: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> EntryPage:
+    """Newest first, quarantined ones included: this is for looking, recall is for using."""
+    with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
+        row = door.place.row
+        if row is None:
+            return EntryPage([], 0, offset)
+        found = rows.living(row).exclude(expires_at__lte=door.now)
+        found = _narrowed(found, text=text, category=category, tier=tier)
+        found = narrowed(found, parse_filter(filter))
+        total = found.count()
+        page = found.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
+        door.detail["keys"] = total
+        return EntryPage([rows.entry_of(one, row.text) for one in page], total, offset)
+
+
+def _narrowed(
+    found: rows.Entries, *, text: str, category: str | None, tier: str | None
+) -> rows.Entries:
+    wanted: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
+    return found.filter(**{name: value for name, value in wanted.items() if value})

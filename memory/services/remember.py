@@ -1,0 +1,47 @@
+"""Store an entry; the same key overwrites, and the old value stays readable as a revision."""
+
+from collections.abc import Mapping
+
+from memory.core.policy import check_value
+from memory.core.recalling import category_of
+from memory.core.records import Json, MemoryEntry, Source, StoreParams
+from memory.core.scoped import tier_named
+from memory.core.values import check_params
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+from memory.services.door import key_hash, opened
+
+
+def remember(
+    caller: MemoryCaller,
+    *,
+    key: str,
+    value: Json,
+    scope: str | None = None,
+    namespace: str | None = None,
+    metadata: Mapping[str, Json] | None = None,
+    category: str | None = None,
+    tier: str = "long_term",
+    importance: float = 0.5,
+    ttl_seconds: float | None = None,
+    reason: str = "",
+) -> MemoryEntry:
+    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
+        params = StoreParams(
+            namespace=door.text,
+            key=key,
+            value=value,
+            metadata=metadata or {},
+            category=category or category_of(metadata or {}),
+            tier=tier_named(tier),
+            importance=importance,
+            ttl_seconds=ttl_seconds,
+            source=Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id),
+        )
+        check_params(params)
+        door.detail.update(key=key_hash(key), bytes=check_value(door.policy, value), keys=1)
+        act = door.act(Operation.STORE, reason)
+        entry, before = rows.write(door.claim(), params, act, door.policy)
+        door.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
+        return rows.entry_of(entry, door.text)

@@ -1,0 +1,61 @@
+"""Undo a change as one: what it forgot comes back, or nothing does."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext
+
+from accounts.tenancy import tenant
+from memory.core.errors import AlreadyExists, NotFound
+from memory.models import Change, Entry, Revision
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, opened
+from memory.services.restore import put_back
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    count: int
+    entry_ids: tuple[str, ...]
+
+
+def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
+    namespace = _place_of(caller, change_id)
+    with opened(caller, "write", "memory.undone", namespace=namespace) as door:
+        locked = door.claim()
+        change = Change.objects.unscoped().select_for_update().get(pk=UUID(str(change_id)))
+        if change.undone_at is not None:
+            raise AlreadyExists("That was undone already.")
+        rows.expire(locked, door.now)
+        ids = _undo(door, change)
+        change.undone_at, change.undone_by = door.now, caller.principal.actor
+        change.save(update_fields=["undone_at", "undone_by"])
+        door.detail.update(change=str(change.pk), keys=len(ids))
+        return Undone(len(ids), ids)
+
+
+def _undo(door: Door, change: Change) -> tuple[str, ...]:
+    """Entries that were put back by hand since are left as they are."""
+    made = Revision.objects.unscoped().filter(change_id=change.pk).order_by("entry_id")
+    numbers = dict(made.values_list("entry_id", "number"))
+    forgotten = Entry.objects.unscoped().filter(pk__in=numbers).exclude(deleted_at=None)
+    reason = gettext("undone")
+    back = []
+    for entry in forgotten.order_by("id"):
+        wanted = Revision.objects.unscoped().get(entry=entry, number=numbers[entry.pk])
+        back.append(put_back(door, change.namespace, entry, wanted, reason).id)
+    return tuple(back)
+
+
+def _place_of(caller: MemoryCaller, change_id: UUID | str) -> str:
+    try:
+        wanted = UUID(str(change_id))
+    except ValueError:
+        raise NotFound("There is no such change.") from None
+    with tenant([caller.team_id]):
+        changes = Change.objects.unscoped().filter(team_id=caller.team_id, pk=wanted)
+        found = changes.values_list("namespace__text", flat=True).first()
+    if found is None:
+        raise NotFound("There is no such change.")
+    return found
