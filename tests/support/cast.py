@@ -1,1 +1,127 @@
-"""The cast."""
+"""The cast: alice owns team A; ada is its admin, bob an editor, vic a viewer; carol is a stranger who owns team B.
+
+Made through the services, as people make them. Each person brings a principal, a signed-in client, and the team's key.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody of the cast. `client` is a browser that is signed in; `principal` is what services want."""
+
+    user: Any
+    team: Any
+
+    @property
+    def principal(self) -> Any:
+        from accounts.principals import user_principal
+
+        return user_principal(self.user)
+
+    @property
+    def client(self) -> Client:
+        return signed_in(self.user)
+
+
+@dataclass(frozen=True)
+class Cast:
+    team_a: Any
+    team_b: Any
+    alice: Person
+    ada: Person
+    bob: Person
+    vic: Person
+    carol: Person
+
+    @property
+    def people(self) -> dict[str, Person]:
+        return {name: getattr(self, name) for name in ("alice", "ada", "bob", "vic", "carol")}
+
+
+def signed_in(user: Any) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def make_cast() -> Cast:
+    from accounts.models import Role, User
+    from accounts.services import add_member, create_team
+
+    def person(name: str) -> Any:
+        return User.objects.create_user(f"{name}@example.org", name=name.title())
+
+    alice, carol = person("alice"), person("carol")
+    team_a, team_b = (
+        create_team(owner=alice, name="Team A"),
+        create_team(owner=carol, name="Team B"),
+    )
+    members = {}
+    for name, role in {"ada": Role.ADMIN, "bob": Role.EDITOR, "vic": Role.VIEWER}.items():
+        members[name] = Person(person(name), team_a)
+        add_member(team=team_a, user=members[name].user, role=role)
+    return Cast(team_a, team_b, alice=Person(alice, team_a), carol=Person(carol, team_b), **members)
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Person:
+    return cast.alice
+
+
+@pytest.fixture
+def ada(cast: Cast) -> Person:
+    return cast.ada
+
+
+@pytest.fixture
+def bob(cast: Cast) -> Person:
+    return cast.bob
+
+
+@pytest.fixture
+def vic(cast: Cast) -> Person:
+    return cast.vic
+
+
+@pytest.fixture
+def carol(cast: Cast) -> Person:
+    return cast.carol
+
+
+@pytest.fixture
+def api_key(cast: Cast) -> Callable[..., Any]:
+    """`api_key(person, scopes=…)` → a client that sends a fresh key of the person's team, `.secret` beside it.
+
+    Only admins may issue keys, so the team's owner does.
+    """
+
+    def issue(person: Person, *, scopes: set[str] | None = None) -> KeyClient:
+        from accounts.roles import SCOPES
+        from accounts.services import issue_key
+
+        owner = cast.alice if person.team == cast.team_a else cast.carol
+        key, secret = issue_key(
+            principal=owner.principal, team=person.team, name="test", scopes=scopes or set(SCOPES)
+        )
+        return KeyClient(key, secret)
+
+    return issue
+
+
+class KeyClient(Client):
+    """A programme: no session, no cookie, only its key."""
+
+    def __init__(self, key: Any, secret: str) -> None:
+        super().__init__(headers={"Authorization": f"Bearer {secret}"}, enforce_csrf_checks=True)
+        self.key, self.secret = key, secret

@@ -1,1 +1,156 @@
-"""The live stack."""
+"""A real web server and a real worker, as separate processes, on a database and a queue of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config.embedded.ports import next_free
+from config.embedded.programs import beat, web, worker
+from config.embedded.supervisor import Program
+from config.env import ROOT, env
+from tests.support import servers
+from tests.support.database import worker_name, worker_number
+
+
+@dataclass
+class LiveStack:
+    url: str
+    environment: Mapping[str, str]
+    logs: Path
+    port: int
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def database_url(self) -> str:
+        """As the owner, for SQL that looks behind the scenes."""
+        return self.environment["DATABASE_OWNER_URL"]
+
+    def sql(self, query: str, arguments: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            cursor = connection.execute(query, arguments)  # type: ignore[call-overload]  # tests write the SQL
+            return cursor.fetchall() if cursor.description else []
+
+    def manage(self, *arguments: str, text: str | None = None) -> str:
+        """A management command against this stack; its standard output."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT, env=self.environment, input=text, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, (
+            f"manage.py {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}"
+        )
+        return done.stdout
+
+    def start_url(self) -> str:
+        """A fresh sign-in link, as `manage.py up` prints it: works once."""
+        code = "from accounts.services import first_run; print('path=' + first_run())"
+        path = self.manage("shell", "--no-imports", "-c", code).rpartition("path=")[2].strip()
+        return f"{self.url}{path}"
+
+    def start_worker(self, name: str = "worker") -> int:
+        """Another worker under another name works beside the first. Answers its process id."""
+        return self._start(name, worker(env().model_copy(update={"worker_threads": 8})))
+
+    def start_beat(self) -> int:
+        return self._start("beat", beat(env().model_copy(update={"mnemoflow_home": self.logs})))
+
+    def start_web(self) -> None:
+        self._start("web", web(env(), self.port))
+        until = time.monotonic() + 60
+        while True:
+            try:
+                with closing(urllib.request.urlopen(f"{self.url}/healthz", timeout=5)):
+                    return
+            except (urllib.error.URLError, OSError):
+                assert self._processes["web"].poll() is None, self.log("web")
+                assert time.monotonic() < until, self.log("web")
+                time.sleep(0.05)
+
+    def kill_worker(self, name: str = "worker") -> None:
+        """-9, as the out-of-memory killer does."""
+        self._end(name, signal.SIGKILL)
+
+    def stop_worker(self, name: str = "worker") -> None:
+        self._end(name, signal.SIGTERM)
+
+    def kill_web(self) -> None:
+        self._end("web", signal.SIGKILL)
+
+    def running(self, name: str = "worker") -> bool:
+        return name in self._processes and self._processes[name].poll() is None
+
+    def log(self, name: str) -> str:
+        path = self.logs / f"{name}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def stop(self) -> None:
+        for name in list(self._processes):
+            self._end(name, signal.SIGTERM)
+
+    def _start(self, name: str, program: Program) -> int:
+        assert not self.running(name), f"{name} runs already"
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                program.command, cwd=ROOT, env={**self.environment, **program.environment},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        return self._processes[name].pid
+
+    def _end(self, name: str, how: signal.Signals) -> None:
+        process = self._processes.pop(name, None)
+        if process is None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def _stack(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[LiveStack]:
+    database = f"live_{worker_name()}"
+    servers.clone_database(database)
+    socket = servers.start_valkey().socket
+    at = servers.place()
+    number = 8 + worker_number() % 8  # the lower half is for tests without a stack
+    port = next_free("127.0.0.1", 18_000 + 100 * worker_number())
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": at.database_url("mnemoflow_app", database),
+        "DATABASE_OWNER_URL": at.database_url("postgres", database),
+        "BROKER_URL": f"redis+socket://{socket}?virtual_host={number}",
+        "REDIS_URL": f"unix://{socket}?db={number}",
+        "LOG_LEVEL": "INFO",
+    }
+    stack = LiveStack(
+        f"http://127.0.0.1:{port}", environment, tmp_path_factory.mktemp("stack"), port
+    )
+    try:
+        stack.start_web()
+        yield stack
+    finally:
+        stack.stop()
+
+
+@pytest.fixture
+def live_stack(_stack: LiveStack) -> LiveStack:
+    """Web server and one worker, running, whatever the last test did to them. Data stays within a test session."""
+    if not _stack.running("web"):
+        _stack.start_web()
+    if not _stack.running("worker"):
+        _stack.start_worker()
+    return _stack
