@@ -20,7 +20,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeStateChange(Event):
-    """``status``: running | completed | failed | skipped | retrying | paused."""
+    """``status``: running | completed | failed | skipped | retrying | paused | stopped."""
 
     name: ClassVar[str] = "node_state_change"
     node: str

@@ -17,6 +17,8 @@ from workflows.engine.events import Event
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.problems import Problem
 from workflows.engine.records import Write
+from workflows.engine.templating import Segment
+from workflows.engine.values import ValueType, infer
 from workflows.engine.variables import SYSTEM, VariablePool
 
 
@@ -88,10 +90,6 @@ class NodeResult:
     events: tuple[Event, ...] = ()
 
 
-# A template as a response node prints it, cut into what is printed as it stands and what is looked up.
-Segment = str | Selector
-
-
 @dataclass(slots=True)
 class NodeContext:
     """One step's view of its run."""
@@ -101,7 +99,7 @@ class NodeContext:
     pool: VariablePool
     ports: Ports
     run_inputs: Mapping[str, Json]
-    chat: bool = False  # the run belongs to a conversation's document
+    types: Mapping[Selector, ValueType]  # of variables that were declared with one
     rounds: tuple[int, ...] = ()
     say: Callable[[str, str], None] | None = None
 
@@ -109,6 +107,9 @@ class NodeContext:
         """Let go of a piece of an output before it is whole; it reaches people through an answer."""
         if self.say is not None:
             self.say(output, text)
+
+    def type_of(self, selector: Selector, value: Json) -> ValueType:
+        return self.types.get(selector) or infer(value)
 
     @property
     def origin(self) -> Origin:

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import Any
 
 from pydantic import ValidationError
 
 from workflows.engine.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.kinds import AnyKind, Execution, Kinds, Segment, config_problems
+from workflows.engine.kinds import AnyKind, Execution, Kinds, config_problems
 from workflows.engine.policy import Policy, Strategy, read_policy
 from workflows.engine.problems import Problem, errors_of
 from workflows.engine.records import StepKey
+from workflows.engine.templating import Segment
+from workflows.engine.values import ValueType, parse_type
+from workflows.engine.variables import CONVERSATION
 
 
 FAIL_HANDLE = "fail-branch"
@@ -41,6 +45,7 @@ class PlanNode:
     policy: Policy
     branches: bool  # the handle decides which edges are taken
     has_effect: bool
+    quick: bool  # may be begun without a task: it ends at once, or says what to wait for
     out: tuple[PlanEdge, ...]
     indegree: int
 
@@ -68,7 +73,11 @@ class Plan:
     edges: tuple[PlanEdge, ...]
     root: int
     sessions: tuple[Session, ...]
+    gates: frozenset[int]  # nodes whose way out may open a session
+    watched: frozenset[tuple[int, str]]  # streamed outputs that some session prints
     by_id: dict[str, int]
+    variable_types: dict[Selector, ValueType]
+    unreached: frozenset[str]  # ids of nodes no path leads to
 
     @property
     def mode(self) -> str:
@@ -96,7 +105,33 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
         for index, spec in enumerate(top)
     )
     sessions = _sessions(nodes, edges, by_id[start])
-    return Plan(document, kinds, nodes, edges, by_id[start], sessions, by_id)
+    return Plan(
+        document=document,
+        kinds=kinds,
+        nodes=nodes,
+        edges=edges,
+        root=by_id[start],
+        sessions=sessions,
+        gates=frozenset(
+            edges[edge].source
+            for session in sessions
+            if not session.opens_at_once
+            for edge in session.blocking
+        ),
+        watched=frozenset(
+            (by_id[segment[0]], segment[1])
+            for session in sessions
+            for segment in session.segments
+            if not isinstance(segment, str) and segment[0] in by_id
+        ),
+        by_id=by_id,
+        variable_types={
+            (CONVERSATION, variable.name): kind
+            for variable in document.conversation
+            if (kind := parse_type(variable.value_type)) is not None
+        },
+        unreached=frozenset(node.id for node in document.nodes) - by_id.keys(),
+    )
 
 
 def _problems(document: Document, top: Sequence[NodeSpec], kinds: Kinds) -> list[Problem]:
@@ -183,6 +218,7 @@ def _node(
         policy=policy,
         branches=kind.execution is Execution.BRANCH or policy.strategy is Strategy.FAIL_BRANCH,
         has_effect=kind.has_effect,
+        quick=not kind.has_effect and not iscoroutinefunction(kind.run),
         out=tuple(out),
         indegree=indegree,
     )
@@ -218,4 +254,8 @@ def _blocks(node: PlanNode, wanted: set[Selector]) -> bool:
     """Behind these nothing is printed ahead of time: it isn't known yet whether, or what."""
     if node.branches or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
         return True
-    return any(target[:2] == segment[:2] for target in node.kind.writes(node.prepared) for segment in wanted)
+    return any(
+        target[:2] == segment[:2]
+        for target in node.kind.writes(node.prepared)
+        for segment in wanted
+    )

@@ -180,5 +180,5 @@ def finished_steps(history: Sequence[StepRecord], plan: Plan) -> list[StepRecord
         for record in history
         if not record.key.rounds
         and record.key.node_id in plan.by_id
-        and record.status in (StepStatus.SUCCEEDED, StepStatus.EXCEPTION)
+        and record.status in (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
     ]

@@ -3,9 +3,30 @@
 from collections.abc import Iterable
 
 from workflows.engine.kinds import AnyKind, Kinds
+from workflows.engine.nodes.answer import Answer
+from workflows.engine.nodes.assigner import Assigner
+from workflows.engine.nodes.end import End
+from workflows.engine.nodes.if_else import IfElse
+from workflows.engine.nodes.llm import Llm
+from workflows.engine.nodes.memory_recall import MemoryRecall
+from workflows.engine.nodes.memory_store import MemoryStore
+from workflows.engine.nodes.start import Start
+from workflows.engine.nodes.template_transform import TemplateTransform
+from workflows.engine.nodes.variable_aggregator import VariableAggregator
 
 
-NODE_KINDS: tuple[AnyKind, ...] = ()
+NODE_KINDS: tuple[AnyKind, ...] = (
+    Start(),
+    End(),
+    Answer(),
+    Llm(),
+    IfElse(),
+    TemplateTransform(),
+    VariableAggregator(),
+    Assigner(),
+    MemoryRecall(),
+    MemoryStore(),
+)
 
 
 def builtin_kinds(*, memory: bool = True, plugins: Iterable[AnyKind] = ()) -> Kinds:

@@ -1,0 +1,106 @@
+"""Pinned steps: a run without the services its workflow talks to.
+
+Keys are node ids or ``type:<node kind>``; a node's own pin wins. Used by the editor's "pin", by saved
+test cases and by the conformance suite.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from workflows.engine.document import Json
+from workflows.engine.errors import NodeFailed
+from workflows.engine.kinds import AnyKind, NodeContext, NodeResult
+from workflows.engine.plan import PlanNode
+from workflows.engine.ports import ClockPort, ModelChunk, ModelRequest, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Mock:
+    outputs: Mapping[str, Json] | None = None
+    error: str | None = None
+    fail_times: int = 0
+    delay_s: float = 0
+    chunk_delay_s: float = 0
+    handle: str | None = None
+    llm_text: str | None = None
+    chunks: Sequence[str] | None = None
+
+    @property
+    def replaces_step(self) -> bool:
+        """Otherwise the node runs for real, only its model's answer is given."""
+        return self.outputs is not None or self.handle is not None or self.llm_text is None
+
+    def fails(self, tries: int) -> bool:
+        if self.fail_times:
+            return tries <= self.fail_times
+        return self.error is not None
+
+    async def play(self, node: PlanNode, ctx: NodeContext, tries: int) -> NodeResult:
+        if self.delay_s:
+            await ctx.ports.clock.sleep(self.delay_s)
+        if self.fails(tries):
+            raise NodeFailed("MockError", self.error or "The pinned node fails", retryable=True)
+        inputs = await node.kind.rehearse(node.prepared, ctx)
+        outputs = dict(self.outputs or {})
+        await self._stream(node.kind, outputs, ctx)
+        return NodeResult(outputs, handle=self.handle, inputs=inputs, usage=_usage(outputs))
+
+    async def _stream(self, kind: AnyKind, outputs: Mapping[str, Json], ctx: NodeContext) -> None:
+        for name in sorted(kind.streams):
+            text = outputs.get(name)
+            if not isinstance(text, str):
+                continue
+            for piece in self.chunks if self.chunks is not None else words(text):
+                if self.chunk_delay_s:
+                    await ctx.ports.clock.sleep(self.chunk_delay_s)
+                ctx.stream(name, piece)
+
+    def scripted(self, ctx: NodeContext) -> NodeContext:
+        model = ScriptedModel(self.llm_text or "", self.chunks, self.chunk_delay_s, ctx.ports.clock)
+        return replace(ctx, ports=replace(ctx.ports, model=model))
+
+
+class Mocks:
+    def __init__(self, written: Mapping[str, Mapping[str, Json]]) -> None:
+        self._by_key = {key: read_mock(key, value) for key, value in written.items()}
+
+    def of(self, node_id: str, kind: str) -> Mock | None:
+        return self._by_key.get(node_id) or self._by_key.get(f"type:{kind}")
+
+
+def read_mock(key: str, written: Mapping[str, Json]) -> Mock:
+    known = {field.name for field in fields(Mock)}
+    unknown = set(written) - known
+    if unknown:
+        raise NodeFailed("MockInvalid", f"The mock of {key} has unknown keys: {sorted(unknown)}")
+    return Mock(**written)
+
+
+def words(text: str) -> list[str]:
+    """Split at spaces, each later word with its space, then one empty piece that says it is over."""
+    return [*re.findall(r"^[^ ]*| [^ ]*", text), ""]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedModel:
+    """Answers every request with one text."""
+
+    text: str
+    chunks: Sequence[str] | None
+    chunk_delay_s: float
+    clock: ClockPort
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        for piece in self.chunks if self.chunks is not None else words(self.text):
+            if self.chunk_delay_s:
+                await self.clock.sleep(self.chunk_delay_s)
+            yield ModelChunk(text=piece)
+        yield ModelChunk(finish_reason="stop", usage=Usage())
+
+
+def _usage(outputs: Mapping[str, Json]) -> Usage | None:
+    given = outputs.get("usage")
+    if not isinstance(given, Mapping):
+        return None
+    return Usage(int(given.get("prompt_tokens") or 0), int(given.get("completion_tokens") or 0))

@@ -1,0 +1,70 @@
+"""Recall: what memory knows, as a list of entries."""
+
+from typing import Any
+
+from pydantic import Field as Bounded
+
+from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.kinds import (
+    Field,
+    NodeConfig,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    gettext_noop,
+)
+from workflows.engine.recalling import as_entry, recall
+
+
+class RecallConfig(NodeConfig):
+    scope: str
+    key: str | None = None
+    query_selector: tuple[str, ...] | None = None
+    top_k: int = Bounded(default=5, ge=1)
+    filter: dict[str, Any] | None = None
+
+
+class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
+    name = "memory-recall"
+    title = gettext_noop("Recall")
+    description = gettext_noop("Looks something up in memory.")
+    group = "memory"
+    config_model = RecallConfig
+    needs_memory = True
+    fields = (
+        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
+              default="conversation", choices=(
+                  ("conversation", gettext_noop("This conversation")),
+                  ("user", gettext_noop("This person")),
+                  ("global", gettext_noop("Everyone")),
+                  ("run", gettext_noop("This run")),
+              )),
+        Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR),
+        Field("key", gettext_noop("Exactly this key")),
+        Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=5),
+        Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT),
+    )  # fmt: skip
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return (Output("results", "array[object]"), Output("count", "number"))
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        selector = self.configure(spec).query_selector
+        return (selector,) if selector else ()
+
+    async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
+        hits, event = await recall(
+            ctx,
+            scope=prepared.scope,
+            key=prepared.key or None,
+            query_selector=prepared.query_selector or (),
+            filter=prepared.filter or None,
+            top_k=prepared.top_k,
+        )
+        return NodeResult(
+            {"results": [as_entry(hit) for hit in hits], "count": len(hits)},
+            inputs={"scope": prepared.scope, "query": event.query, "key": prepared.key},
+            events=(event,),
+        )

@@ -1,0 +1,105 @@
+"""Remember: puts a value into memory, seen at once by every node after it and by later runs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import AliasChoices
+from pydantic import Field as Bounded
+
+from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.events import MemoryWritten
+from workflows.engine.kinds import (
+    Field,
+    NodeConfig,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    gettext_noop,
+)
+from workflows.engine.recalling import memory_of
+from workflows.engine.templating import Template
+
+
+class StoreConfig(NodeConfig):
+    scope: str
+    key: str = Bounded(min_length=1)
+    value_selector: tuple[str, ...] = Bounded(min_length=2)
+    metadata: dict[str, Any] | None = None
+    metadata_selectors: dict[str, tuple[str, ...]] | None = None
+    tier: str = "long_term"
+    ttl_seconds: float | None = Bounded(
+        default=None, gt=0, validation_alias=AliasChoices("ttl", "ttl_seconds")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    config: StoreConfig
+    key: Template
+
+
+class MemoryStore(NodeKind[StoreConfig, Prepared]):
+    name = "memory-store"
+    title = gettext_noop("Remember")
+    description = gettext_noop("Puts something into memory.")
+    group = "memory"
+    config_model = StoreConfig
+    has_effect = True
+    needs_memory = True
+    fields = (
+        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
+              default="conversation", choices=(
+                  ("conversation", gettext_noop("This conversation")),
+                  ("user", gettext_noop("This person")),
+                  ("global", gettext_noop("Everyone")),
+                  ("run", gettext_noop("This run")),
+              )),
+        Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True),
+        Field("value_selector", gettext_noop("Value"), Widget.SELECTOR, required=True),
+        Field("metadata", gettext_noop("Metadata"), Widget.OBJECT),
+        Field("metadata_selectors", gettext_noop("Metadata from variables"), Widget.OUTPUTS),
+        Field("tier", gettext_noop("Tier"), Widget.CHOICE, default="long_term", choices=(
+            ("long_term", gettext_noop("Long-term")),
+            ("working", gettext_noop("Working")),
+            ("quarantine", gettext_noop("Quarantine")),
+        )),
+        Field("ttl", gettext_noop("Forget after (seconds)"), Widget.NUMBER),
+    )  # fmt: skip
+
+    def prepare(self, spec: NodeSpec) -> Prepared:
+        config = self.configure(spec)
+        return Prepared(config, Template.of(config.key))
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return (Output("stored", "boolean"), Output("key", "string"))
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        config = self.configure(spec)
+        return (config.value_selector, *(config.metadata_selectors or {}).values())
+
+    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
+        config = prepared.config
+        memory = memory_of(ctx, config.scope)
+        key = prepared.key.text(ctx.pool)
+        metadata = dict(config.metadata or {})
+        for name, selector in (config.metadata_selectors or {}).items():
+            metadata[name] = ctx.pool.get_or_none(selector)
+        entry = await memory.store(
+            scope=config.scope,
+            identity=ctx.identity,
+            origin=ctx.origin,
+            key=key,
+            value=ctx.pool.require(config.value_selector),
+            metadata=metadata,
+            tier=config.tier,
+            ttl_seconds=config.ttl_seconds,
+        )
+        written = {"id": entry.id, "key": entry.key, "value": entry.value}
+        event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
+        return NodeResult(
+            {"stored": True, "key": key},
+            inputs={"scope": config.scope, "key": key, "metadata": metadata},
+            events=(event,),
+        )

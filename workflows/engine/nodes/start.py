@@ -1,0 +1,64 @@
+"""Start: where a run begins. Its outputs are the inputs, which were checked before the run was made."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from workflows.engine.document import NodeSpec
+from workflows.engine.kinds import (
+    Execution,
+    Field,
+    NodeConfig,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    gettext_noop,
+)
+
+
+class FormField(BaseModel):
+    """What the run form asks for; the rules for each type are the input checker's."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    variable: str
+    type: str = "text-input"
+    label: Any = ""  # text, or in some exports a text per language
+    required: bool = False
+
+
+class StartConfig(NodeConfig):
+    variables: tuple[FormField, ...] = ()
+
+
+# Types of form fields → types of the values they give; xworkflow writes the latter at once.
+_TYPES = {
+    "text-input": "string",
+    "paragraph": "string",
+    "select": "string",
+    "checkbox": "boolean",
+    "file-list": "array[file]",
+    "json_object": "object",
+    "external_data_tool": "string",
+}
+
+
+class Start(NodeKind[StartConfig, StartConfig]):
+    name = "start"
+    title = gettext_noop("Start")
+    description = gettext_noop("Where a run begins: what people are asked for.")
+    group = "flow"
+    config_model = StartConfig
+    execution = Execution.ROOT
+    fields = (Field("variables", gettext_noop("Inputs"), Widget.FORM_FIELDS),)
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return tuple(
+            Output(field.variable, _TYPES.get(field.type, field.type))
+            for field in self.configure(spec).variables
+        )
+
+    def run(self, prepared: StartConfig, ctx: NodeContext) -> NodeResult:
+        return NodeResult(dict(ctx.run_inputs))

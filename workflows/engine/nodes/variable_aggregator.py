@@ -1,0 +1,89 @@
+"""Variable aggregator: of several variables the first that exists, behind branches that don't all run."""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
+from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.kinds import (
+    Field,
+    NodeConfig,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    gettext_noop,
+)
+from workflows.engine.variables import MISSING
+
+
+class Group(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    group_name: str
+    output_type: str | None = "any"
+    variables: tuple[tuple[str, ...], ...] = ()
+
+
+class Advanced(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    group_enabled: bool = False
+    groups: tuple[Group, ...] = ()
+
+
+class AggregatorConfig(NodeConfig):
+    variables: tuple[tuple[str, ...], ...] = ()
+    output_type: str | None = "any"
+    advanced_settings: Advanced | None = None
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        advanced = self.advanced_settings
+        return advanced.groups if advanced is not None and advanced.group_enabled else ()
+
+
+class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
+    name = "variable-aggregator"
+    aliases = ("variable-assigner",)  # what old exports call it
+    title = gettext_noop("Variable aggregator")
+    description = gettext_noop("Passes on the first of several variables that exists.")
+    group = "data"
+    config_model = AggregatorConfig
+    fields = (
+        Field("variables", gettext_noop("Variables"), Widget.SELECTORS),
+        Field("output_type", gettext_noop("Type")),
+        Field("advanced_settings", gettext_noop("Groups"), Widget.GROUPS),
+    )
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        config = self.configure(spec)
+        if config.groups:
+            return tuple(Output(group.group_name, "object") for group in config.groups)
+        return (Output("output", config.output_type or "any"),)
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        config = self.configure(spec)
+        lists = [group.variables for group in config.groups] or [config.variables]
+        return tuple(selector for selectors in lists for selector in selectors)
+
+    def run(self, prepared: AggregatorConfig, ctx: NodeContext) -> NodeResult:
+        if not prepared.groups:
+            return NodeResult(_first(prepared.variables, ctx))
+        return NodeResult(
+            {
+                group.group_name: found
+                for group in prepared.groups
+                if (found := _first(group.variables, ctx))
+            }
+        )
+
+
+def _first(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
+    """Empty text, zero and an empty list exist; without anything there is no output at all."""
+    for selector in selectors:
+        value = ctx.pool.get(selector)
+        if value is not MISSING:
+            return {"output": value}
+    return {}

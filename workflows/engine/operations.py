@@ -1,0 +1,130 @@
+"""What an assigner can do to a variable: one table from operation to rule and function.
+
+Everything here is pure: a current value and an operand in, a new value out; lists aren't changed in
+place. The wording of the errors follows Dify's, which people search the web for.
+"""
+
+import json
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import OperationInvalid
+from workflows.engine.values import ELEMENTS, NUMBERS, ValueType, matches, zero
+
+
+VARIABLE: Final = "variable"
+CONSTANT: Final = "constant"
+
+_SCALARS = frozenset({ValueType.STRING, ValueType.BOOLEAN, ValueType.OBJECT, *NUMBERS})
+_ARRAYS = frozenset(ELEMENTS)
+_EVERY = frozenset(ValueType)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    targets: frozenset[ValueType]
+    sources: frozenset[str]  # where the operand may come from
+    apply: Callable[[Json, Json, ValueType], Json]
+    has_operand: bool = True
+
+
+def change(name: str, current: Json, operand: Json, kind: ValueType, source: str) -> Json:
+    """The variable's new value. Raises OperationInvalid when the parts don't fit together."""
+    operation = operation_named(name)
+    if kind not in operation.targets:
+        raise OperationInvalid(f"Operation {name} is not supported for type {kind}")
+    check_source(name, source, kind)
+    return operation.apply(current, operand, kind)
+
+
+def operation_named(name: str) -> Operation:
+    operation = OPERATIONS.get(ALIASES.get(name, name))
+    if operation is None:
+        raise OperationInvalid(f"There is no operation {name!r}")
+    return operation
+
+
+def check_source(name: str, source: str, kind: ValueType) -> None:
+    """Comes first, also for operations without an operand: what the reference does."""
+    allowed = operation_named(name).sources
+    if source == CONSTANT and kind in _ARRAYS:
+        allowed = allowed - {CONSTANT}
+    if source == CONSTANT and name in ("over-write",) and kind not in _SCALARS:
+        allowed = allowed - {CONSTANT}
+    if source not in allowed:
+        raise OperationInvalid(f"Input type {source} is not supported for operation {name}")
+
+
+def _replace(_current: Json, operand: Json, kind: ValueType) -> Json:
+    return _fitting(operand, kind)
+
+
+def _set(_current: Json, operand: Json, kind: ValueType) -> Json:
+    if kind is ValueType.OBJECT and isinstance(operand, str):
+        try:
+            operand = json.loads(operand)
+        except ValueError:
+            raise OperationInvalid(f"Invalid input value {operand}") from None
+    return _fitting(operand, kind)
+
+
+def _clear(_current: Json, _operand: Json, kind: ValueType) -> Json:
+    return zero(kind)
+
+
+def _append(current: Json, operand: Json, kind: ValueType) -> Json:
+    return [*(current or ()), _fitting(operand, ELEMENTS[kind])]
+
+
+def _extend(current: Json, operand: Json, kind: ValueType) -> Json:
+    return [*(current or ()), *_fitting(operand, kind)]
+
+
+def _without_first(current: Json, _operand: Json, _kind: ValueType) -> Json:
+    return list(current or ())[1:]
+
+
+def _without_last(current: Json, _operand: Json, _kind: ValueType) -> Json:
+    return list(current or ())[:-1]
+
+
+def _arithmetic(calculate: Callable[[Json, Json], Json]) -> Callable[[Json, Json, ValueType], Json]:
+    def apply(current: Json, operand: Json, kind: ValueType) -> Json:
+        number = _fitting(operand, ValueType.NUMBER)
+        try:
+            return calculate(current or 0, number)
+        except (ZeroDivisionError, OverflowError):
+            raise OperationInvalid(f"Invalid input value {operand}") from None
+
+    return apply
+
+
+def _fitting(operand: Json, kind: ValueType) -> Json:
+    if not matches(operand, kind):
+        raise OperationInvalid(f"Invalid input value {operand}")
+    return operand
+
+
+_BOTH = frozenset({VARIABLE, CONSTANT})
+_ONLY_VARIABLE = frozenset({VARIABLE})
+_ONLY_CONSTANT = frozenset({CONSTANT})
+
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    "over-write": Operation(_EVERY, _BOTH, _replace),
+    "set": Operation(_SCALARS, _ONLY_CONSTANT, _set),
+    "clear": Operation(_EVERY, _BOTH, _clear, has_operand=False),
+    "append": Operation(_ARRAYS, _ONLY_VARIABLE, _append),
+    "extend": Operation(_ARRAYS, _ONLY_VARIABLE, _extend),
+    "remove-first": Operation(_ARRAYS, _BOTH, _without_first, has_operand=False),
+    "remove-last": Operation(_ARRAYS, _BOTH, _without_last, has_operand=False),
+    "+=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.add)),
+    "-=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.sub)),
+    "*=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.mul)),
+    "/=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.truediv)),
+}
+
+# xworkflow writes one of them in one word.
+ALIASES: Final[Mapping[str, str]] = {"overwrite": "over-write"}

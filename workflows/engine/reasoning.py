@@ -1,0 +1,90 @@
+"""Telling a model's thinking from its answer while both stream in, however the pieces are cut."""
+
+_OPEN = "<think>"
+_CLOSE = "</think>"
+
+
+class Reasoning:
+    """``tagged`` leaves thinking in the text between tags; otherwise it is kept apart."""
+
+    __slots__ = ("_held", "_inside", "_open_tag", "_started", "_tagged", "reasoning", "text")
+
+    def __init__(self, *, tagged: bool) -> None:
+        self._tagged = tagged
+        self._inside = False  # between the tags
+        self._started = False  # something that isn't white space was said
+        self._held = ""  # may be the beginning of a tag
+        self._open_tag = False  # a tag of our own, for models that send thinking separately
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+
+    def feed(self, text: str, reasoning: str = "") -> str:
+        """Take a piece; gives what of it belongs to the answer."""
+        if self._tagged:
+            said = self._retag(text, reasoning)
+        else:
+            if reasoning:
+                self.reasoning.append(reasoning)
+            said = self._split(text)
+        if said:
+            self.text.append(said)
+        return said
+
+    def end(self) -> str:
+        said = f"\n{_CLOSE}\n" if self._open_tag else ""
+        if self._held:
+            if self._inside:
+                self.reasoning.append(self._held)
+            else:
+                said += self._held
+        self._held, self._open_tag = "", False
+        if said:
+            self.text.append(said)
+        return said
+
+    def _retag(self, text: str, reasoning: str) -> str:
+        said = ""
+        if reasoning:
+            said = reasoning if self._open_tag else f"{_OPEN}\n{reasoning}"
+            self._open_tag = True
+        if text and self._open_tag:
+            said += f"\n{_CLOSE}\n"
+            self._open_tag = False
+        return said + text
+
+    def _split(self, text: str) -> str:
+        self._held += text
+        said = ""
+        while self._held:
+            tag = _CLOSE if self._inside else _OPEN
+            before, found, after = self._held.partition(tag)
+            if not found:
+                keep = _tail(self._held, tag)
+                before, self._held = (
+                    self._held[: len(self._held) - keep],
+                    self._held[-keep:] if keep else "",
+                )
+                said += self._place(before)
+                return said
+            said += self._place(before)
+            self._inside = not self._inside
+            self._held = after
+        return said
+
+    def _place(self, piece: str) -> str:
+        if self._inside:
+            if piece:
+                self.reasoning.append(piece)
+            return ""
+        if not self._started:  # the blank lines after the thinking aren't part of the answer
+            piece = piece.lstrip()
+            self._started = bool(piece)
+        return piece
+
+
+def _tail(text: str, tag: str) -> int:
+    """How many characters at the end might be the tag's beginning."""
+    for length in range(min(len(tag) - 1, len(text)), 0, -1):
+        if tag.startswith(text[-length:]):
+            return length
+    return 0

@@ -1,0 +1,74 @@
+"""Asking memory, for every kind that does: the port or a clear error, hits as plain values, events."""
+
+from collections.abc import Mapping, Sequence
+
+from workflows.engine.document import Json
+from workflows.engine.errors import MemoryUnavailable, NodeFailed
+from workflows.engine.events import MemoryRecalled
+from workflows.engine.kinds import NodeContext
+from workflows.engine.ports import MemoryHit, MemoryPort
+from workflows.engine.rendering import as_text
+
+
+# What a scope can't do without; the other scopes have a default or come from the run itself.
+_NEEDS = {"conversation": "conversation_id", "user": "user_id"}
+
+
+def memory_of(ctx: NodeContext, scope: str) -> MemoryPort:
+    if ctx.ports.memory is None:
+        raise MemoryUnavailable("No memory provider is configured; the node needs one")
+    needed = _NEEDS.get(scope)
+    if needed is not None and not ctx.pool.get(("sys", needed)):
+        message = f"sys.{needed} not set; required for {scope} scope"
+        raise NodeFailed("MemoryIdentityMissing", message)
+    return ctx.ports.memory
+
+
+async def recall(
+    ctx: NodeContext,
+    *,
+    scope: str,
+    key: str | None = None,
+    query_selector: Sequence[str] = (),
+    filter: Mapping[str, Json] | None = None,
+    top_k: int | None = None,
+    injected: bool = False,
+) -> tuple[list[MemoryHit], MemoryRecalled]:
+    memory = memory_of(ctx, scope)
+    query = ctx.pool.get_or_none(query_selector) if query_selector else None
+    query_text = None if query is None else as_text(query)
+    hits = await memory.recall(
+        scope=scope,
+        identity=ctx.identity,
+        origin=ctx.origin,
+        key=key,
+        query_text=query_text,
+        filter=filter,
+        top_k=top_k,
+        injected=injected,
+    )
+    event = MemoryRecalled(
+        node=ctx.node_id,
+        scope=scope,
+        namespace=hits[0].namespace if hits else "",
+        query=query_text,
+        entries=[_brief(hit) for hit in hits],
+        injected=injected,
+    )
+    return list(hits), event
+
+
+def as_entry(hit: MemoryHit) -> dict[str, Json]:
+    """One hit as a workflow value."""
+    return {
+        "id": hit.id,
+        "namespace": hit.namespace,
+        "key": hit.key,
+        "value": hit.value,
+        "metadata": dict(hit.metadata or {}),
+        "score": hit.score,
+    }
+
+
+def _brief(hit: MemoryHit) -> dict[str, Json]:
+    return {"id": hit.id, "key": hit.key, "value": hit.value, "score": hit.score}
