@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +15,8 @@ from config.keyfile import kept_secrets
 from config.logs import logging_config
 from config.mail import mail_settings
 
+
+django_stubs_ext.monkeypatch()  # before any app is loaded
 
 ENV = env()
 _PLACE = layout(ENV.mnemoflow_home)
