@@ -1,6 +1,10 @@
+"""Who is here, and what they may touch."""
+
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    verbose_name = _("Accounts")
     default_auto_field = "django.db.models.BigAutoField"

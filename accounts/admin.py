@@ -1,0 +1,110 @@
+"""Django admin of accounts: the same walls as everywhere, because the request's tenant is open here too.
+
+Memberships, keys and invitations are changed on their pages, where ranks are checked and the trail is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.forms import AdminPasswordChangeForm
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts.access import principal_of
+from accounts.models import (
+    ApiKey,
+    AuditEntry,
+    AuditHead,
+    Invitation,
+    Membership,
+    StartToken,
+    Team,
+    User,
+)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
+    """Look, don't touch."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
+    """Rows of one's own teams; the base of every tenant model's admin."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(team_id__in=principal_of(request).team_ids)
+
+
+@admin.register(User)
+class UserAdmin(admin.ModelAdmin[User]):
+    list_display = ("email", "name", "is_active", "is_staff", "date_joined")
+    search_fields = ("email", "name")
+    fields = ("email", "name", "locale", "is_active", "is_staff", "last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined")
+    change_password_form = AdminPasswordChangeForm
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # people come by invitation
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return False  # erasing a person is more than deleting a row
+
+
+@admin.register(Team)
+class TeamAdmin(ReadOnlyAdmin):
+    list_display = ("name", "slug", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(pk__in=principal_of(request).team_ids)
+
+
+class ReadOnlyTenantAdmin(ReadOnlyAdmin, TenantAdmin):
+    pass
+
+
+@admin.register(Membership)
+class MembershipAdmin(ReadOnlyTenantAdmin):
+    list_display = ("user", "team", "role", "joined_at")
+    list_select_related = ("user", "team")
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyTenantAdmin):
+    list_display = ("team", "role", "email", "expires_at", "accepted_at", "revoked_at")
+    list_select_related = ("team",)
+    exclude = ("token_hash",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "team", "prefix", "expires_at", "last_used_at", "revoked_at")
+    list_select_related = ("team",)
+    exclude = ("secret_hash",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyTenantAdmin):
+    list_display = ("seq", "at", "actor", "action", "subject", "success")
+    list_filter = ("action", "success")
+    search_fields = ("actor", "subject")
+
+
+@admin.register(AuditHead)
+class AuditHeadAdmin(ReadOnlyTenantAdmin):
+    list_display = ("team_id", "seq", "hash")
+
+
+@admin.register(StartToken)
+class StartTokenAdmin(ReadOnlyAdmin):
+    list_display = ("user", "created_at", "expires_at", "used_at")
+    exclude = ("token_hash",)

@@ -1,0 +1,101 @@
+"""Forms of the account and team pages."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from allauth.account.forms import SignupForm
+from django import forms
+from django.conf import settings
+from django.contrib.auth import password_validation
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Role, User
+from accounts.models.users import normalise_email
+from accounts.roles import SCOPES
+
+
+class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
+    """Sign-up asks for a name as well."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    field_order = ("name", "email", "password1", "password2")
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=120)
+    locale = forms.ChoiceField(label=_("Language"), required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        browser = ("", _("As the browser says"))
+        self.fields["locale"].choices = [browser, *settings.LANGUAGES]  # type: ignore[attr-defined]
+
+
+class WelcomeForm(forms.Form):
+    """Who the demo's owner really is."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    email = forms.EmailField(
+        label=_("E-mail address"), widget=forms.EmailInput(attrs={"autocomplete": "username"})
+    )
+    password = forms.CharField(
+        label=_("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_email(self) -> str:
+        email = normalise_email(self.cleaned_data["email"])
+        if User.objects.filter(email=email).exclude(pk=self.user.pk).exists():
+            raise forms.ValidationError(_("That address is taken."))
+        return email
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        password_validation.validate_password(password, self.user)
+        return password
+
+
+class TeamForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=120)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
+
+
+class InvitationForm(RoleForm):
+    email = forms.EmailField(label=_("Only for this e-mail address"), required=False)
+
+
+class KeyForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=120)
+    scopes = forms.MultipleChoiceField(
+        label=_("May"), choices=list(SCOPES.items()), widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        label=_("Expires"),
+        coerce=int,
+        empty_value=0,
+        required=False,
+        choices=[
+            (30, _("in 30 days")),
+            (90, _("in 90 days")),
+            (365, _("in a year")),
+            (0, _("never")),
+        ],
+        initial=90,
+    )
+
+    def expires_at(self) -> dt.datetime | None:
+        days: int = self.cleaned_data["days"]
+        return timezone.now() + dt.timedelta(days=days) if days else None

@@ -1,0 +1,93 @@
+"""Opens the wall for whoever is asking: one transaction a request, which sees their teams' rows and no others.
+
+An answer below 500 commits, so a refusal keeps its audit entry; 500 and above rolls back. Async views (event
+streams) get their principal here, and enter ``tenant()`` themselves around each query: a stream may last hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.db import transaction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from accounts.principals import Principal, user_principal
+from accounts.services import authenticate_key
+from accounts.tenancy import tenant
+
+
+# Keys are for programmes; pages are for people.
+KEY_PATHS = "/api/"
+_OPEN = "_tenant_stack"
+
+Get = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
+
+
+class TenantMiddleware:
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Get) -> None:
+        self.get_response = get_response
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if self.is_async:
+            return self._answer_async(request)
+        response: HttpResponseBase | None = None
+        try:
+            response = self.get_response(request)
+        finally:
+            _close(request, response)
+        return response
+
+    async def _answer_async(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase | None = None
+        try:
+            response = await self.get_response(request)
+        finally:
+            # On the thread that holds the connection; after a cancelled request it first lets the view finish there.
+            await sync_to_async(_close)(request, response)
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
+    ) -> None:
+        """Just before the view, so that nothing is opened for what never reaches one."""
+        principal = _principal(request)
+        if principal is None:
+            return
+        request.principal = principal  # type: ignore[attr-defined]  # our own attribute
+        if not iscoroutinefunction(view):
+            stack = ExitStack()
+            stack.enter_context(tenant(principal.team_ids))
+            setattr(request, _OPEN, stack)
+
+
+def bearer_of(request: HttpRequest) -> str | None:
+    kind, _space, secret = request.headers.get("Authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else None
+
+
+def _principal(request: HttpRequest) -> Principal | None:
+    secret = bearer_of(request) if request.path.startswith(KEY_PATHS) else None
+    if secret is not None:
+        return authenticate_key(secret)
+    user = getattr(request, "user", None)
+    return user_principal(user) if user is not None and user.is_authenticated else None
+
+
+def _close(request: HttpRequest, response: HttpResponseBase | None) -> None:
+    stack: ExitStack | None = getattr(request, _OPEN, None)
+    if stack is None:
+        return
+    setattr(request, _OPEN, None)
+    with stack:
+        if response is None or response.status_code >= 500:
+            transaction.set_rollback(True)

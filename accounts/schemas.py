@@ -1,0 +1,115 @@
+"""What the API takes and gives. Team, owner and ids never come in a body; unknown fields are refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+
+Text = Annotated[str, Field(min_length=1, max_length=120)]
+RoleName = Literal["owner", "admin", "editor", "viewer"]
+ScopeName = Literal[
+    "workflows:read",
+    "workflows:write",
+    "runs:read",
+    "runs:write",
+    "memory:read",
+    "memory:write",
+    "team:read",
+]
+
+
+class In(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TeamOut(Schema):
+    id: UUID
+    slug: str
+    name: str
+
+
+class MeOut(Schema):
+    kind: Literal["user", "key"]
+    actor: str
+    name: str
+    teams: list[TeamOut]
+    current_team: UUID | None
+
+
+class TeamIn(In):
+    name: Text
+
+
+class MemberOut(Schema):
+    id: UUID
+    user_id: UUID
+    name: str
+    email: str
+    role: RoleName
+    joined_at: dt.datetime
+
+
+class RoleIn(In):
+    role: RoleName
+
+
+class InvitationIn(In):
+    role: RoleName = "editor"
+    email: Annotated[str, Field(max_length=254, pattern=r"^$|^[^@\s]+@[^@\s]+$")] = ""
+
+
+class InvitationOut(Schema):
+    id: UUID
+    role: RoleName
+    email: str
+    expires_at: dt.datetime
+
+
+class NewInvitationOut(InvitationOut):
+    url: str = Field(description="the link; not shown again")
+
+
+class KeyIn(In):
+    name: Text
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
+    expires_at: dt.datetime | None = None
+
+
+class KeyOut(Schema):
+    id: UUID
+    name: str
+    prefix: str
+    scopes: list[str]
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    last_used_at: dt.datetime | None
+    revoked_at: dt.datetime | None
+
+
+class NewKeyOut(KeyOut):
+    secret: str = Field(description="the key itself; not shown again")
+
+
+class AuditOut(Schema):
+    seq: int
+    at: dt.datetime
+    actor_kind: str
+    actor: str
+    action: str
+    subject: str
+    detail: dict[str, object]
+    success: bool
+    hash: str
+
+
+class ChainOut(Schema):
+    length: int
+    head: str
+    intact: bool
+    broken_seq: int | None
+    reason: str | None

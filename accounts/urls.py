@@ -1,0 +1,29 @@
+"""Pages of people and teams. Signing in and out is allauth's, under /accounts/."""
+
+from django.urls import path
+
+from accounts.views import keys, people, teams
+
+
+app_name = "accounts"
+
+urlpatterns = [
+    path("start/<str:token>/", people.start, name="start"),
+    path("welcome/", people.welcome, name="welcome"),
+    path("profile/", people.profile, name="profile"),
+    path("profile/password/", people.password, name="password"),
+    path("invitations/<str:token>/", teams.invitation, name="invitation"),
+    path("team/", teams.team, name="team"),
+    path("team/switch/", people.switch_team, name="switch_team"),
+    path("team/rename/", teams.rename, name="rename_team"),
+    path("team/members/<uuid:membership_id>/role/", teams.change_role, name="change_role"),
+    path("team/members/<uuid:membership_id>/remove/", teams.remove, name="remove_member"),
+    path("team/invitations/", teams.invite, name="invite"),
+    path(
+        "team/invitations/<uuid:invitation_id>/revoke/",
+        teams.revoke_invitation,
+        name="revoke_invitation",
+    ),
+    path("team/keys/", keys.keys, name="keys"),
+    path("team/keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
+]

@@ -1,0 +1,123 @@
+"""The team page: members, roles, invitations; and the page an invitation's link opens."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts import selectors, services
+from accounts.access import can
+from accounts.adapter import INVITATION_IN_SESSION
+from accounts.errors import InvalidChoice
+from accounts.forms import InvitationForm, RoleForm, TeamForm
+from accounts.models import Role, Team, User
+from accounts.principals import TEAM_IN_SESSION, Principal, current_team_id, principal_of
+
+
+@require_GET
+def team(request: HttpRequest) -> HttpResponse:
+    principal = principal_of(request)
+    mine = selectors.team_for(principal, "team.view", current_team_id(request))
+    return _page(request, principal, mine)
+
+
+@require_POST
+def rename(request: HttpRequest) -> HttpResponse:
+    principal = principal_of(request)
+    mine = selectors.team_for(principal, "team.manage", current_team_id(request))
+    form = TeamForm(request.POST)
+    if not form.is_valid():
+        raise InvalidChoice
+    services.rename_team(principal, team=mine, name=form.cleaned_data["name"])
+    return redirect("accounts:team")
+
+
+@require_POST
+def change_role(request: HttpRequest, membership_id: UUID) -> HttpResponse:
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        raise InvalidChoice
+    services.change_role(
+        principal_of(request), membership_id=membership_id, role=form.cleaned_data["role"]
+    )
+    messages.success(request, _("The role was changed."))
+    return redirect("accounts:team")
+
+
+@require_POST
+def remove(request: HttpRequest, membership_id: UUID) -> HttpResponse:
+    services.remove_member(principal_of(request), membership_id=membership_id)
+    messages.success(request, _("The member was removed."))
+    return redirect("accounts:team")
+
+
+@never_cache
+@require_POST
+def invite(request: HttpRequest) -> HttpResponse:
+    """Answers with the link, which is not shown again."""
+    principal = principal_of(request)
+    mine = selectors.team_for(principal, "member.manage", current_team_id(request))
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, principal, mine, invitation_form=form, status=422)
+    _row, token = services.create_invitation(principal, team=mine, **form.cleaned_data)
+    link = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
+    return _page(request, principal, mine, link=link)
+
+
+@require_POST
+def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
+    services.revoke_invitation(principal_of(request), invitation_id=invitation_id)
+    messages.success(request, _("The invitation was revoked."))
+    return redirect("accounts:team")
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Who has the link may see whose team it is, and join it once signed in."""
+    found = services.find_invitation(token)
+    if request.method == "POST":
+        principal_of(request)
+        assert isinstance(request.user, User)  # noqa: S101  # principal_of refused everybody else
+        services.accept_invitation(user=request.user, token=token)
+        request.session[TEAM_IN_SESSION] = str(found.team_id)
+        request.session.pop(INVITATION_IN_SESSION, None)
+        return redirect("/")
+    request.session[INVITATION_IN_SESSION] = token
+    context = {"invitation": found, "role": Role(found.role).label}
+    return render(request, "accounts/invitation.html", context)
+
+
+def _page(
+    request: HttpRequest,
+    principal: Principal,
+    mine: Team,
+    *,
+    invitation_form: InvitationForm | None = None,
+    link: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    manages = can(principal, "member.manage", mine)
+    owns = can(principal, "member.manage_owners", mine)
+    roles = [choice for choice in Role.choices if owns or choice[0] != Role.OWNER]
+    form = invitation_form or InvitationForm(initial={"role": Role.EDITOR})
+    form.fields["role"].choices = roles  # type: ignore[attr-defined]
+    context = {
+        "team": mine,
+        "members": selectors.members_of(principal, mine),
+        "invitations": selectors.invitations_of(principal, mine) if manages else [],
+        "manages": manages,
+        "owns": owns,
+        "roles": roles,
+        "invitation_form": form,
+        "link": link,
+    }
+    return render(request, "accounts/team.html", context, status=status)

@@ -1,0 +1,18 @@
+"""Pages of accounts, as each of the cast sees them."""
+
+import pytest
+from django.urls import reverse
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("accounts:team", {"alice": 200, "ada": 200, "bob": 200, "vic": 200}),
+        ("accounts:keys", {"alice": 200, "ada": 200, "bob": 403, "vic": 403}),
+        ("accounts:profile", {"alice": 200, "ada": 200, "bob": 200, "vic": 200}),
+    ],
+)
+def test_page_opened_by_role_answers_as_the_role_allows(cast, name, expected):
+    seen = {who: getattr(cast, who).client.get(reverse(name)).status_code for who in expected}
+
+    assert seen == expected
