@@ -19,6 +19,4 @@ def estimate_text(text: str) -> int:
 
 
 def estimate_messages(messages: Iterable[Message]) -> int:
-    return sum(
-        estimate_text(message.text) + _OVERHEAD_A_MESSAGE for message in messages
-    )
+    return sum(estimate_text(message.text) + _OVERHEAD_A_MESSAGE for message in messages)

@@ -50,10 +50,12 @@ class RunnerPool:
             # another; a job that brings its runner down quickly is no dearer for it.
             if time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
                 raise
-        return self._call_once(message, seconds)
+        return self._call_once(message, seconds, fresh=True)
 
-    def _call_once(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        runner, jobs = self._take()
+    def _call_once(
+        self, message: dict[str, Any], seconds: float, *, fresh: bool = False
+    ) -> dict[str, Any]:
+        runner, jobs = self._start() if fresh else self._take()
         try:
             reply = runner.call(message, seconds=seconds)
         except ValueError:  # refused before anything was sent
@@ -112,6 +114,9 @@ class RunnerPool:
             if runner.alive():
                 return runner, jobs
             self._end(runner)
+        return self._start()
+
+    def _start(self) -> tuple[Runner, int]:
         runner = Runner()
         with self._lock:
             self._busy.add(runner)

@@ -45,10 +45,8 @@ class Runner:
             close_fds=True,
             start_new_session=True,  # its own process group: killed as a whole, deaf to our Ctrl-C
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._into = self._process.stdin.fileno()
-        self._out = self._process.stdout.fileno()
+        self._pipes = [pipe for pipe in (self._process.stdin, self._process.stdout) if pipe]
+        self._into, self._out = (pipe.fileno() for pipe in self._pipes)
         os.set_blocking(self._into, False)
         os.set_blocking(self._out, False)
         try:
@@ -90,10 +88,9 @@ class Runner:
 
     def forget(self) -> None:
         """Closes our ends of the pipes; an idle runner then ends by itself."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        for pipe in self._pipes:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
     def _hello(self) -> dict[str, Any]:
         deadline = time.monotonic() + START_SECONDS

@@ -11,6 +11,7 @@ import platform
 import resource
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 
 MEMORY_BYTES = (
@@ -65,20 +66,20 @@ _COMMON = [
     "getrusage",
 ]
 _NUMBERS = {
-    "x86_64": dict(
-        read=0, write=1, close=3, fstat=5, lseek=8, mmap=9, mprotect=10, munmap=11, brk=12,
-        rt_sigaction=13, rt_sigprocmask=14, rt_sigreturn=15, sched_yield=24, mremap=25, madvise=28,
-        nanosleep=35, getpid=39, exit=60, gettimeofday=96, getrusage=98, sigaltstack=131,
-        gettid=186, futex=202, restart_syscall=219, clock_gettime=228, clock_nanosleep=230,
-        exit_group=231, prlimit64=302, getrandom=318,
-    ),
-    "aarch64": dict(
-        close=57, lseek=62, read=63, write=64, fstat=80, exit=93, exit_group=94, futex=98,
-        nanosleep=101, clock_gettime=113, clock_nanosleep=115, sched_yield=124,
-        restart_syscall=128, sigaltstack=132, rt_sigaction=134, rt_sigprocmask=135,
-        rt_sigreturn=139, getrusage=165, gettimeofday=169, getpid=172, gettid=178, brk=214,
-        munmap=215, mremap=216, mmap=222, mprotect=226, madvise=233, prlimit64=261, getrandom=278,
-    ),
+    "x86_64": {
+        "read": 0, "write": 1, "close": 3, "fstat": 5, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12,
+        "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25, "madvise": 28,
+        "nanosleep": 35, "getpid": 39, "exit": 60, "gettimeofday": 96, "getrusage": 98, "sigaltstack": 131,
+        "gettid": 186, "futex": 202, "restart_syscall": 219, "clock_gettime": 228, "clock_nanosleep": 230,
+        "exit_group": 231, "prlimit64": 302, "getrandom": 318,
+    },
+    "aarch64": {
+        "close": 57, "lseek": 62, "read": 63, "write": 64, "fstat": 80, "exit": 93, "exit_group": 94, "futex": 98,
+        "nanosleep": 101, "clock_gettime": 113, "clock_nanosleep": 115, "sched_yield": 124,
+        "restart_syscall": 128, "sigaltstack": 132, "rt_sigaction": 134, "rt_sigprocmask": 135,
+        "rt_sigreturn": 139, "getrusage": 165, "gettimeofday": 169, "getpid": 172, "gettid": 178, "brk": 214,
+        "munmap": 215, "mremap": 216, "mmap": 222, "mprotect": 226, "madvise": 233, "prlimit64": 261, "getrandom": 278,
+    },
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -115,8 +116,8 @@ def _limit_memory() -> None:
 
 def _address_space() -> int:
     try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[0]) * resource.getpagesize()
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        return int(pages) * resource.getpagesize()
     except OSError:  # no /proc inside a jail
         return _UNKNOWN_BASE_BYTES
 

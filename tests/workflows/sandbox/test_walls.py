@@ -80,8 +80,8 @@ def test_runner_starts_with_an_empty_environment_in_a_group_of_its_own(
         if os.geteuid() == 0:
             assert b"canary" not in Path(f"/proc/{runner.pid}/environ").read_bytes()
             assert Path(f"/proc/{runner.pid}").stat().st_uid in (0, 65534)
-            fds = os.listdir(f"/proc/{runner.pid}/fd")
-            assert sorted(fds) == ["0", "1", "2"]
+            fds = sorted(fd.name for fd in Path(f"/proc/{runner.pid}/fd").iterdir())
+            assert fds == ["0", "1", "2"]
     finally:
         runner.kill()
 
@@ -142,7 +142,7 @@ def test_runner_that_stalls_is_late_not_waited_for(
         runner.kill()
 
     assert time.monotonic() - start < 1.5
-    assert not os.path.exists(f"/proc/{runner.pid}")
+    assert not Path(f"/proc/{runner.pid}").exists()
 
 
 @pytest.mark.parametrize(

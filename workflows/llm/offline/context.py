@@ -35,7 +35,22 @@ _INSTRUCTION = re.compile(
 )
 _NOISE = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
 _PLAIN_KEYS = frozenset(
-    "text content value fact query question answer user assistant input output message name title".split()
+    [
+        "text",
+        "content",
+        "value",
+        "fact",
+        "query",
+        "question",
+        "answer",
+        "user",
+        "assistant",
+        "input",
+        "output",
+        "message",
+        "name",
+        "title",
+    ]
 )
 
 
@@ -60,9 +75,7 @@ def gather(request: ModelRequest) -> Material:
         (i for i, message in enumerate(request.messages) if message.role == "user"),
         default=len(request.messages) - 1,
     )
-    prompt_text, in_prompt = (
-        _split(request.messages[last].text) if request.messages else ("", [])
-    )
+    prompt_text, in_prompt = _split(request.messages[last].text) if request.messages else ("", [])
     asked, rest = _question_of(prompt_text)
     found = _Collector(asked)
     for hit in request.memories:
@@ -104,9 +117,7 @@ class _Collector:
             return
         self._seen.add(normal)
         features = words.features(f"{about} {sentence}")
-        self.candidates.append(
-            Candidate(sentence, origin, len(self.candidates), features, score)
-        )
+        self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))
 
 
 def own_words_removed(text: str) -> str:
@@ -183,11 +194,7 @@ def _hits_in(value: Any) -> Iterator[tuple[str, Any, float]]:
 
 
 def _number(value: Any) -> float:
-    return (
-        float(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else 0.0
-    )
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def _texts_of(key: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -223,9 +230,7 @@ def _question_of(text: str) -> tuple[str, str]:
     asking = [part for part in parts if words.is_question(_SPEAKER.sub("", part))]
     if asking:
         asked = asking[-1]
-        return _SPEAKER.sub("", asked), "\n".join(
-            part for part in parts if part != asked
-        )
+        return _SPEAKER.sub("", asked), "\n".join(part for part in parts if part != asked)
     if not paragraphs:
         return "", ""
     return _SPEAKER.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])

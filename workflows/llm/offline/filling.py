@@ -97,10 +97,7 @@ class _Filler:
     def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties") or {}
         wanted = list(schema.get("required") or properties)
-        return {
-            name: self.value(properties.get(name) or {}, name, depth + 1)
-            for name in wanted
-        }
+        return {name: self.value(properties.get(name) or {}, name, depth + 1) for name in wanted}
 
     def _choice(self, options: Sequence[Any]) -> Any:
         """The option the text mentions, else the one it is closest to, else the first."""
@@ -111,9 +108,7 @@ class _Filler:
         about = words.features(self._all)
         return max(
             options,
-            key=lambda it: words.overlap(
-                words.features(str(it).replace("_", " ")), about
-            ),
+            key=lambda it: words.overlap(words.features(str(it).replace("_", " ")), about),
         )
 
     def _number(self, schema: Schema, name: str, *, whole: bool) -> float | int:

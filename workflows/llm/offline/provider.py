@@ -67,9 +67,7 @@ def _reply(material: Material, phrases: dict[str, str]) -> str:
         return phrases[frame] + _quoted(best)
     # Nothing shares a word with the question, yet the workflow looked these up for it: a recall by
     # meaning does that. Saying so beats both silence and pretending.
-    recalled = [
-        candidate for candidate in ranked if candidate.origin == context.RECALLED
-    ]
+    recalled = [candidate for candidate in ranked if candidate.origin == context.RECALLED]
     if recalled:
         return phrases["closest"] + _quoted(recalled[:1])
     return phrases["unknown"]
@@ -105,9 +103,7 @@ def _best(ranked: Sequence[Candidate], asked: frozenset[str]) -> list[Candidate]
     if not ranked or not (top := words.overlap(asked, ranked[0].about)):
         return []
     origin = ranked[0].origin
-    if (
-        origin == context.PROMPT and top < 1
-    ):  # one vague concept is no reason to quote a prompt
+    if origin == context.PROMPT and top < 1:  # one vague concept is no reason to quote a prompt
         return []
     return [
         candidate

@@ -5,6 +5,7 @@ English and Chinese. Small tables on purpose: this is a demo that must be predic
 
 import re
 from functools import cache, lru_cache
+from itertools import pairwise
 
 import Stemmer
 
@@ -15,16 +16,115 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
 
 _STOP_WORDS = frozenset(
-    """a about all also am an and any anything are as at be been being but by can could did do does
-    doing for from had has have he her here him his how i i'd i'll i'm i've if in into is it it's its
-    just know let me mine my no not of on or our please remember remind say she should so some
-    something tell than that the their them then there these they thing things this those to told up
-    us was we were what what's when where which who whom whose why will with would yes you you're
-    your yours""".split()
+    [
+        "a",
+        "about",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "anything",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "being",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "doing",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "here",
+        "him",
+        "his",
+        "how",
+        "i",
+        "i'd",
+        "i'll",
+        "i'm",
+        "i've",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "it's",
+        "its",
+        "just",
+        "know",
+        "let",
+        "me",
+        "mine",
+        "my",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "please",
+        "remember",
+        "remind",
+        "say",
+        "she",
+        "should",
+        "so",
+        "some",
+        "something",
+        "tell",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "thing",
+        "things",
+        "this",
+        "those",
+        "to",
+        "told",
+        "up",
+        "us",
+        "was",
+        "we",
+        "were",
+        "what",
+        "what's",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "yes",
+        "you",
+        "you're",
+        "your",
+        "yours",
+    ]
 )
-_STOP_CHARACTERS = frozenset(
-    "的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个"
-)
+_STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个")
 
 # Words that mean the same matter to somebody who asks. Keys are only names for people reading this.
 _CONCEPTS = {
@@ -48,11 +148,57 @@ _CONCEPTS = {
 _CONCEPT_WEIGHT = 0.6
 
 _GREETINGS = frozenset(
-    "hello hi hey greetings good morning evening afternoon there 你好 您好 嗨 早上好 晚上好".split()
+    [
+        "hello",
+        "hi",
+        "hey",
+        "greetings",
+        "good",
+        "morning",
+        "evening",
+        "afternoon",
+        "there",
+        "你好",
+        "您好",
+        "嗨",
+        "早上好",
+        "晚上好",
+    ]
 )
 _QUESTION_STARTS = frozenset(
-    "what what's who who's whom whose where where's when when's why which how how's is are am was were "
-    "do does did can could should would will shall may have has".split()
+    [
+        "what",
+        "what's",
+        "who",
+        "who's",
+        "whom",
+        "whose",
+        "where",
+        "where's",
+        "when",
+        "when's",
+        "why",
+        "which",
+        "how",
+        "how's",
+        "is",
+        "are",
+        "am",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "shall",
+        "may",
+        "have",
+        "has",
+    ]
 )
 # "Tell me my cat's name" asks for something known just as a question does.
 _ASKS = re.compile(
@@ -86,9 +232,7 @@ def is_question(sentence: str) -> bool:
     if is_chinese(text):
         return bool(_ASKS_ZH.search(text)) and not text.endswith(("。", "！"))
     first = text.split(maxsplit=1)[0].lower() if text else ""
-    return bool(_ASKS.match(text)) or (
-        first in _QUESTION_STARTS and not text.endswith((".", "!"))
-    )
+    return bool(_ASKS.match(text)) or (first in _QUESTION_STARTS and not text.endswith((".", "!")))
 
 
 def is_command(sentence: str) -> bool:
@@ -115,9 +259,7 @@ def features(text: str) -> frozenset[str]:
 
 def overlap(question: frozenset[str], other: frozenset[str]) -> float:
     """0 is nothing in common; a shared word counts 1, a shared concept less."""
-    return sum(
-        _CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in question & other
-    )
+    return sum(_CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in question & other)
 
 
 def _chinese_pairs(text: str) -> set[str]:
@@ -125,7 +267,7 @@ def _chinese_pairs(text: str) -> set[str]:
     for run in _CJK_RUN.findall(text):
         kept = [character for character in run if character not in _STOP_CHARACTERS]
         pairs.update(kept)
-        pairs.update(a + b for a, b in zip(kept, kept[1:], strict=False))
+        pairs.update(a + b for a, b in pairwise(kept))
     return pairs
 
 
