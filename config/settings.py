@@ -141,6 +141,8 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_FORMS = {"signup": "accounts.forms.SignUpForm"}
+ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key"}
 if present("accounts.adapter"):
     ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 SIGNUP_OPEN = ENV.signup_open

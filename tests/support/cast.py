@@ -46,7 +46,7 @@ class Cast:
 
 def signed_in(user: Any) -> Client:
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
     return client
 
 
