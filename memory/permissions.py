@@ -15,8 +15,8 @@ from typing import Literal
 from uuid import UUID
 
 from accounts import access
-from accounts.access import Principal
 from accounts.models import User
+from accounts.principals import Principal
 from memory.core.scopes import ParsedNamespace, Scope
 from memory.models import Namespace
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
-from accounts.access import Principal
+from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 
 

@@ -5,6 +5,7 @@ from memory.services.edit import edit
 from memory.services.forget import Forgotten, clear, forget, forget_many
 from memory.services.history import revisions
 from memory.services.listing import entries, namespaces
+from memory.services.look import look
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.restore import restore
@@ -22,6 +23,7 @@ __all__ = [
     "entries",
     "forget",
     "forget_many",
+    "look",
     "namespaces",
     "reach_of",
     "recall",

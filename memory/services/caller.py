@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from accounts.access import Principal
+from accounts.principals import Principal
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.core.scopes import Scope, resolve_namespace

@@ -1,0 +1,152 @@
+"""``/api/v1/memory``: the services over HTTP."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Header, Query, Router, Status
+
+from accounts.auth import api_auth
+from accounts.principals import current_team_id, principal_of
+from memory import schemas, services
+from memory.core.errors import InvalidInput
+from memory.core.scopes import Scope
+from memory.models.entries import TierChoice
+from memory.services import MemoryCaller
+from memory.services.edit import UNCHANGED
+
+
+router = Router(auth=api_auth(), tags=["memory"])
+
+
+def caller_of(request: HttpRequest) -> MemoryCaller:
+    """A person or a key at the door: no run, so permissions alone decide how far they reach."""
+    return MemoryCaller(principal=principal_of(request), team_id=current_team_id(request))
+
+
+@router.get("/memory/namespaces", response=list[schemas.NamespaceOut])
+def list_namespaces(request: HttpRequest, scope: Scope | None = None) -> list[schemas.NamespaceOut]:
+    """Those you may look into. A key sees what is shared; a person's it reaches by naming them."""
+    found = services.namespaces(caller_of(request), scope=scope)
+    return [schemas.namespace_out(row) for row in found]
+
+
+@router.get("/memory/entries", response=schemas.EntriesOut)
+def list_entries(
+    request: HttpRequest,
+    namespace: str = Query(..., max_length=200),
+    text: str = Query("", max_length=500),
+    category: str = Query("", max_length=40),
+    tier: Literal[""] | TierChoice = "",
+    limit: int = Query(50, ge=1, le=200),
+    offset: int = Query(0, ge=0, le=1_000_000),
+) -> schemas.EntriesOut:
+    """Newest first, quarantined ones included."""
+    page = services.entries(
+        caller_of(request),
+        namespace=namespace,
+        text=text,
+        category=category,
+        tier=tier,
+        limit=limit,
+        offset=offset,
+    )
+    found = [schemas.entry_out(entry) for entry in page.entries]
+    return schemas.EntriesOut(entries=found, total=page.total, offset=offset)
+
+
+@router.post("/memory/entries", response={201: schemas.EntryOut})
+def store_entry(request: HttpRequest, body: schemas.StoreIn) -> Status[schemas.EntryOut]:
+    return Status(201, schemas.entry_out(services.remember(caller_of(request), **body.dict())))
+
+
+@router.post("/memory/recall", response=schemas.RecalledOut)
+def recall_entries(request: HttpRequest, body: schemas.RecallIn) -> schemas.RecalledOut:
+    """By key, by text (best first, with scores), or the newest."""
+    found = services.recall(caller_of(request), **body.dict())
+    return schemas.RecalledOut(results=[schemas.entry_out(one) for one in found], count=len(found))
+
+
+@router.post("/memory/forget", response=schemas.ForgottenOut)
+def forget_entries(request: HttpRequest, body: schemas.ForgetIn) -> schemas.ForgottenOut:
+    """Soft: the answer's ``change`` undoes all of it as one."""
+    caller = caller_of(request)
+    if body.entries is not None:
+        if body.namespace or body.key is not None or body.filter is not None:
+            raise InvalidInput("entries: not together with namespace, key or filter.")
+        done = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
+    else:
+        done = services.forget(
+            caller,
+            namespace=body.namespace,
+            key=body.key,
+            filter=body.filter,
+            reason=body.reason,
+        )
+    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+
+
+@router.get("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
+def read_entry(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> schemas.EntryOut:
+    """``ETag`` is the revision, for ``If-Match``."""
+    entry = services.look(caller_of(request), entry_id=entry_id)
+    response["ETag"] = f'"{entry.revision}"'
+    return schemas.entry_out(entry)
+
+
+@router.patch("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
+def edit_entry(
+    request: HttpRequest,
+    response: HttpResponse,
+    entry_id: UUID,
+    body: schemas.EditIn,
+    if_match: str = Header(..., alias="If-Match", max_length=40),
+) -> schemas.EntryOut:
+    """409 when somebody was quicker."""
+    changes = body.dict(exclude_unset=True)
+    entry = services.edit(
+        caller_of(request),
+        entry_id=entry_id,
+        if_revision=_revision(if_match),
+        **{"value": UNCHANGED, **changes},
+    )
+    response["ETag"] = f'"{entry.revision}"'
+    return schemas.entry_out(entry)
+
+
+@router.delete("/memory/entries/{uuid:entry_id}", response=schemas.ForgottenOut)
+def forget_entry(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
+    done = services.forget(caller_of(request), entry_id=entry_id)
+    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+
+
+@router.post("/memory/entries/{uuid:entry_id}/restore", response=schemas.EntryOut)
+def restore_entry(
+    request: HttpRequest, entry_id: UUID, body: schemas.RestoreIn
+) -> schemas.EntryOut:
+    """To a revision, or back from being forgotten."""
+    return schemas.entry_out(
+        services.restore(
+            caller_of(request), entry_id=entry_id, revision=body.revision, reason=body.reason
+        )
+    )
+
+
+@router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[schemas.RevisionOut])
+def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.RevisionOut]:
+    """Newest first."""
+    found = services.revisions(caller_of(request), entry_id=entry_id)
+    return [schemas.revision_out(row) for row in found]
+
+
+@router.post("/memory/changes/{uuid:change_id}/undo", response=schemas.UndoneOut)
+def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
+    done = services.undo(caller_of(request), change_id=change_id)
+    return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
+
+
+def _revision(if_match: str) -> int:
+    number = if_match.strip().removeprefix("W/").strip('"')
+    if not number.isascii() or not number.isdecimal():
+        raise InvalidInput("If-Match: the number of a revision was expected.")
+    return int(number)

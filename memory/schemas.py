@@ -1,0 +1,194 @@
+"""Bodies of the memory API. Unknown fields are refused."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from config.schema import Body
+from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
+from memory.core.records import MemoryEntry
+from memory.models import Namespace, Revision
+
+
+Json = Any  # a remembered value is whatever JSON somebody stored
+
+
+class SourceOut(Body):
+    actor: str
+    run_id: str
+    node_id: str
+    message: str
+    rule: str
+
+
+class EntryOut(Body):
+    id: UUID
+    namespace: str
+    key: str
+    value: Json
+    metadata: dict[str, Json]
+    category: str
+    tier: str
+    importance: float
+    revision: int
+    created_at: datetime | None
+    updated_at: datetime | None
+    expires_at: datetime | None
+    source: SourceOut
+    score: float | None = None
+    explain: dict[str, float] = {}
+
+
+class EntriesOut(Body):
+    entries: list[EntryOut]
+    total: int
+    offset: int
+
+
+class RecalledOut(Body):
+    results: list[EntryOut]
+    count: int
+
+
+class NamespaceOut(Body):
+    id: UUID
+    namespace: str
+    scope: str
+    entries: int
+    bytes: int
+    created_at: datetime
+
+
+class RevisionOut(Body):
+    number: int
+    operation: str
+    value: Json
+    metadata: dict[str, Json]
+    category: str
+    tier: str
+    importance: float
+    actor: str
+    reason: str
+    run_id: str
+    node_id: str
+    change_id: UUID
+    at: datetime
+
+
+class StoreIn(Body):
+    """``namespace`` as in the list, e.g. ``user:{id}``; the same key overwrites."""
+
+    namespace: str = Field(max_length=200)
+    key: str = Field(min_length=1, max_length=400)
+    value: Json
+    metadata: dict[str, Json] = {}
+    category: str | None = None
+    tier: str = "long_term"
+    importance: float = Field(0.5, ge=0, le=1)
+    ttl_seconds: float | None = Field(None, gt=0, le=10**10)
+    reason: str = Field("", max_length=500)
+
+
+class RecallIn(Body):
+    namespace: str = Field(max_length=200)
+    key: str | None = None
+    query_text: str | None = Field(None, max_length=MAX_QUERY_LENGTH)
+    filter: dict[str, Json] | None = None
+    top_k: int | None = Field(None, ge=0, le=MAX_TOP_K)
+    language: str = Field("english", max_length=20)
+
+
+class EditIn(Body):
+    """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+
+    value: Json = None
+    metadata: dict[str, Json] | None = None
+    category: str | None = None
+    tier: str | None = None
+    importance: float | None = Field(None, ge=0, le=1)
+    reason: str = Field("", max_length=500)
+
+
+class ForgetIn(Body):
+    """Either entries of one namespace by id, or a namespace with a key or a filter."""
+
+    entries: list[UUID] | None = Field(None, min_length=1, max_length=1000)
+    namespace: str | None = Field(None, max_length=200)
+    key: str | None = None
+    filter: dict[str, Json] | None = None
+    reason: str = Field("", max_length=500)
+
+
+class ForgottenOut(Body):
+    """``change`` undoes it; none when there was nothing to forget."""
+
+    count: int
+    change: UUID | None
+
+
+class RestoreIn(Body):
+    revision: int | None = Field(None, ge=1, lt=2**31)
+    reason: str = Field("", max_length=500)
+
+
+class UndoneOut(Body):
+    count: int
+    entries: list[UUID]
+
+
+def entry_out(entry: MemoryEntry) -> EntryOut:
+    source = entry.source
+    return EntryOut(
+        id=UUID(entry.id),
+        namespace=entry.namespace,
+        key=entry.key,
+        value=entry.value,
+        metadata=dict(entry.metadata),
+        category=entry.category,
+        tier=entry.tier,
+        importance=entry.importance,
+        revision=entry.revision,
+        created_at=entry.created_at,
+        updated_at=entry.updated_at,
+        expires_at=entry.expires_at,
+        source=SourceOut(
+            actor=source.actor,
+            run_id=source.run_id,
+            node_id=source.node_id,
+            message=source.message,
+            rule=source.rule,
+        ),
+        score=entry.score,
+        explain=dict(entry.explain),
+    )
+
+
+def namespace_out(row: Namespace) -> NamespaceOut:
+    return NamespaceOut(
+        id=row.id,
+        namespace=row.text,
+        scope=row.scope,
+        entries=row.entry_count,
+        bytes=row.byte_count,
+        created_at=row.created_at,
+    )
+
+
+def revision_out(row: Revision) -> RevisionOut:
+    return RevisionOut(
+        number=row.number,
+        operation=row.operation,
+        value=row.value,
+        metadata=row.metadata,
+        category=row.category,
+        tier=row.tier,
+        importance=row.importance,
+        actor=row.actor,
+        reason=row.reason,
+        run_id=row.run_id,
+        node_id=row.node_id,
+        change_id=row.change_id,
+        at=row.at,
+    )

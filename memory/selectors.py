@@ -1,0 +1,77 @@
+"""Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from accounts.principals import Principal
+from memory.core.errors import NotFound
+from memory.models import Change, Entry, Namespace, Read, Revision
+from memory.models.entries import TierChoice
+
+
+def namespaces_for(principal: Principal, team_id: UUID) -> Sequence[Namespace]:
+    rows = Namespace.objects.visible_to(principal).filter(team_id=team_id)
+    return list(rows.order_by("scope", "-entry_count", "text", "id"))
+
+
+def namespace_for(principal: Principal, team_id: UUID, namespace_id: UUID) -> Namespace:
+    row = Namespace.objects.visible_to(principal).filter(team_id=team_id, pk=namespace_id).first()
+    if row is None:
+        raise NotFound("There is no such namespace.")
+    return row
+
+
+def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
+    """Forgotten ones too: their page is where they are restored."""
+    rows = Entry.objects.visible_to(principal).filter(team_id=team_id, pk=entry_id)
+    row = rows.select_related("namespace").first()
+    if row is None:
+        raise NotFound("There is no such memory.")
+    return row
+
+
+def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
+    rows = Change.objects.visible_to(principal).filter(team_id=team_id, pk=change_id)
+    row = rows.select_related("namespace").first()
+    if row is None:
+        raise NotFound("There is no such change.")
+    return row
+
+
+def revisions_of(entry: Entry) -> Sequence[Revision]:
+    return list(Revision.objects.unscoped().filter(entry=entry).order_by("-number"))
+
+
+def reads_of(entry: Entry, limit: int = 50) -> Sequence[Read]:
+    """Runs that recalled it, newest first."""
+    return list(Read.objects.unscoped().filter(entry=entry).order_by("-at", "-id")[:limit])
+
+
+def reads_in_run(principal: Principal, team_id: UUID, run_id: str) -> Sequence[Read]:
+    """What a run recalled, as far as the asker may see it."""
+    rows = Read.objects.visible_to(principal).filter(team_id=team_id, run_id=run_id)
+    return list(rows.select_related("entry__namespace").order_by("at", "id"))
+
+
+def written_in_run(principal: Principal, team_id: UUID, run_id: str) -> Sequence[Revision]:
+    """What a run wrote, each write a revision."""
+    rows = Revision.objects.visible_to(principal).filter(team_id=team_id, run_id=run_id)
+    return list(rows.select_related("entry__namespace").order_by("at", "id"))
+
+
+def categories_in(namespace: Namespace) -> Sequence[str]:
+    rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
+    return list(rows.order_by("category").values_list("category", flat=True).distinct())
+
+
+def tiers_in(namespace: Namespace) -> dict[str, int]:
+    """How many living entries each tier has."""
+    living = Q(entries__deleted_at=None) & (
+        Q(entries__expires_at=None) | Q(entries__expires_at__gt=timezone.now())
+    )
+    counted = {tier: Count("entries", filter=living & Q(entries__tier=tier)) for tier in TierChoice}
+    found = Namespace.objects.unscoped().filter(pk=namespace.pk).aggregate(**counted)
+    return {str(tier): number for tier, number in found.items()}
