@@ -26,6 +26,7 @@ from workflows.engine.dsl.loaded import (
     text_or,
     without,
 )
+from workflows.engine.dsl.tree import canvas_type
 from workflows.engine.dsl.versions import check_dify_version
 
 
@@ -35,6 +36,10 @@ KNOWN_PARTS: Final = frozenset(
     {"version", "kind", "app", "dependencies", "workflow", "model_config", "xworkflow"}
 )
 NOTE: Final = "custom-note"
+HEADS: Final[Mapping[str, str]] = {
+    "environment_variables": "env",
+    "conversation_variables": "conversation",
+}
 
 
 def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loaded:
@@ -132,7 +137,7 @@ def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
         position=position(node.get("position")) or Position(),
         width=_number(node.get("width")),
         height=_number(node.get("height")),
-        extra=_leftover(node),
+        extra=_unless(_leftover(node), "type", canvas_type(kind)),
     )
 
 
@@ -143,7 +148,7 @@ def _note(node: Mapping[str, Json]) -> Note:
         position=position(node.get("position")) or Position(),
         width=_number(node.get("width")),
         height=_number(node.get("height")),
-        extra=_leftover(node),
+        extra=_unless(_leftover(node), "type", NOTE),
     )
 
 
@@ -199,7 +204,7 @@ def _edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
         target=target,
         handle=handle,
         target_handle=text_or(edge.get("targetHandle"), "target"),
-        extra=extra,
+        extra=_unless(extra, "type", "custom"),
     )
 
 
@@ -221,11 +226,11 @@ def _variables(
                 "variable.incomplete", f"A variable has no {part}", field=f"{where}.{part}"
             )
         if not missing:
-            specs.append(_variable(variable))
+            specs.append(_variable(variable, HEADS[key]))
     return tuple(specs)
 
 
-def _variable(variable: Mapping[str, Json]) -> VariableSpec:
+def _variable(variable: Mapping[str, Json], head: str) -> VariableSpec:
     extra = without(variable, "id", "name", "value_type", "value", "description")
     if "description" in variable and not isinstance(variable["description"], str):
         extra["description"] = variable["description"]
@@ -235,7 +240,7 @@ def _variable(variable: Mapping[str, Json]) -> VariableSpec:
         value=variable.get("value", ""),
         id=identifier(variable.get("id")) or "",
         description=text_or(variable.get("description")),
-        extra=extra,
+        extra=_unless(extra, "selector", [head, variable["name"]]),
     )
 
 
@@ -255,12 +260,18 @@ def _extra(
     )
     if graph:
         workflow_extra["graph"] = dict(graph)
-    extra = without(tree, "version", "app", "workflow")
+    extra = _unless(without(tree, "version", "app", "workflow"), "kind", "app")
+    extra = _unless(extra, "dependencies", [])
     if app_extra:
         extra["app"] = app_extra
     if workflow_extra:
         extra["workflow"] = workflow_extra
     return extra
+
+
+def _unless(extra: dict[str, Json], key: str, default: Json) -> dict[str, Json]:
+    """What the writer writes of its own accord isn't kept twice."""
+    return without(extra, key) if extra.get(key) == default else extra
 
 
 def _number(value: Json) -> float | None:

@@ -1,9 +1,21 @@
-"""Small tools the writers share."""
+"""Small tools readers and writers share."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.dsl.loaded import text_or, without
+
+
+# Dify's outer type of a node is for the canvas only.
+_CANVAS_TYPES: Final[Mapping[str, str]] = {
+    "iteration-start": "custom-iteration-start",
+    "loop-start": "custom-loop-start",
+}
+
+
+def canvas_type(kind: str) -> str:
+    return _CANVAS_TYPES.get(kind, "custom")
 
 
 def node_data(node: NodeSpec) -> dict[str, Json]:

@@ -35,7 +35,11 @@ def check_dify_version(written: Json, findings: Findings, *, confirmed: bool) ->
 
 
 def check_xworkflow_version(written: Json, findings: Findings) -> str:
-    if written != XWORKFLOW:
+    if written is None:
+        # A bare graph, as builders and people write them by hand.
+        message = f"The document has no version; it is read as {XWORKFLOW}"
+        findings.warn("version.missing", message, field="version")
+    elif written != XWORKFLOW:
         message = f"Only version '{XWORKFLOW}' of this format is known, not {written!r}"
         findings.error("version.invalid", message, field="version")
     return XWORKFLOW

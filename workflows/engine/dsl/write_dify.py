@@ -1,6 +1,5 @@
 """Writes documents as Dify reads them."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from workflows.engine.document import (
@@ -14,16 +13,12 @@ from workflows.engine.document import (
     VariableSpec,
 )
 from workflows.engine.dsl import versions
+from workflows.engine.dsl.loaded import without
 from workflows.engine.dsl.redaction import clean_node, clean_variable
-from workflows.engine.dsl.tree import merged, node_data
+from workflows.engine.dsl.tree import canvas_type, merged, node_data
 from workflows.engine.problems import Problem, warning
 
 
-# The outer type is for the canvas only.
-CANVAS_TYPES: Final[Mapping[str, str]] = {
-    "iteration-start": "custom-iteration-start",
-    "loop-start": "custom-loop-start",
-}
 # Kinds of ours that Dify's canvas can't draw.
 DIFY_KINDS: Final = frozenset(
     {
@@ -114,7 +109,7 @@ def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
     data = node_data(node)
     tree: dict[str, Json] = {
         "id": node.id,
-        "type": CANVAS_TYPES.get(node.kind, "custom"),
+        "type": canvas_type(node.kind),
         "position": _position(node.position),
         "data": data if include_secrets else clean_node(node.kind, data),
     }
@@ -167,7 +162,7 @@ def _variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[
     }
     if not variable.id:
         del tree["id"]
-    return {**tree, **{key: value for key, value in variable.extra.items() if key != "selector"}}
+    return merged(tree, without(variable.extra, "selector"))
 
 
 def _position(position: Position) -> dict[str, Json]:

@@ -9,8 +9,9 @@ from typing import Final
 
 from workflows.engine.comparisons import canonical_operator
 from workflows.engine.document import Json
-from workflows.engine.dsl.loaded import without
-from workflows.engine.values import infer
+from workflows.engine.dsl.loaded import text_or, without
+from workflows.engine.errors import ValueMismatch
+from workflows.engine.values import infer, parse_constant, parse_type
 
 
 Data = dict[str, Json]
@@ -24,6 +25,10 @@ OPERATORS: Final[Mapping[str, str]] = {
     "≥": "greater_than_or_equal",
     "≤": "less_than_or_equal",
 }
+
+
+# xworkflow has no switch beside the number of retries; the number waits here until it is on again.
+SWITCHED_OFF: Final = "max_retries_when_enabled"
 
 
 def inward(kind: str, data: Mapping[str, Json]) -> Data:
@@ -44,15 +49,10 @@ def _policy_inward(data: Data) -> Data:
         name = strategy["type"]
         data["error_strategy"] = None if name == "none" else name
         defaults = strategy.get("default_value")
-        if isinstance(defaults, Mapping):
-            data["default_value"] = [
-                {"key": key, "type": str(infer(value)), "value": value}
-                for key, value in defaults.items()
-            ]
-    if isinstance(retry, Mapping) and "retry_enabled" not in retry:
-        retries = retry.get("max_retries")
-        enabled = isinstance(retries, int) and retries > 0
-        data["retry_config"] = {"retry_enabled": enabled, **retry}
+        if isinstance(defaults, Mapping) and "default_value" not in data:
+            data["default_value"] = _default_items(defaults)
+    if isinstance(retry, Mapping):
+        data["retry_config"] = _retry_inward(dict(retry))
     return data
 
 
@@ -62,15 +62,44 @@ def _policy_outward(data: Data) -> Data:
         written: Data = {"type": strategy or "none"}
         defaults = data.get("default_value")
         if isinstance(defaults, list) and defaults and all(map(_is_default, defaults)):
-            written["default_value"] = {item["key"]: item.get("value") for item in defaults}
-            data = without(data, "default_value")
+            written["default_value"] = {item["key"]: _default(item) for item in defaults}
+            if defaults == _default_items(written["default_value"]):
+                del data["default_value"]  # nothing in it that xworkflow's form doesn't say
         data["error_strategy"] = written
-    if isinstance(retry, Mapping) and "retry_enabled" in retry:
-        switched_off = not retry["retry_enabled"]
-        data["retry_config"] = without(retry, "retry_enabled")
-        if switched_off and retry.get("max_retries"):
-            data["retry_config"]["max_retries"] = 0
+    if isinstance(retry, Mapping):
+        data["retry_config"] = _retry_outward(dict(retry))
     return data
+
+
+def _retry_inward(retry: Data) -> Data:
+    if SWITCHED_OFF in retry:
+        return {**without(retry, SWITCHED_OFF), "max_retries": retry[SWITCHED_OFF]}
+    if "retry_enabled" in retry:
+        return retry
+    retries = retry.get("max_retries")
+    return {"retry_enabled": isinstance(retries, int) and retries > 0, **retry}
+
+
+def _retry_outward(retry: Data) -> Data:
+    enabled = bool(retry.get("retry_enabled"))
+    if not enabled and retry.get("max_retries"):
+        return {**retry, "max_retries": 0, SWITCHED_OFF: retry["max_retries"]}
+    return without(retry, "retry_enabled")
+
+
+def _default_items(defaults: Mapping[str, Json]) -> list[Data]:
+    return [
+        {"key": key, "type": str(infer(value)), "value": value} for key, value in defaults.items()
+    ]
+
+
+def _default(item: Mapping[str, Json]) -> Json:
+    """A default's value; texts that stand for other types are read, where they can be."""
+    kind = parse_type(text_or(item.get("type")))
+    try:
+        return item.get("value") if kind is None else parse_constant(item.get("value"), kind)
+    except ValueMismatch:
+        return item.get("value")
 
 
 def _is_default(item: Json) -> bool:
@@ -140,8 +169,11 @@ def _classifier_outward(data: Data) -> Data:
 
 def _llm_inward(data: Data) -> Data:
     memory = data.get("memory")
-    if not isinstance(memory, Mapping) or "enabled" not in memory or "window" in memory:
+    if not isinstance(memory, Mapping) or "enabled" not in memory:
         return data
+    if "window" in memory:  # our own writer put xworkflow's keys beside Dify's
+        implied = ("enabled", "window_size") if memory["enabled"] is True else ("window_size",)
+        return {**data, "memory": without(memory, *implied)}
     size = memory.get("window_size")
     window = {"enabled": size is not None, "size": size}
     return {**data, "memory": {**without(memory, "window_size"), "window": window}}
@@ -152,10 +184,10 @@ def _llm_outward(data: Data) -> Data:
     if not isinstance(memory, Mapping) or not isinstance(memory.get("window"), Mapping):
         return data
     window = memory["window"]
-    written = {"enabled": True, **without(memory, "window")}
-    if window.get("enabled"):
-        written["window_size"] = window.get("size")
-    return {**data, "memory": written}
+    size = {"window_size": window.get("size")} if window.get("enabled") else {}
+    if "enabled" in memory and window == {"enabled": bool(size), "size": size.get("window_size")}:
+        return {**data, "memory": {**without(memory, "window"), **size}}
+    return {**data, "memory": {"enabled": True, **memory, **size}}
 
 
 def _renamed_items(data: Data, old: str, new: str, names: Mapping[str, str]) -> Data:
