@@ -1,0 +1,161 @@
+"""The engine's ports made real for one run: memory within its reach, the team's models, templates.
+
+Each is made when the run first asks for it: a run without memory nodes costs no memory.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from accounts.access import run_principal
+from accounts.tenancy import tenant
+from config.ids import uuid7
+from workflows.engine.document import Json
+from workflows.engine.local import SystemClock
+from workflows.engine.ports import (
+    MemoryHit,
+    MemoryPort,
+    ModelChunk,
+    ModelPort,
+    ModelRequest,
+    Ports,
+    TemplatePort,
+)
+from workflows.execution.claims import Claim
+from workflows.execution.setup import Setup
+from workflows.execution.threads import in_thread
+from workflows.models import Message
+from workflows.sandbox.templates import TemplatePool
+
+
+class NewIds:
+    """Implements ``engine.ports.IdPort``."""
+
+    def new(self) -> str:
+        return str(uuid7())
+
+
+@dataclass
+class Services:
+    """What the runs of a worker share; processes and connections behind it are started when needed."""
+
+    models: "Callable[[UUID, bool], ModelPort]"
+    templates: TemplatePort = field(default_factory=TemplatePool)
+    clock: SystemClock = field(default_factory=SystemClock)
+    ids: NewIds = field(default_factory=NewIds)
+
+    def close(self) -> None:
+        close = getattr(self.templates, "close", None)
+        if close is not None:
+            close()
+
+
+def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
+    return Ports(
+        clock=services.clock,
+        ids=services.ids,
+        model=services.models(claim.team_id, bool(claim.row["offline"])),
+        memory=LateMemory(claim) if settings.MEMORY_ENABLED else None,
+        templates=services.templates,
+        history=ConversationHistory(claim) if claim.row["conversation_id"] else None,
+    )
+
+
+class LateMemory:
+    """Implements ``engine.ports.MemoryPort``: finds out who the run acts for when it first remembers."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+        self._port: MemoryPort | None = None
+        self._lock = asyncio.Lock()
+
+    async def recall(self, **asked: Any) -> Sequence[MemoryHit]:
+        return await (await self._ready()).recall(**asked)
+
+    async def store(self, **given: Any) -> MemoryHit:
+        return await (await self._ready()).store(**given)
+
+    async def delete(self, **asked: Any) -> int:
+        return await (await self._ready()).delete(**asked)
+
+    async def _ready(self) -> MemoryPort:
+        async with self._lock:
+            if self._port is None:
+                self._port = await in_thread(memory_of, self._claim)
+            return self._port
+
+
+def memory_of(claim: Claim) -> MemoryPort:
+    # Inline imports: the memory app may be switched off, and then can't be imported.
+    from memory.services.caller import MemoryCaller, reach_of
+    from memory.services.port import RunMemory
+
+    identity = identity_of(claim)
+    subject_user = _id(claim, "subject_user_id")
+    principal = run_principal(
+        run_id=claim.run_id,
+        team_id=claim.team_id,
+        user_id=_id(claim, "started_by_id"),
+        key_id=_id(claim, "api_key_id"),
+    )
+    caller = MemoryCaller(
+        principal,
+        claim.team_id,
+        identity=identity,
+        reach=reach_of(identity),
+        participants=frozenset({subject_user} if subject_user else ()),
+        outside_subject=subject_user is None,
+    )
+    return RunMemory(caller)
+
+
+def identity_of(claim: Claim) -> Mapping[str, Json]:
+    """The run's system variables as the server knows them, which the row is the only source of."""
+    names = ("conversation_id", "user_id", "app_id", "workflow_id", "group_id")
+    system = claim.row["system"]
+    known = {name: system[name] for name in names if system.get(name)}
+    return {**known, "run_id": str(claim.run_id)}
+
+
+class ConversationHistory:
+    """Implements ``engine.ports.HistoryPort``: the turns before this run's own."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+
+    async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
+        return await in_thread(self._read, limit)
+
+    def _read(self, limit: int | None) -> list[tuple[str, str]]:
+        with tenant([self._claim.team_id]):
+            rows = (
+                Message.objects.unscoped()
+                .filter(conversation_id=self._claim.row["conversation_id"])
+                .exclude(run_id=self._claim.run_id)
+                .exclude(answer="")
+                .order_by("-number")
+                .values_list("query", "answer")
+            )
+            newest = list(rows if limit is None else rows[:limit])
+        return newest[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class LateModels:
+    """Implements ``engine.ports.ModelPort``: resolves the team's providers on the first request."""
+
+    resolve: Callable[[], ModelPort]
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        port = await in_thread(self.resolve)
+        async for chunk in port.stream(request):
+            yield chunk
+
+
+def _id(claim: Claim, column: str) -> UUID | None:
+    value = claim.row[column]
+    return UUID(value) if value else None

@@ -1,0 +1,38 @@
+"""Cancels as they come over the bus: quicker than looking, which the worker does as well."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from uuid import UUID
+
+from redis.exceptions import RedisError
+
+from workflows.execution.bus import CANCEL_CHANNEL, RETRY_AFTER, connect
+
+
+log = logging.getLogger(__name__)
+
+
+async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) -> None:
+    if url is None:
+        return
+    while True:
+        redis = connect(url)
+        try:
+            async with redis.pubsub() as subscription:
+                await subscription.subscribe(CANCEL_CHANNEL)
+                async for message in subscription.listen():
+                    if message["type"] == "message":
+                        _heed(message["data"], cancel)
+        except (RedisError, OSError) as error:
+            log.debug("cancel_channel_lost", extra={"why": str(error)})
+            await asyncio.sleep(RETRY_AFTER)
+        finally:
+            await redis.aclose()
+
+
+def _heed(text: str, cancel: Callable[[UUID], None]) -> None:
+    try:
+        cancel(UUID(text))
+    except ValueError:
+        log.warning("cancel_not_understood", extra={"text": text[:80]})

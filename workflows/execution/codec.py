@@ -1,0 +1,112 @@
+"""Steps and events as JSON text that PostgreSQL will take, and back."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from math import isfinite
+from typing import Any
+
+from workflows.engine.document import Json
+from workflows.engine.events import Event
+from workflows.engine.records import StepError, StepKey, StepRecord, StepStatus, Write
+
+
+# jsonb takes neither NUL nor half a surrogate pair; a model or a web page may well send them.
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def dump(value: Json) -> str:
+    """JSON text without NUL, NaN and surrogates: what jsonb refuses is replaced, never lost whole."""
+    try:
+        text = _encode(value)
+    except ValueError:  # NaN or an infinity
+        text = _encode(_finite(value))
+    if text.isascii():
+        return text if "\\u0000" not in text else _NUL.sub(r"\1\\ufffd", text)
+    if "\\u0000" in text:
+        text = _NUL.sub(r"\1\\ufffd", text)
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def event_row(event: Event) -> dict[str, Json]:
+    return {"name": event.name, "data": event_data(event)}
+
+
+def event_data(event: Event) -> dict[str, Json]:
+    return {name: getattr(event, name) for name in _field_names(type(event))}
+
+
+def step_row(record: StepRecord) -> dict[str, Json]:
+    error = record.error
+    return {
+        "node_key": record.key.node_id,
+        "rounds": record.key.rounds,
+        "kind": record.kind,
+        "status": record.status.value,
+        "handle": record.handle,
+        "outputs": record.outputs,
+        "inputs": record.inputs,
+        "error_type": error.type if error else "",
+        "error": error.message if error else "",
+        "writes": [[write.selector, write.value] for write in record.writes],
+        "tries": record.tries,
+        "started_at": record.started_at,
+        "elapsed": record.elapsed,
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+    }
+
+
+def step_record(row: Mapping[str, Json]) -> StepRecord:
+    """A stored step as the engine's own record: what a new attempt goes on from."""
+    return StepRecord(
+        key=StepKey(row["node_key"], tuple(row["rounds"])),
+        kind=row["kind"],
+        status=StepStatus(row["status"]),
+        handle=row["handle"],
+        outputs=row["outputs"],
+        inputs=row["inputs"],
+        error=StepError(row["error_type"], row["error"]) if row["error_type"] else None,
+        writes=tuple(Write(tuple(selector), value) for selector, value in row["writes"]),
+        tries=row["tries"],
+        started_at=row["started_at"],
+        elapsed=row["elapsed"],
+        prompt_tokens=row["prompt_tokens"],
+        completion_tokens=row["completion_tokens"],
+    )
+
+
+def idempotency_key(run_id: str, key: StepKey) -> str:
+    """The same for every attempt at a step, so that a repeated effect can be told from a second one."""
+    return ":".join((run_id, key.node_id, *map(str, key.rounds)))
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence | set | frozenset):
+        return list(value)
+    return str(value)
+
+
+_encode: Callable[[Json], str] = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"), check_circular=False
+).encode
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))

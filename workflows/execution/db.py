@@ -1,0 +1,78 @@
+"""PostgreSQL for the few hot statements of a run: psycopg's own async pool, no ORM, no thread hops.
+
+Every call is one statement in autocommit, that is one round trip and one commit; the functions
+behind them (``sql/``) set the team for their own transaction, so row-level security holds here too.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
+from psycopg_pool import AsyncConnectionPool
+
+
+POOL_SIZE = 8  # more than eight connections of one process don't commit faster (durability.md §2)
+_OPTIONS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey", "options", "connect_timeout"})
+
+Row = tuple[Any, ...]  # columns differ by statement
+
+
+def conninfo(alias: str = DEFAULT_DB_ALIAS) -> str:
+    """Django's database as libpq wants to hear of it."""
+    given = connections[alias].settings_dict
+    named = {
+        "dbname": given["NAME"],
+        "user": given["USER"],
+        "password": given["PASSWORD"],
+        "host": given["HOST"],
+        "port": given["PORT"],
+        **{key: value for key, value in given.get("OPTIONS", {}).items() if key in _OPTIONS},
+    }
+    return make_conninfo("", **{key: value for key, value in named.items() if value})
+
+
+class Database:
+    """A pool that belongs to one event loop; opened on first use."""
+
+    def __init__(self, dsn: str | None = None, *, size: int = POOL_SIZE) -> None:
+        self._dsn = dsn
+        self._size = size
+        self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
+
+    async def open(self) -> None:
+        if self._pool is None:
+            self._pool = AsyncConnectionPool(
+                self._dsn or conninfo(),
+                # Statements are prepared at once: each is used thousands of times.
+                kwargs={
+                    "autocommit": True,
+                    "prepare_threshold": 0,
+                    "application_name": "mnemoflow-runs",
+                },
+                min_size=1,
+                max_size=self._size,
+                open=False,
+                name="runs",
+                reconnect_timeout=60,
+            )
+            await self._pool.open(wait=False)
+
+    async def rows(self, statement: str, values: Sequence[object]) -> list[Row]:
+        await self.open()
+        if self._pool is None:
+            raise RuntimeError("the pool was closed")
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(statement.encode(), values)
+            return await cursor.fetchall()
+
+    async def value(self, statement: str, values: Sequence[object]) -> Any:
+        """The only column of the only row."""
+        found = await self.rows(statement, values)
+        return found[0][0] if found else None
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close(timeout=2)
+            self._pool = None

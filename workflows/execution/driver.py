@@ -1,0 +1,218 @@
+"""Drives one claimed run: loads what is pinned and what is done, runs the rest, writes the end."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from json import loads
+from uuid import UUID
+
+from workflows.engine.document import Json, Mode
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
+from workflows.engine.loop import drive
+from workflows.engine.mocks import Mocks
+from workflows.engine.records import RunStatus, StepRecord
+from workflows.engine.runs import RunControl, RunResult, RunStart
+from workflows.execution import claims
+from workflows.execution.adapters import Services, ports_for
+from workflows.execution.claims import Claim
+from workflows.execution.codec import dump, step_record
+from workflows.execution.db import Database
+from workflows.execution.errors import JournalRefused
+from workflows.execution.journal import DurableJournal
+from workflows.execution.masking import Mask, mask_for
+from workflows.execution.outbox import Outbox
+from workflows.execution.plans import Prepared, prepared
+from workflows.execution.setup import Setup, load_setup
+
+
+log = logging.getLogger(__name__)
+
+STOPPED = "The run was stopped."
+
+
+@dataclass(slots=True)
+class Drive:
+    """A run in this worker's hands."""
+
+    claim: Claim
+    control: RunControl = field(default_factory=RunControl)
+    task: "asyncio.Task[None] | None" = None
+    journal: DurableJournal | None = None
+    handing_over: bool = False  # the worker stops: give the run back as it is
+    lost: Exception | None = None
+
+    def stop(self) -> None:
+        self.control.stop(STOPPED)
+
+    def hand_over(self) -> None:
+        self.handing_over = True
+        self._cancel()
+
+    def lose(self, reason: Exception) -> None:
+        if self.lost is None:
+            self.lost = reason
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What every run of a worker shares."""
+
+    db: Database
+    outbox: Outbox
+    services: Services
+
+
+async def drive_run(held: Drive, world: World) -> None:
+    """Returns when the run ended, paused, was handed back or lost; only a bug raises."""
+    claim = held.claim
+    try:
+        ready = await prepared(claim.team_id, UUID(claim.row["snapshot_id"]))
+        setup = await load_setup(claim, ready)
+    except WorkflowFault as fault:
+        await _fail(held, world, fault)
+        return
+    except asyncio.CancelledError:
+        await claims.release(world.db, claim)
+        return
+    mask = mask_for(str(claim.run_id), setup.secrets)
+    journal = held.journal = DurableJournal(
+        claim, world.db, world.outbox, mask=mask, titles=ready.titles, on_lost=held.lose
+    )
+    try:
+        await _drive(held, world, ready, setup, journal, mask)
+    except asyncio.CancelledError:
+        await _interrupted(held, world, journal)
+    finally:
+        journal.close()
+
+
+async def _drive(
+    held: Drive, world: World, ready: Prepared, setup: Setup, journal: DurableJournal, mask: Mask
+) -> None:
+    claim = held.claim
+    if claim.row["cancel_requested_at"]:
+        held.control.stop(STOPPED)
+    history = await _history(claim, world.db, journal, mask)
+    start = RunStart(
+        run_id=str(claim.run_id),
+        inputs=claim.row["inputs"],
+        system=claim.row["system"],
+        environment=setup.environment,
+        conversation=setup.conversation,
+        started_at=time.time() - claim.age,
+    )
+    mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
+    try:
+        result = await drive(
+            ready.plan,
+            start,
+            ports_for(claim, setup, world.services),
+            journal,
+            history=history,
+            mocks=mocks,
+            control=held.control,
+        )
+    except WorkflowFault as fault:
+        if held.lost is not None:
+            await _interrupted(held, world, journal)
+            return
+        result = RunResult(RunStatus.FAILED, error=fault.message, error_type=fault.error_type)
+    except Exception:
+        log.exception("run_broke", extra={"run": str(claim.run_id)})
+        result = RunResult(
+            RunStatus.FAILED, error="Something went wrong inside the engine; the log has the details."
+        )
+    await _finish(held, world, journal, result, chat=ready.document.mode is Mode.CHAT)
+
+
+async def _history(
+    claim: Claim, db: Database, journal: DurableJournal, mask: Mask
+) -> tuple[StepRecord, ...]:
+    """Finished steps of earlier attempts; the nodes these left open are announced as tried again."""
+    if claim.last_seq == 0:
+        journal.note(RunStarted(claim.row["inputs"]))
+    if claim.attempt == 1:
+        return ()
+    steps, begun = await claims.history(db, claim)
+    for node in begun:
+        journal.note(
+            NodeStateChange(
+                node,
+                "retrying",
+                at=time.time(),
+                attempt=claim.attempt,
+                error="The worker was lost before this step was done.",
+                error_type="WorkerLost",
+            )
+        )
+    if mask.pairs:
+        steps = loads(mask.off(dump(steps)))
+    return tuple(step_record(row) for row in steps)
+
+
+async def _finish(
+    held: Drive, world: World, journal: DurableJournal, result: RunResult, *, chat: bool
+) -> None:
+    try:
+        await journal.finish(result.event(), _end(result, chat=chat))
+    except WorkflowFault:
+        await _interrupted(held, world, journal)
+
+
+def _end(result: RunResult, *, chat: bool) -> Mapping[str, Json]:
+    end: dict[str, Json] = {
+        "status": result.status.value,
+        "outputs": result.outputs,
+        "error": result.error,
+        "error_node": result.error_node,
+        "exceptions_count": result.exceptions_count,
+        "prompt_tokens": result.usage.prompt_tokens,
+        "completion_tokens": result.usage.completion_tokens,
+    }
+    if chat and result.succeeded:
+        end["answer"] = str(result.outputs.get("answer", ""))
+        end["variables"] = result.conversation
+    return end
+
+
+async def _interrupted(held: Drive, world: World, journal: DurableJournal) -> None:
+    """The run isn't over, but this worker is done with it."""
+    if isinstance(held.lost, JournalRefused):
+        await _fail(held, world, held.lost)
+    elif held.lost is not None:
+        log.info("run_lost", extra={"run": str(held.claim.run_id), "why": str(held.lost)})
+    elif held.handing_over:
+        try:
+            await journal.flush()
+        except WorkflowFault as fault:
+            log.info("run_lost", extra={"run": str(held.claim.run_id), "why": str(fault)})
+            return
+        await claims.release(world.db, held.claim)
+
+
+async def _fail(held: Drive, world: World, fault: WorkflowFault) -> None:
+    """Its journal can't take it any further: say so in a journal of its own, after what was stored."""
+    seq = held.journal.seq if held.journal is not None else held.claim.last_seq
+    claim = Claim(
+        held.claim.run_id, held.claim.team_id, held.claim.attempt, seq, held.claim.age, held.claim.row
+    )
+    journal = DurableJournal(claim, world.db, world.outbox)
+    try:
+        if seq == 0:
+            journal.note(RunStarted(claim.row["inputs"]))
+        await journal.finish(
+            RunFinished(RunStatus.FAILED.value, error=fault.message),
+            {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},
+        )
+    except WorkflowFault as lost:
+        log.info("run_lost", extra={"run": str(claim.run_id), "why": str(lost)})
+    finally:
+        journal.close()

@@ -1,0 +1,288 @@
+"""A run's journal in PostgreSQL: events, steps and intents, fenced by the attempt.
+
+Whoever needs a commit waits for the batch its row is in; one commit at a time takes everything
+that has gathered. Nodes that wait together are written together, quick nodes don't wait at all.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from json import loads
+
+from psycopg import DataError, IntegrityError, OperationalError
+from psycopg.errors import QueryCanceled
+from psycopg_pool import PoolTimeout
+
+from config.ids import uuid7
+from workflows.engine.document import Json
+from workflows.engine.events import Event, TextChunk
+from workflows.engine.records import StepKey, StepRecord
+from workflows.execution.claims import LEASE, Claim
+from workflows.execution.codec import dump, event_data, idempotency_key, step_row
+from workflows.execution.db import Database
+from workflows.execution.errors import FencedOut, JournalRefused, JournalUnreachable
+from workflows.execution.masking import NO_MASK, Mask
+from workflows.execution.outbox import EVENTS_WAIT, TEXT_WAITS, Lane, Outbox
+from workflows.execution.partials import Transcript
+
+
+log = logging.getLogger(__name__)
+
+GROUP = 20  # quick nodes a commit may carry …
+GROUP_WAITS = 0.005  # … or seconds it may be late
+
+APPEND = "select execution_append(%s, %s, %s, %s, %s, %s, %s, %s)"
+FINISH = "select execution_finish(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+
+
+@dataclass(slots=True)
+class Batch:
+    """What the next commit will carry; texts are JSON already."""
+
+    events: list[tuple[str, str]] = field(default_factory=list)  # name, data
+    steps: list[str] = field(default_factory=list)
+    intents: list[str] = field(default_factory=list)
+    done: "asyncio.Future[None] | None" = None  # made when somebody waits for this batch
+
+    def __bool__(self) -> bool:
+        return bool(self.events or self.steps or self.intents)
+
+    def events_json(self) -> str | None:
+        rows = (
+            f'{{"id":"{uuid7()}","n":{n},"name":"{name}","data":{data}}}'
+            for n, (name, data) in enumerate(self.events, start=1)
+        )
+        return f"[{','.join(rows)}]" if self.events else None
+
+
+class DurableJournal:
+    """Implements ``engine.ports.Journal`` for one attempt at one run."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        db: Database,
+        outbox: Outbox,
+        *,
+        mask: Mask = NO_MASK,
+        titles: Mapping[str, str] | None = None,
+        on_lost: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self._claim, self._db, self._outbox = claim, db, outbox
+        self._mask = mask
+        self._titles = titles or {}
+        self._on_lost = on_lost
+        self._seq = claim.last_seq  # of the last event committed
+        self._place = claim.last_seq  # of the last event there is, written or not
+        self._batch = Batch()
+        self._begun: set[StepKey] = set()
+        self._writer: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._lost: Exception | None = None
+        self._lane: Lane = outbox.open(claim.run_id, claim.attempt)
+        self.transcript = Transcript()
+        self.finishing = False  # the last commit is on its way
+        self.unsaved = False  # text has come since it was last saved
+
+    # -- engine.ports.Journal -------------------------------------------------------------------
+
+    async def intend(self, step: StepKey) -> None:
+        self._begun.add(step)
+        row = {
+            "id": str(uuid7()),
+            "node_key": step.node_id,
+            "rounds": step.rounds,
+            "idempotency_key": idempotency_key(str(self._claim.run_id), step),
+        }
+        self._batch.intents.append(dump(row))
+        await self._settle(self._batch)
+
+    async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
+        batch = self._batch
+        for event in events:
+            self._add(event)
+        row = step_row(record)
+        row["id"] = str(uuid7())
+        row["title"] = self._titles.get(record.key.node_id, "")
+        batch.steps.append(self._mask.on(dump(row)))
+        if record.key in self._begun:
+            self._begun.discard(record.key)
+            await self._settle(batch)
+        elif len(batch.steps) >= GROUP:
+            await self._settle_soon()
+        else:
+            self._later()
+
+    def note(self, event: Event) -> None:
+        self._add(event)
+        self._later()
+
+    def publish(self, event: Event) -> None:
+        if not isinstance(event, TextChunk):
+            self.note(event)
+            return
+        text = self._masked_text(event.text)
+        offset = self.transcript.add(event.node, event.source, text, self._place)
+        if text:
+            self.unsaved = True
+            self._lane.say(self._place, offset, event.node, event.source, text)
+            self._outbox.due(TEXT_WAITS)
+
+    async def flush(self) -> None:
+        while self._batch:
+            await self._settle(self._batch)
+        if self._lost is not None:
+            raise self._lost
+
+    # -- ends -----------------------------------------------------------------------------------
+
+    async def finish(self, event: Event, end: Mapping[str, Json]) -> None:
+        """The last event and the run's new state, in one commit with whatever was still unwritten."""
+        await self._writer_idle()
+        self._raise_if_lost()
+        self._stop_timer()
+        self.finishing = True
+        self._add(event)
+        batch, self._batch = self._batch, Batch()
+        values = (
+            *self._address(batch),
+            _array(batch.steps),
+            self.segments(),
+            self._mask.on(dump(end)),
+        )
+        self._writer = asyncio.create_task(self._commit(FINISH, batch, values))
+        await asyncio.shield(self._writer)
+        self._raise_if_lost()
+
+    @property
+    def seq(self) -> int:
+        """Of the last event committed."""
+        return self._seq
+
+    def segments(self) -> str | None:
+        """The text so far, masked whole, as it is saved."""
+        rows = self.transcript.rows()
+        return self._mask.on(dump(rows)) if rows else None
+
+    def close(self) -> None:
+        self._stop_timer()
+        self._outbox.close(self._claim.run_id, self._lane)
+
+    # -- commits --------------------------------------------------------------------------------
+    # They run in a task of their own: a run that is stopped while it waits for a commit must not
+    # leave open whether that commit happened.
+
+    async def _settle(self, batch: Batch) -> None:
+        """Return when this batch is committed; one commit takes all that has gathered."""
+        self._raise_if_lost()
+        if batch.done is None:
+            batch.done = asyncio.get_running_loop().create_future()
+        self._write_now()
+        await asyncio.shield(batch.done)
+        self._raise_if_lost()
+
+    def _write_now(self) -> None:
+        self._stop_timer()
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        while self._batch and self._lost is None:
+            batch, self._batch = self._batch, Batch()
+            values = (*self._address(batch), _array(batch.steps), _array(batch.intents))
+            await self._commit(APPEND, batch, values)
+
+    async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
+        try:
+            last = await self._insist(statement, values)
+        except (FencedOut, JournalUnreachable, JournalRefused) as lost:
+            self._lost = lost  # raised by the next write, whoever makes it
+            log.info("journal_lost", extra={"run": self._claim.run_id, "why": str(lost)})
+            if self._on_lost is not None:
+                self._on_lost(lost)
+        else:
+            self._committed(batch, last)
+        if batch.done is not None and not batch.done.done():
+            batch.done.set_result(None)
+
+    async def _writer_idle(self) -> None:
+        while self._writer is not None and not self._writer.done():
+            await asyncio.shield(self._writer)
+
+    def _address(self, batch: Batch) -> tuple[object, ...]:
+        held = self._claim
+        count = len(batch.events)
+        return held.team_id, held.run_id, held.attempt, self._seq, count, batch.events_json()
+
+    def _committed(self, batch: Batch, last: int) -> None:
+        for seq, (name, data) in enumerate(batch.events, start=self._seq + 1):
+            self._lane.commit(seq, name, data)
+        if batch.events:
+            self._outbox.due(EVENTS_WAIT)
+        self._seq = last
+
+    async def _insist(self, statement: str, values: tuple[object, ...]) -> int:
+        """Commit, again and again while the database is away, for as long as the lease may last.
+
+        A commit whose reply was lost is recognised by its place in the sequence, see the SQL.
+        """
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + LEASE.total_seconds()
+        pause = 0.05
+        while True:
+            try:
+                last = await self._db.value(statement, values)
+                break
+            except (OperationalError, PoolTimeout) as away:
+                if loop.time() + pause > give_up or isinstance(away, QueryCanceled):
+                    raise JournalUnreachable(str(away)) from away
+                log.warning("journal_waits", extra={"run": self._claim.run_id, "why": str(away)})
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 1.0)
+            except (DataError, IntegrityError) as refused:
+                raise JournalRefused(str(refused)) from refused
+        if last is None:
+            raise FencedOut
+        return int(last)
+
+    def _raise_if_lost(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+
+    # -- grouping -------------------------------------------------------------------------------
+
+    def _later(self) -> None:
+        if self._timer is None and self._lost is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(GROUP_WAITS, self._write_now)
+
+    async def _settle_soon(self) -> None:
+        """A full group: commit it beside the run, but never let a second one pile up behind it."""
+        await self._writer_idle()
+        self._raise_if_lost()
+        if self._batch:
+            self._write_now()
+            await asyncio.sleep(0)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _add(self, event: Event) -> None:
+        self._batch.events.append(self._row(event))
+        self._place += 1
+
+    def _row(self, event: Event) -> tuple[str, str]:
+        return event.name, self._mask.on(dump(event_data(event)))
+
+    def _masked_text(self, text: str) -> str:
+        """A secret cut in two by the model's chunks isn't found here; the saved text is masked whole."""
+        return str(loads(self._mask.on(dump(text)))) if self._mask.pairs else text
+
+
+def _array(rows: Sequence[str]) -> str | None:
+    return f"[{','.join(rows)}]" if rows else None

@@ -1,0 +1,15 @@
+"""The node kinds of this installation: the built-in ones and those of plug-ins."""
+
+from functools import cache
+
+from django.conf import settings
+
+from config.plugins import listed
+from workflows.engine.kinds import Kinds
+from workflows.engine.nodes import builtin_kinds
+
+
+@cache
+def kinds() -> Kinds:
+    """Memory's kinds are offered when the memory app is installed."""
+    return builtin_kinds(memory=settings.MEMORY_NODES_ENABLED, plugins=listed("node_kinds"))

@@ -1,0 +1,117 @@
+"""What goes out on the bus, in the order it happened: text between the events it stood between.
+
+Text waits up to 25 ms for more text; an event goes out a few milliseconds after its commit and
+takes the text before it along.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from workflows.execution.bus import Publisher, channel
+from workflows.execution.codec import dump
+
+
+TEXT_WAITS = 0.025
+EVENTS_WAIT = 0.004
+LARGEST = 48_000  # characters of an event; a larger one is announced and read from its row
+
+
+@dataclass(slots=True)
+class Lane:
+    """One run's outgoing items. ``text`` holds (after, offset, node, source, pieces)."""
+
+    attempt: int
+    text: list[tuple[int, int, str, str | None, list[str]]] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
+
+    def say(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
+        last = self.text[-1] if self.text else None
+        if last is not None and last[0] == after and last[2] == node and last[3] == source:
+            last[4].append(text)
+        else:
+            self.text.append((after, offset, node, source, [text]))
+
+    def commit(self, seq: int, name: str, data: str) -> None:
+        """An event got its number: text that came before it goes first."""
+        self.release(seq)
+        if len(data) > LARGEST:
+            self.items.append(f'["e",{seq}]')
+        else:
+            self.items.append(f'["e",{seq},"{name}",{data}]')
+
+    def release(self, before: int | None = None) -> None:
+        """Move waiting text to the items; ``before`` an event, or all of it."""
+        keep: list[tuple[int, int, str, str | None, list[str]]] = []
+        for entry in self.text:
+            if before is not None and entry[0] >= before:
+                keep.append(entry)
+                continue
+            after, offset, node, source, pieces = entry
+            self.items.append(dump(["t", after, offset, node, source, "".join(pieces)]))
+        self.text = keep
+
+
+class Outbox:
+    """One a worker. Everything that is due leaves in one round trip."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._lanes: dict[UUID, Lane] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._sending: asyncio.Task[None] | None = None
+
+    def open(self, run_id: UUID, attempt: int) -> Lane:
+        lane = self._lanes[run_id] = Lane(attempt)
+        return lane
+
+    def close(self, run_id: UUID, lane: Lane) -> None:
+        if self._lanes.get(run_id) is lane:
+            self._gather(run_id, lane)
+            del self._lanes[run_id]
+            self._soon(0)
+
+    def due(self, delay: float) -> None:
+        self._soon(delay)
+
+    async def drain(self) -> None:
+        self._send()
+        if self._sending is not None:
+            await self._sending
+
+    # What is ready but not yet handed to the publisher, across closed lanes.
+    _ready: list[tuple[str, str]]
+
+    def _gather(self, run_id: UUID, lane: Lane) -> None:
+        lane.release()
+        if lane.items:
+            body = f'{{"attempt":{lane.attempt},"items":[{",".join(lane.items)}]}}'
+            self._queue().append((channel(run_id), body))
+            lane.items = []
+
+    def _queue(self) -> list[tuple[str, str]]:
+        if not hasattr(self, "_ready"):
+            self._ready = []
+        return self._ready
+
+    def _soon(self, delay: float) -> None:
+        loop = asyncio.get_running_loop()
+        when = loop.time() + delay
+        if self._timer is not None and not self._timer.cancelled():
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._send)
+
+    def _send(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._sending is not None and not self._sending.done():
+            self._soon(TEXT_WAITS)  # in order: one publish at a time
+            return
+        for run_id, lane in self._lanes.items():
+            self._gather(run_id, lane)
+        if self._queue():
+            messages, self._ready = self._queue(), []
+            self._sending = asyncio.create_task(self._publisher.publish(messages))

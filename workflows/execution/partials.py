@@ -1,0 +1,65 @@
+"""The text a run has said so far, as segments that know where among the events they belong.
+
+Tokens have no sequence number. What puts them in order for someone who comes later is the number
+of the last event before a segment began and before it last grew.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from workflows.engine.document import Json
+
+
+@dataclass(slots=True)
+class Segment:
+    """Text of one source inside one response node, without a break."""
+
+    node: str
+    source: str | None
+    offset: int  # characters of the run's text before this segment
+    began_after: int  # sequence of the last event when it began
+    grew_after: int  # … and when it last grew
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+
+    @property
+    def text(self) -> str:
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+    def row(self) -> list[Json]:
+        return [self.node, self.source, self.offset, self.began_after, self.grew_after, self.text]
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Grows by chunks, is saved at most once a second, and is read back by late subscribers."""
+
+    segments: list[Segment] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, node: str, source: str | None, text: str, seq: int) -> int:
+        """Append; gives the offset at which the text stands."""
+        last = self.segments[-1] if self.segments else None
+        if last is None or last.node != node or last.source != source:
+            last = Segment(node, source, self.length, seq, seq)
+            self.segments.append(last)
+        offset = self.length
+        last.pieces.append(text)
+        last.length += len(text)
+        last.grew_after = seq
+        self.length += len(text)
+        return offset
+
+    @property
+    def text(self) -> str:
+        return "".join(segment.text for segment in self.segments)
+
+    def rows(self) -> list[list[Json]]:
+        return [segment.row() for segment in self.segments]
+
+
+def read_segments(rows: Iterable[list[Json]]) -> Iterator[Segment]:
+    for node, source, offset, began, grew, text in rows:
+        yield Segment(node, source, offset, began, grew, [text], len(text))

@@ -1,0 +1,10 @@
+"""The one worker of this process."""
+
+from functools import cache
+
+from workflows.execution.worker import Worker
+
+
+@cache
+def worker() -> Worker:
+    return Worker()

@@ -1,0 +1,211 @@
+"""The runs of one worker process: one event loop in a thread of its own drives them all.
+
+Celery's threads only say which run to advance and wait for it; everything else (leases, cancels,
+partial text, unattended runs) is the loop's own business and goes on with no broker at all.
+"""
+
+import asyncio
+import logging
+import os
+import random
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from psycopg import Error as DatabaseError
+from psycopg_pool import PoolTimeout
+
+from config.ids import uuid7
+from workflows.execution import claims, recovery
+from workflows.execution.adapters import Services
+from workflows.execution.bus import Publisher, bus_url
+from workflows.execution.cancels import listen_for_cancels
+from workflows.execution.db import Database
+from workflows.execution.driver import Drive, World, drive_run
+from workflows.execution.errors import FencedOut
+from workflows.execution.models_port import models_for
+from workflows.execution.outbox import Outbox
+from workflows.execution.texts import save_texts
+
+
+log = logging.getLogger(__name__)
+
+LOOK_AROUND = 1.0  # seconds between looks for runs that nobody holds
+LOOK_FOR_CANCELS = 0.5
+SAVE_TEXT = 1.0
+SOFT_STOP = 5.0  # seconds that runs may go on after the worker was asked to stop
+
+
+class Worker:
+    """One a process. ``start`` and ``stop`` may be called from any thread."""
+
+    def __init__(self, *, capacity: int | None = None, name: str = "") -> None:
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid7().hex[-8:]}"
+        self.held: dict[UUID, Drive] = {}
+        self._capacity = capacity or settings.WORKER_THREADS
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._ready = threading.Event()
+        self._stopping = False
+        self._lock = threading.Lock()
+
+    # -- from other threads ---------------------------------------------------------------------
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=lambda: asyncio.run(self._main()), name="runs", daemon=True
+                )
+                self._thread.start()
+        self._ready.wait()
+
+    def advance(self, run_id: UUID) -> None:
+        """Drive this run if it is to be had; returns when this worker is done with it."""
+        self.start()
+        self._call(self._advance(run_id)).result()
+
+    def stop(self, grace: float = SOFT_STOP) -> None:
+        """Let runs end, then hand back what is left: another worker goes on at once."""
+        if self._thread is None or self._loop is None:
+            return
+        if self._thread.is_alive():
+            self.wind_down_soon(grace)
+        self._thread.join(timeout=grace + 10)
+
+    def wind_down_soon(self, grace: float = SOFT_STOP) -> None:
+        """The same from a signal handler, which may not wait."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._begin_wind_down, grace)
+
+    def _call(self, work: Coroutine[Any, Any, Any]) -> Any:  # concurrent.futures.Future
+        if self._loop is None:
+            raise RuntimeError("the worker was not started")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    # -- in the loop ----------------------------------------------------------------------------
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._db = Database()
+        publisher = Publisher(bus_url())
+        self._outbox = Outbox(publisher)
+        services = Services(models=models_for)
+        self._world = World(self._db, self._outbox, services)
+        await self._db.open()
+        duties = [
+            asyncio.create_task(duty)
+            for duty in (
+                self._every(claims.RENEW_EVERY, self._renew),
+                self._every(LOOK_FOR_CANCELS, self._look_for_cancels),
+                self._every(SAVE_TEXT, self._save_texts),
+                self._every(LOOK_AROUND, self._look_around),
+                listen_for_cancels(bus_url(), self._cancel),
+            )
+        ]
+        self._ready.set()
+        try:
+            await self._ended.wait()
+        finally:
+            for duty in duties:
+                duty.cancel()
+            await asyncio.gather(*duties, return_exceptions=True)
+            await self._outbox.drain()
+            await publisher.close()
+            await self._db.close()
+            services.close()
+
+    async def _advance(self, run_id: UUID) -> bool:
+        """False: there was nothing to claim."""
+        if self._stopping or run_id in self.held:
+            return False
+        claim = await claims.claim(self._db, run_id, self.name)
+        if claim is None:
+            return False
+        drive = self.held[run_id] = Drive(claim)
+        drive.task = asyncio.create_task(drive_run(drive, self._world))
+        try:
+            await asyncio.wait([drive.task])
+            if not drive.task.cancelled() and (broke := drive.task.exception()):
+                log.error("run_dropped", exc_info=broke, extra={"run": str(run_id)})
+        finally:
+            del self.held[run_id]
+        return True
+
+    def _begin_wind_down(self, grace: float) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._winding = asyncio.create_task(self._wind_down(grace))
+
+    async def _wind_down(self, grace: float) -> None:
+        tasks = [drive.task for drive in self.held.values() if drive.task]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        for drive in list(self.held.values()):
+            drive.hand_over()
+        while self.held:
+            await asyncio.sleep(0.02)
+        self._ended.set()
+
+    # -- duties ---------------------------------------------------------------------------------
+
+    async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds * random.uniform(0.9, 1.1))  # noqa: S311 - no secret
+            try:
+                await duty()
+            except (DatabaseError, PoolTimeout, OSError) as away:
+                log.warning("duty_waits", extra={"duty": duty.__name__, "why": str(away)})
+            except Exception:
+                log.exception("duty_broke", extra={"duty": duty.__name__})
+
+    async def _renew(self) -> None:
+        drives = list(self.held.values())
+        if not drives:
+            return
+        kept = await claims.renew(self._db, [drive.claim for drive in drives])
+        for drive in drives:
+            # A run that ended while the statement was on its way is gone from ``held`` by now.
+            if drive.claim.run_id not in kept and self._still_open(drive):
+                drive.lose(FencedOut())
+
+    async def _look_for_cancels(self) -> None:
+        if self.held:
+            for run_id in await claims.cancelled(
+                self._db, [drive.claim for drive in self.held.values()]
+            ):
+                self._cancel(run_id)
+
+    async def _save_texts(self) -> None:
+        await save_texts(self._db, list(self.held.values()))
+
+    async def _look_around(self) -> None:
+        if self._stopping:
+            return
+        free = self._capacity - len(self.held)
+        for run_id in await recovery.find(self._db, free):
+            asyncio.get_running_loop().create_task(self._take(run_id))
+
+    async def _take(self, run_id: UUID) -> None:
+        try:
+            if not await self._advance(run_id):
+                await recovery.park_if_poisoned(self._db, run_id)
+        except (DatabaseError, PoolTimeout) as away:
+            log.warning("take_waits", extra={"run": str(run_id), "why": str(away)})
+
+    def _cancel(self, run_id: UUID) -> None:
+        drive = self.held.get(run_id)
+        if drive is not None:
+            drive.stop()
+
+    def _still_open(self, drive: Drive) -> bool:
+        return self.held.get(drive.claim.run_id) is drive and not (
+            drive.journal is not None and drive.journal.finishing
+        )
+
+

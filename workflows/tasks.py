@@ -1,0 +1,46 @@
+"""Celery wrappers: a message says which run to look at, the row says what is to be done."""
+
+import logging
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from kombu.exceptions import KombuError
+
+from workflows.execution.process import worker
+
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="workflows.advance_run", ignore_result=True)
+def advance_run(run_id: str) -> None:
+    """Drive a run until it ends, pauses or is lost. Delivered twice, the second finds it taken."""
+    worker().advance(UUID(run_id))
+
+
+def wake_worker(run_id: UUID) -> None:
+    """Say that there is a run. Nobody listening is no error: the row is found without it."""
+    try:
+        advance_run.apply_async((str(run_id),), retry=False)
+    except (KombuError, OSError) as unheard:
+        log.warning("wake_up_unheard", extra={"run": str(run_id), "why": str(unheard)})
+
+
+# The loop runs from the worker's first moment on, so that it works while the broker is away.
+
+
+@worker_init.connect
+def begin(**_: Any) -> None:  # Any: what Celery's signals carry differs by signal
+    worker().start()
+
+
+@worker_shutting_down.connect
+def begin_to_end(**_: Any) -> None:
+    worker().wind_down_soon()
+
+
+@worker_shutdown.connect
+def end(**_: Any) -> None:
+    worker().stop()
