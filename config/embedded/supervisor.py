@@ -41,6 +41,7 @@ class Child:
         self.program = program
         self.pid_file = pid_files / f"{program.name}.pid"
         self.process: subprocess.Popen[str] | None = None
+        self._relaying: threading.Thread | None = None
         self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
 
     def end_left_over(self) -> None:
@@ -63,7 +64,8 @@ class Child:
             preexec_fn=dies_with(os.getpid()),
         )
         self.pid_file.write_text(str(self.process.pid))
-        threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
+        self._relaying = threading.Thread(target=self._relay, args=(self.process,), daemon=True)
+        self._relaying.start()
 
     def died(self) -> bool:
         return self.process is not None and self.process.poll() is not None
@@ -84,15 +86,20 @@ class Child:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+            if self._relaying:
+                self._relaying.join(1)  # its last words
         self.pid_file.unlink(missing_ok=True)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
         name = self.program.name
         colour = COLOURS.get(name, "37")
         prefix = f"\x1b[{colour}m{name:<6}\x1b[0m │ " if sys.stderr.isatty() else f"{name:<6} | "
-        for line in process.stdout or ():
-            sys.stderr.write(prefix + line)
-            sys.stderr.flush()
+        if process.stdout is None:
+            return
+        with process.stdout as lines:
+            for line in lines:
+                sys.stderr.write(prefix + line)
+                sys.stderr.flush()
 
 
 class Supervisor:

@@ -1,0 +1,170 @@
+"""What may be called: public addresses on the web's two ports, and what the operator allowed besides.
+
+An entry of NET_ALLOW is a host name, an address or a network, each with an optional port:
+``127.0.0.1:11434``, ``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port it
+opens 80 and 443. Link-local and cloud metadata can't be opened by any entry.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Final
+
+from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
+
+
+Network = IPv4Network | IPv6Network
+
+WEB_PORTS: Final = frozenset({80, 443})
+ANY_PORT: Final = frozenset(range(1, 65536))
+MAX_REDIRECTS: Final = 5
+
+# Nobody has a reason to call these from a workflow, and everybody who tries has the same one.
+NEVER: Final = tuple(
+    ip_network(text)
+    for text in (
+        "169.254.0.0/16",  # link-local: metadata of AWS, Azure, GCP, OpenStack
+        "fe80::/10",
+        "fec0::/10",  # site-local, deprecated
+        "fd00:ec2::/32",  # AWS metadata over IPv6
+        "fd20:ce::254/128",  # GCP metadata over IPv6
+        "100.100.100.200/32",  # Alibaba metadata
+        "168.63.129.16/32",  # Azure's wire server, a public address
+        "192.0.0.192/32",  # Oracle metadata
+        "0.0.0.0/8",  # "this host" by another name
+        "::/128",
+        "224.0.0.0/4",
+        "255.255.255.255/32",
+        "ff00::/8",
+    )
+)
+# An operator's network may surround one of the single addresses (100.64.0.0/10); those stay shut
+# at connection time. One that overlaps a link-local range itself is a mistake worth stopping for.
+_LINK_LOCAL: Final = tuple(ip_network(text) for text in ("169.254.0.0/16", "fe80::/10"))
+
+
+class NetAllowInvalid(Exception):
+    """An entry of NET_ALLOW can't be used."""
+
+    retryable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    host: str | None
+    network: Network | None
+    ports: frozenset[int]
+
+
+def never_table() -> AddressTable:
+    """Denies what is never allowed, also when it hides inside an IPv6 address."""
+    wrappers = [block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED]
+    own = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
+    return AddressTable((*wrappers, *own))
+
+
+_NEVER_TABLE: Final = never_table()
+_NOTHING_PUBLIC: Final = AddressTable(
+    tuple(Block(ip_network(net), "all", "policy", Reach.DENIED) for net in ("0.0.0.0/0", "::/0"))
+)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The operator's list, as policies of the guard: one a kind of target, made once."""
+
+    entries: tuple[Entry, ...] = ()
+    _policies: dict[object, Policy] = field(default_factory=dict, compare=False, repr=False)
+
+    def policy_for(self, host: str, port: int) -> Policy:
+        """The policy that decides about this host and port; it may refuse them."""
+        named = self._named(host.lower().rstrip("."))
+        if any(port in ports for ports in named):
+            return self._made(("named", port), lambda: _only(port))
+        networks = tuple(e.network for e in self.entries if e.network and port in e.ports)
+        if port in WEB_PORTS:
+            return self._made(networks, lambda: Policy(allowed_networks=networks))
+        if networks:
+            return self._made((networks, port), lambda: _inside(networks, port))
+        return self._default
+
+    @cached_property
+    def _default(self) -> Policy:
+        return Policy(max_redirects=MAX_REDIRECTS)
+
+    def _named(self, host: str) -> list[frozenset[int]]:
+        return [entry.ports for entry in self.entries if entry.host == host]
+
+    def _made(self, key: object, make: Callable[[], Policy]) -> Policy:
+        if key not in self._policies:
+            self._policies[key] = make()
+        return self._policies[key]
+
+
+def is_never(address: str) -> bool:
+    return _NEVER_TABLE.classify(address).blocked
+
+
+def parse_allowed(entries: Iterable[str]) -> Allowed:
+    """Raises NetAllowInvalid, naming the entry."""
+    return Allowed(tuple(_entry(text.strip()) for text in entries if text.strip()))
+
+
+def _only(port: int) -> Policy:
+    """A host the operator named: wherever it resolves to, except where nothing may go."""
+    return Policy(denied_networks=_NEVER_TABLE, allowed_ports=frozenset({port}))
+
+
+def _inside(networks: tuple[Network, ...], port: int) -> Policy:
+    """An unusual port, open inside some networks and nowhere else."""
+    return Policy(
+        denied_networks=_NOTHING_PUBLIC,
+        allowed_networks=networks,
+        allowed_ports=frozenset({port}),
+    )
+
+
+def _entry(text: str) -> Entry:
+    target, ports = _split_port(text)
+    try:
+        network = ip_network(target, strict=False)
+    except ValueError:
+        return Entry(_host_name(target, text), None, ports)
+    if any(network.version == net.version and network.overlaps(net) for net in _LINK_LOCAL):
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} covers link-local addresses, which stay shut")
+    try:
+        Policy(allowed_networks=(network,))
+    except ValueError as error:
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} would open every address behind it") from error
+    return Entry(None, network, ports)
+
+
+def _split_port(text: str) -> tuple[str, frozenset[int]]:
+    if text.startswith("["):
+        target, _, rest = text[1:].partition("]")
+        return target, _ports(rest.removeprefix(":"), text)
+    if text.count(":") != 1:  # no port, or a bare IPv6 network
+        return text, WEB_PORTS
+    target, _, port = text.partition(":")
+    return target, _ports(port, text)
+
+
+def _ports(port: str, text: str) -> frozenset[int]:
+    if port == "*":
+        return ANY_PORT
+    if not port:
+        return WEB_PORTS
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} has no usable port")
+    return frozenset({int(port)})
+
+
+def _host_name(host: str, text: str) -> str:
+    name = host.lower().rstrip(".")
+    labels = name.split(".")
+    if not all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels):
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} is neither a host name nor a network")
+    if all(label.isdigit() for label in labels):
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} is not an address")
+    return name

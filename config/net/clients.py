@@ -1,0 +1,127 @@
+"""The two clients. They read no proxy, no netrc and no cookie from anywhere, and keep none."""
+
+from collections.abc import Iterable
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, Final
+
+import httpx
+
+from config.env import env
+from config.net.allow import MAX_REDIRECTS, Allowed, parse_allowed
+from config.net.transport import (
+    CROSS_ORIGIN_BODY,
+    AsyncGuardedTransport,
+    GuardedTransport,
+    Resolver,
+    Rules,
+)
+
+
+CONNECT_SECONDS: Final = 5.0
+MAX_BODY: Final = 10 * 1024 * 1024
+
+# What may follow a redirect to another site. Everything else could be a credential by another name.
+_HARMLESS_HEADERS: Final = frozenset(
+    {"host", "accept", "accept-encoding", "accept-language", "user-agent", "connection",
+     "content-type", "content-length", "transfer-encoding"}
+)  # fmt: skip
+_KEEPS_BODY: Final = frozenset({307, 308})
+
+
+def client(
+    *,
+    timeout: float = 30,
+    follow_redirects: bool = False,
+    idle: float | None = None,
+    max_body: int = MAX_BODY,
+    allow: Iterable[str] | None = None,
+    resolver: Resolver | None = None,
+) -> httpx.AsyncClient:
+    """``timeout`` bounds a whole exchange, redirects and body included; ``idle`` a single wait.
+
+    ``allow`` replaces the operator's NET_ALLOW, ``resolver`` the system's name lookup: for tests.
+    """
+    rules = _rules(timeout, max_body, allow, resolver)
+    return _AsyncClient(
+        transport=AsyncGuardedTransport(rules), **_options(timeout, idle, follow_redirects)
+    )
+
+
+def sync_client(
+    *,
+    timeout: float = 30,
+    follow_redirects: bool = False,
+    idle: float | None = None,
+    max_body: int = MAX_BODY,
+    allow: Iterable[str] | None = None,
+    resolver: Resolver | None = None,
+) -> httpx.Client:
+    rules = _rules(timeout, max_body, allow, resolver)
+    return _Client(transport=GuardedTransport(rules), **_options(timeout, idle, follow_redirects))
+
+
+def _rules(
+    timeout: float, max_body: int, allow: Iterable[str] | None, resolver: Resolver | None
+) -> Rules:
+    allowed = _operators_list() if allow is None else parse_allowed(allow)
+    if resolver is None:
+        return Rules(allowed, timeout, max_body)
+    return Rules(allowed, timeout, max_body, resolver)
+
+
+@cache
+def _operators_list() -> Allowed:
+    return parse_allowed(env().net_allow)
+
+
+def _options(timeout: float, idle: float | None, follow_redirects: bool) -> dict[str, Any]:
+    wait = min(timeout, idle or timeout)
+    return {
+        "timeout": httpx.Timeout(wait, connect=min(CONNECT_SECONDS, timeout)),
+        "follow_redirects": follow_redirects,
+        "max_redirects": MAX_REDIRECTS,
+        "trust_env": False,
+        "headers": {"Accept-Encoding": "identity", "User-Agent": "mnemoflow"},
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    }
+
+
+class _SafeRedirects:
+    """Across origins only harmless headers go along, and a body never does."""
+
+    def _redirect_headers(
+        self, request: httpx.Request, url: httpx.URL, method: str
+    ) -> httpx.Headers:
+        headers: httpx.Headers = super()._redirect_headers(request, url, method)  # type: ignore[misc]
+        if not _same_origin(request.url, url):
+            for name in [name for name in headers if name.lower() not in _HARMLESS_HEADERS]:
+                del headers[name]
+        return headers
+
+    def _build_redirect_request(
+        self, request: httpx.Request, response: httpx.Response
+    ) -> httpx.Request:
+        following: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
+        has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
+        leaves = not _same_origin(request.url, following.url)
+        if leaves and has_body and response.status_code in _KEEPS_BODY:
+            # Refused when it is sent, not here: httpx builds it even for callers that won't follow.
+            following.extensions = {**following.extensions, CROSS_ORIGIN_BODY: True}
+        return following
+
+
+class _AsyncClient(_SafeRedirects, httpx.AsyncClient):
+    pass
+
+
+class _Client(_SafeRedirects, httpx.Client):
+    pass
+
+
+def _same_origin(one: httpx.URL, other: httpx.URL) -> bool:
+    return _origin(one) == _origin(other)
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)

@@ -1,0 +1,38 @@
+"""Why a request got no answer through our own doing.
+
+They are httpx transport errors, so that whoever catches those catches these. No message ever holds
+a resolved address or anything the other side said.
+"""
+
+import httpx
+
+
+class NetFault(httpx.TransportError):
+    """The request was not made."""
+
+    retryable = False
+
+    def __init__(self, message: str = "", *, request: httpx.Request | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip(), request=request)
+
+
+class AddressRefused(NetFault):
+    """That address may not be called from here."""
+
+
+class RedirectRefused(NetFault):
+    """The redirect would have carried the request's body to another site."""
+
+
+class HeadersTooLarge(NetFault):
+    """The answer's headers are too large."""
+
+
+class BodyTooLarge(NetFault):
+    """The answer is too large."""
+
+
+class TimeIsUp(NetFault, httpx.ReadTimeout):
+    """The answer took too long."""
+
+    retryable = True

@@ -1,0 +1,197 @@
+"""The transports under both clients: which policy applies, how long, how much.
+
+ssrfguard resolves, checks every answer and connects to the address it checked. Around it stand the
+operator's list, one deadline for the whole exchange, and the limits on what comes back.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import httpx
+from ssrfguard import Policy, SSRFGuardError
+from ssrfguard.httpx import AsyncSafeTransport, SafeTransport
+
+from config.net.allow import Allowed, is_never
+from config.net.bodies import Body, announced_too_large, checked_encoding, plain_headers
+from config.net.errors import AddressRefused, BodyTooLarge, NetFault, RedirectRefused, TimeIsUp
+
+
+Resolver = Callable[..., Iterable[tuple[int, int, int, str, Any]]]  # the shape of getaddrinfo
+
+_DEADLINE = "mnemoflow_deadline"
+CROSS_ORIGIN_BODY = "mnemoflow_cross_origin_body"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Rules:
+    allowed: Allowed
+    seconds: float
+    max_body: int
+    resolver: Resolver = field(default=socket.getaddrinfo)
+
+    def policy_of(self, request: httpx.Request) -> Policy:
+        port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
+        policy = self.allowed.policy_for(request.url.host, port)
+        if CROSS_ORIGIN_BODY in request.extensions:
+            raise RedirectRefused(request=request)
+        return policy
+
+    def deadline_of(self, request: httpx.Request) -> float:
+        """One a chain: a redirect's request inherits the extensions of the first."""
+        return float(request.extensions.setdefault(_DEADLINE, time.monotonic() + self.seconds))
+
+    def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
+        """Refuses what no entry of the operator's list may open, before anything connects."""
+        answers = list(self.resolver(*args, **options))
+        if any(is_never(str(answer[4][0]).partition("%")[0]) for answer in answers):
+            raise AddressRefused
+        return answers
+
+
+class AsyncGuardedTransport(httpx.AsyncBaseTransport):
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._inner: dict[int, AsyncSafeTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        deadline = self._rules.deadline_of(request)
+        inner = self._transport_for(self._rules.policy_of(request))
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                response = await inner.handle_async_request(request)
+        except TimeoutError as error:
+            raise TimeIsUp(request=request) from error
+        except (SSRFGuardError, NetFault) as error:
+            raise _told(error, request) from None
+        try:
+            encoding = _checked(response, self._rules.max_body)
+        except NetFault:
+            await response.aclose()
+            raise
+        body = Body(self._rules.max_body, encoding)
+        return _wrapped(response, encoding, _AsyncStream(response, body, deadline))
+
+    async def aclose(self) -> None:
+        for transport in self._inner.values():
+            await transport.aclose()
+
+    def _transport_for(self, policy: Policy) -> AsyncSafeTransport:
+        if id(policy) not in self._inner:
+            self._inner[id(policy)] = AsyncSafeTransport(
+                policy=policy, resolver=self._rules.resolve, verify=_tls(), trust_env=False
+            )
+        return self._inner[id(policy)]
+
+
+class GuardedTransport(httpx.BaseTransport):
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._inner: dict[int, SafeTransport] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        deadline = self._rules.deadline_of(request)
+        if time.monotonic() > deadline:
+            raise TimeIsUp(request=request)
+        inner = self._transport_for(self._rules.policy_of(request))
+        try:
+            response = inner.handle_request(request)
+        except (SSRFGuardError, NetFault) as error:
+            raise _told(error, request) from None
+        try:
+            encoding = _checked(response, self._rules.max_body)
+        except NetFault:
+            response.close()
+            raise
+        body = Body(self._rules.max_body, encoding)
+        return _wrapped(response, encoding, _Stream(response, body, deadline))
+
+    def close(self) -> None:
+        for transport in self._inner.values():
+            transport.close()
+
+    def _transport_for(self, policy: Policy) -> SafeTransport:
+        if id(policy) not in self._inner:
+            self._inner[id(policy)] = SafeTransport(
+                policy=policy, resolver=self._rules.resolve, verify=_tls(), trust_env=False
+            )
+        return self._inner[id(policy)]
+
+
+class _AsyncStream(httpx.AsyncByteStream):
+    def __init__(self, response: httpx.Response, body: Body, deadline: float) -> None:
+        self._response, self._body, self._deadline = response, body, deadline
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._response.stream)  # type: ignore[arg-type]
+        while True:
+            try:
+                async with asyncio.timeout(max(0.0, self._deadline - time.monotonic())):
+                    raw = await anext(chunks, None)
+            except TimeoutError as error:
+                raise TimeIsUp from error
+            if raw is None:
+                return
+            for piece in self._body.feed(raw):
+                yield piece
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class _Stream(httpx.SyncByteStream):
+    def __init__(self, response: httpx.Response, body: Body, deadline: float) -> None:
+        self._response, self._body, self._deadline = response, body, deadline
+
+    def __iter__(self) -> Iterator[bytes]:
+        for raw in self._response.stream:  # type: ignore[union-attr]
+            if time.monotonic() > self._deadline:
+                raise TimeIsUp
+            yield from self._body.feed(raw)
+
+    def close(self) -> None:
+        self._response.close()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Loading the certificate store takes longer than many a request; once a process is enough."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _checked(response: httpx.Response, limit: int) -> str:
+    encoding = checked_encoding(response)
+    if announced_too_large(response, limit):
+        raise BodyTooLarge
+    return encoding
+
+
+def _wrapped(
+    response: httpx.Response,
+    encoding: str,
+    stream: httpx.AsyncByteStream | httpx.SyncByteStream,
+) -> httpx.Response:
+    return httpx.Response(
+        response.status_code,
+        headers=plain_headers(response, encoding),
+        stream=stream,
+        extensions=response.extensions,
+    )
+
+
+def _told(error: Exception, request: httpx.Request) -> NetFault:
+    """The guard's own sentences name the resolved address; ours name what the user wrote."""
+    if isinstance(error, NetFault) and not isinstance(error, AddressRefused):
+        return error
+    host = request.url.host[:100]
+    return AddressRefused(
+        f"{host!r} may not be called from here: only public http and https addresses on ports 80 "
+        "and 443 may, and what the operator lists in NET_ALLOW.",
+        request=request,
+    )

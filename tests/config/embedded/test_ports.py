@@ -1,0 +1,31 @@
+import socket
+
+import pytest
+
+from config.embedded.errors import NoFreePort
+from config.embedded.ports import next_free
+
+
+@pytest.fixture
+def taken() -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", 0))
+    yield listener
+    listener.close()
+
+
+def test_next_free_taken_port_gives_a_later_one(taken: socket.socket):
+    wanted = taken.getsockname()[1]
+
+    assert next_free("127.0.0.1", wanted) > wanted
+
+
+def test_next_free_free_port_is_that_one(taken: socket.socket):
+    wanted = taken.getsockname()[1]
+    taken.close()
+
+    assert next_free("127.0.0.1", wanted) == wanted
+
+
+def test_next_free_address_of_another_machine_says_what_to_set():
+    with pytest.raises(NoFreePort, match="Set PORT to another, or HOST"):
+        next_free("192.0.2.1", 8000)

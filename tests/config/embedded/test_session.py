@@ -1,0 +1,105 @@
+"""Commands share the services and leave things as they found them; each is a process, as in life."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from config.embedded.layout import layout
+from config.embedded.postgres import Postgres
+from config.env import ROOT
+
+
+HOLD = "import sys; print('ready', flush=True); sys.stdin.readline()"
+
+
+def postgres(home: Path) -> Postgres:
+    at = layout(home)
+    return Postgres(at.pg_data, at.sockets, at.logs / "postgres.log")
+
+
+def manage(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@contextmanager
+def holding(environment: dict[str, str]):
+    """A command that uses the services until the block ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"from config.embedded.session import embedded_services\nwith embedded_services(): {HOLD}"],
+        cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdin
+    assert process.stdout.readline() == "ready\n"
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+        process.wait(30)
+        process.stdout.close()
+
+
+def test_command_starts_the_services_and_stops_them_again(home: Path, environment: dict[str, str]):
+    shown = manage(
+        environment,
+        "shell",
+        "--no-imports",
+        "-c",
+        "from django.db import connection as c; c.ensure_connection(); print(c.connection.info.user)",
+    )
+
+    assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0)
+    assert postgres(home).process() is None
+
+
+def test_command_beside_another_shares_and_leaves_them_running(
+    home: Path, environment: dict[str, str]
+):
+    with holding(environment):
+        before = postgres(home).process()
+        with holding(environment):
+            pass
+        between = postgres(home).process()
+    after = postgres(home).process()
+
+    assert (before == between, before is not None, after) == (True, True, None)
+
+
+def test_command_killed_leaves_nothing_that_blocks_the_next(
+    home: Path, environment: dict[str, str]
+):
+    with holding(environment) as process:
+        process.kill()
+        process.wait()
+    left_running = postgres(home).process() is not None
+
+    with holding(environment):
+        pass
+
+    assert (left_running, postgres(home).process()) == (True, None)
+
+
+def test_down_ends_left_overs_but_nothing_in_use(home: Path, environment: dict[str, str]):
+    with holding(environment) as process:
+        refused = manage(environment, "down")
+        process.kill()
+        process.wait()
+    ended = manage(environment, "down")
+
+    assert ("In use" in refused.stderr, ended.stdout) == (True, "Nothing of ours is running now.\n")
+    assert postgres(home).process() is None
+
+
+@pytest.mark.parametrize("command", [["help"], ["migrate", "--help"], ["makemessages", "--help"]])
+def test_command_that_needs_no_database_starts_none(
+    home: Path, environment: dict[str, str], command: list[str]
+):
+    done = manage(environment, *command)
+
+    assert (done.returncode, layout(home).pg_data.exists()) == (0, False)

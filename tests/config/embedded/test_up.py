@@ -1,0 +1,82 @@
+"""The whole of `manage.py up`, as a person starts it."""
+
+import os
+import signal
+import socket
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from config.embedded.layout import layout
+from config.embedded.postgres import Postgres
+from tests.config.embedded.conftest import Up
+
+
+def base(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def status(address: str) -> int:
+    with urllib.request.urlopen(address, timeout=10) as response:
+        return response.status
+
+
+def children(one: Up) -> list[psutil.Process]:
+    return psutil.Process(one.process.pid).children(recursive=True)
+
+
+def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callable[..., Up]):
+    """One story, because each start takes seconds: see the sentences on the way."""
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        taken = somebody.getsockname()[1]
+        first = up("--port", str(taken))
+        address = first.address()
+
+    # A taken port is answered by the next free one, said so; the printed link signs in and works once.
+    assert f"Port {taken} is taken" in first.output
+    assert status(address) == 200
+    assert status(f"{base(address)}/healthz") == 200
+
+    # A second one in the same folder is told where the first is.
+    second = up()
+    assert second.process.wait(30) != 0
+    assert f"already runs here: {base(address)}" in second.output
+
+    # Ctrl-C ends every child, and the database.
+    ours = children(first)
+    os.kill(first.process.pid, signal.SIGINT)
+    assert first.process.wait(40) == 0
+    assert [process for process in ours if process.is_running()] == []
+    at = layout(home)
+    assert Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").process() is None
+
+    # Killed with -9 and started again: within five seconds, with its data, nothing left over in the way.
+    third = up()
+    third.address()
+    third.process.kill()
+    third.process.wait()
+    began = time.monotonic()
+    fourth = up()
+    address = fourth.address()
+    seconds = time.monotonic() - began
+    assert status(address) == 200
+    assert "Bringing the database up to date" not in fourth.output
+    # Five seconds on an idle machine; the suite shares two cores with itself.
+    assert seconds < 20, f"{seconds:.1f} s\n{fourth.output}"
+
+
+@pytest.mark.slow
+def test_up_sigterm_ends_every_child_too(up: Callable[..., Up]):
+    one = up()
+    one.address()
+    ours = children(one)
+
+    one.process.terminate()
+
+    assert (one.process.wait(40), [process for process in ours if process.is_running()]) == (0, [])
