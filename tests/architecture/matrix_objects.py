@@ -1,0 +1,27 @@
+"""All apps' rows and objects in one place."""
+
+from __future__ import annotations
+
+from tests.architecture import matrix_accounts, matrix_memory, matrix_workflows
+from tests.architecture.matrix_core import Maker, Row
+
+
+TABLES = (matrix_accounts, matrix_memory, matrix_workflows)
+
+OBJECTS: dict[str, Maker] = {name: make for table in TABLES for name, make in table.OBJECTS.items()}
+ROWS: list[Row] = [row for table in TABLES for row in table.ROWS]
+
+CANARY_A, CANARY_B = "CanaryAlpha7", "CanaryBravo9"
+
+# Routes that belong to no team and have rules of their own in test_access_matrix.py.
+FAMILIES = (
+    "admin/",
+    "accounts/",
+    "i18n/",
+    "api/v1/docs",
+    "api/v1/openapi.json",
+    "api/v1/$",
+    "healthz",
+    "metrics",
+    "static/",
+)

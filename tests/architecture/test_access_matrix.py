@@ -1,0 +1,180 @@
+"""Every route × six principals × every id. A route without a row fails with its name."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from tests.architecture.matrix_core import METHODS, PARAMETER, Route, Row, ask, fits, routes
+from tests.architecture.matrix_objects import CANARY_A, CANARY_B, FAMILIES, OBJECTS, ROWS
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+def in_family(path: str) -> bool:
+    return path.startswith(FAMILIES)
+
+
+def test_route_without_a_row_fails_the_build():
+    known = {(row.route, row.method) for row in ROWS}
+    paths = {row.route for row in ROWS}
+    missing = []
+    for route in routes():
+        if in_family(route.path):
+            continue
+        if route.methods is None:
+            missing += [] if route.path in paths else [route.path]
+        else:
+            missing += [f"{m} {route.path}" for m in route.methods if (route.path, m) not in known]
+
+    assert missing == []
+
+
+def test_row_without_a_route_fails_the_build():
+    paths = {route.path for route in routes()}
+
+    assert [row.name for row in ROWS if row.route not in paths] == []
+
+
+def test_row_with_an_id_nobody_can_make_fails_the_build():
+    unknown = [
+        row.name
+        for row in ROWS
+        if set(row.ids.values()) - set(OBJECTS) or set(PARAMETER.findall(row.route)) - set(row.ids)
+    ]
+
+    assert unknown == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_row_asked_by_each_principal_answers_as_the_table_says(row: Row, cast: Cast, api_key: Any):
+    clients = principals(cast, api_key)
+    wrong, leaks = {}, []
+    for principal, outcome in row.outcomes.items():
+        with undone():
+            answer = ask(clients[principal], row, make(row, cast.alice, CANARY_A))
+            if not fits(outcome, answer):
+                wrong[principal] = (outcome, answer.status_code, answer.content[:200])
+            stranger = principal in ("anonymous", "outsider", "other team's key")
+            if (
+                stranger
+                and answer.status_code >= 400
+                and CANARY_A.lower().encode() in body_of(answer)
+            ):
+                leaks.append(principal)
+
+    assert (wrong, leaks) == ({}, [])
+
+
+NAMING = [(row, name) for row in ROWS for name in row.ids]
+
+
+@pytest.mark.parametrize(("row", "name"), NAMING, ids=lambda value: getattr(value, "name", value))
+def test_id_of_another_team_named_by_an_admin_is_not_there(row: Row, name: str, cast: Cast):
+    own = make(row, cast.alice, CANARY_A)
+    theirs = OBJECTS[row.ids[name]](cast.carol, CANARY_B)
+
+    answer = ask(cast.ada.client, row, {**own, name: theirs})
+
+    assert answer.status_code == row.foreign
+    assert row.foreign < 400 or CANARY_B.lower().encode() not in body_of(answer)
+
+
+LISTS = [row for row in ROWS if row.method == "GET" and row.outcomes["admin"] == "200"]
+
+
+@pytest.mark.parametrize("row", LISTS, ids=lambda row: row.name)
+def test_page_read_by_a_member_shows_nothing_of_another_team(row: Row, cast: Cast):
+    for kind, maker in OBJECTS.items():
+        if kind not in row.ids.values():
+            maker(cast.carol, CANARY_B)
+    values = make(row, cast.alice, CANARY_A)
+
+    answer = ask(cast.ada.client, row, values)
+
+    assert answer.status_code == 200
+    assert CANARY_B.lower().encode() not in body_of(answer)
+
+
+PLAIN = [route for route in routes() if route.methods is None and not in_family(route.path)]
+
+
+@pytest.mark.parametrize("route", PLAIN, ids=lambda route: route.path)
+def test_method_without_a_row_is_refused(route: Route, cast: Cast):
+    rows = {row.method: row for row in ROWS if row.route == route.path}
+    some = next(iter(rows.values()))
+    values = make(some, cast.alice, CANARY_A)
+    answers = {}
+    for method in METHODS:
+        if method not in rows:
+            with undone():
+                row = Row(method, route.path, some.expect, some.ids)
+                answers[method] = ask(cast.ada.client, row, values).status_code
+
+    assert set(answers.values()) <= {405}
+
+
+def family(prefix: str) -> list[Route]:
+    return [r for r in routes() if r.path.startswith(prefix) and "(?P" not in r.path]
+
+
+@pytest.mark.parametrize("route", family("admin/"), ids=lambda route: route.path)
+def test_admin_route_asked_by_members_sends_them_to_sign_in(route: Route, cast: Cast, api_key: Any):
+    path = "/" + PARAMETER.sub("1", route.path)
+    answers = {
+        who: client.get(path, follow=False) for who, client in principals(cast, api_key).items()
+    }
+    let_in = [who for who, answer in answers.items() if answer.status_code == 200]
+
+    assert let_in == ([] if route.path != "admin/login/" else list(answers))
+
+
+@pytest.mark.parametrize("prefix", [p for p in FAMILIES if p not in ("admin/", "static/")])
+def test_family_route_asked_by_anyone_tells_nothing_of_a_team(
+    prefix: str, cast: Cast, api_key: Any
+):
+    for maker in OBJECTS.values():
+        maker(cast.alice, CANARY_A)
+    clients = principals(cast, api_key)
+    for route in family(prefix.removesuffix("$")):
+        if route.path.startswith("api/v1/") and route.methods is not None:
+            continue  # an operation: it has a row
+        for who in ("anonymous", "outsider", "other team's key"):
+            answer = clients[who].get("/" + PARAMETER.sub("x", route.path))
+
+            assert answer.status_code < 500, (who, route.path)
+            assert CANARY_A.lower().encode() not in body_of(answer), (who, route.path)
+
+
+def principals(cast: Cast, api_key: Any) -> dict[str, Client]:
+    return {
+        "anonymous": Client(),
+        "outsider": cast.carol.client,
+        "viewer": cast.vic.client,
+        "editor": cast.bob.client,
+        "admin": cast.ada.client,
+        "other team's key": api_key(cast.carol),
+    }
+
+
+def make(row: Row, person: Person, canary: str) -> dict[str, Any]:
+    return {name: OBJECTS[kind](person, canary) for name, kind in row.ids.items()}
+
+
+def body_of(answer: Any) -> bytes:
+    if answer.streaming:
+        return b""
+    content: bytes = answer.content
+    return content.lower()
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
