@@ -1,0 +1,35 @@
+"""Everything wrong with a document, at once, each problem at its node, field or edge.
+
+Errors keep a workflow from running; warnings say that it runs, perhaps not as its author thinks.
+"""
+
+from collections.abc import Mapping
+
+from workflows.engine.document import Document
+from workflows.engine.graph import Graph
+from workflows.engine.kinds import AnyKind
+from workflows.engine.problems import Problem, Severity, errors_of, warning
+from workflows.engine.validation.configuration import configuration_problems
+from workflows.engine.validation.references import reference_problems
+from workflows.engine.validation.structure import size_problems, structure_problems
+from workflows.engine.validation.variables import variable_problems
+
+
+__all__ = ["Problem", "Severity", "errors_of", "validate", "warning"]
+
+
+def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
+    """Problems in a stable order: errors first, then by what they are about."""
+    too_large = size_problems(document)
+    if too_large:
+        return too_large  # walking it would take long, and say the same thing many times
+    graph = Graph.of(document)
+    configured = configuration_problems(document, kinds)
+    broken = {problem.node for problem in configured if problem.is_error and problem.node}
+    found = [
+        *structure_problems(document, graph, kinds, broken),
+        *configured,
+        *variable_problems(document),
+        *reference_problems(document, graph, kinds, broken),
+    ]
+    return sorted(dict.fromkeys(found), key=lambda problem: not problem.is_error)

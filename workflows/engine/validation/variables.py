@@ -1,0 +1,53 @@
+"""Are the variables of the document itself in order."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from workflows.engine.document import Document, VariableSpec
+from workflows.engine.problems import Problem, warning
+from workflows.engine.values import ValueType, matches, parse_type, to_json
+
+
+MAX_DESCRIPTION: Final = 255
+MAX_BYTES: Final = 200_000
+ENVIRONMENT_TYPES: Final = frozenset(ValueType) - {ValueType.FILE, ValueType.ARRAY_FILE}
+CONVERSATION_TYPES: Final = frozenset(
+    {
+        *(ValueType.STRING, ValueType.NUMBER, ValueType.INTEGER, ValueType.FLOAT),
+        *(ValueType.BOOLEAN, ValueType.OBJECT, ValueType.SECRET, ValueType.ARRAY_ANY),
+        *(ValueType.ARRAY_STRING, ValueType.ARRAY_NUMBER, ValueType.ARRAY_OBJECT),
+        ValueType.ARRAY_BOOLEAN,
+    }
+)
+
+
+def variable_problems(document: Document) -> Iterator[Problem]:
+    lists = (
+        ("environment_variables", document.environment, ENVIRONMENT_TYPES),
+        ("conversation_variables", document.conversation, CONVERSATION_TYPES),
+    )
+    for field, variables, types in lists:
+        names = Counter(variable.name for variable in variables)
+        for index, variable in enumerate(variables):
+            where = f"{field}.{index}"
+            if names[variable.name] > 1:
+                message = f"Several variables are called {variable.name}"
+                yield Problem("variable.duplicate", message, field=where)
+            yield from _problems(variable, where, types)
+
+
+def _problems(variable: VariableSpec, where: str, types: frozenset[ValueType]) -> Iterator[Problem]:
+    kind = parse_type(variable.value_type)
+    if kind is None or kind not in types:
+        message = f"{variable.name} can't be of type {variable.value_type}"
+        yield Problem("variable.type", message, field=where)
+    elif variable.value is not None and not matches(variable.value, kind):
+        message = f"The value of {variable.name} is not of type {kind}"
+        yield warning("variable.value", message, field=where)
+    if len(variable.description) > MAX_DESCRIPTION:
+        message = f"The description of {variable.name} is longer than {MAX_DESCRIPTION} characters"
+        yield Problem("variable.description", message, field=where)
+    if len(to_json(variable.value).encode()) > MAX_BYTES:
+        message = f"The value of {variable.name} is larger than {MAX_BYTES:,} bytes"
+        yield Problem("variable.size", message, field=where)
