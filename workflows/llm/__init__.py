@@ -1,0 +1,1 @@
+"""Model providers: offline, and whatever speaks the OpenAI protocol."""

@@ -1,0 +1,39 @@
+"""A team's access to one model provider, as plain data: rows become this, and nothing else reads rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+OPENAI_COMPATIBLE: Final = "openai_compatible"
+OFFLINE: Final = "offline"
+
+# Where well-known providers answer; everything else brings its own address.
+BASE_URLS: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "together": "https://api.together.xyz/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    name: str
+    kind: str = OPENAI_COMPATIBLE
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    default_model: str = ""
+
+    @property
+    def address(self) -> str:
+        return (self.base_url or BASE_URLS.get(canonical(self.name), "")).strip().rstrip("/")
+
+
+def canonical(name: str) -> str:
+    """The provider a document means: ``langgenius/openai/openai`` is ``openai``."""
+    return name.strip().rstrip("/").rpartition("/")[2].lower()

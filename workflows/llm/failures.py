@@ -1,0 +1,137 @@
+"""Turns whatever a provider does wrong into one sentence that can be shown.
+
+The sentences hold nothing the other side said and no resolved address: a provider's error text may
+repeat the key or the prompt, and an address would make the error a port scanner.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import openai
+
+from config import net
+from workflows.engine.errors import ModelFailed
+
+
+class ModelRateLimited(ModelFailed):
+    """The provider asks us to slow down; ``retry_after`` is in seconds when it said for how long."""
+
+    def __init__(self, message: str, *, retry_after: float | None) -> None:
+        super().__init__(message, retryable=True, status=429)
+        self.retry_after = retry_after
+
+
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|size|window)|maximum context|too many tokens|prompt is too long", re.I
+)
+_FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
+
+# status → sentence, and whether the same request may do better later
+_BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
+    400: ("{provider} refused the request as malformed; check the model's parameters.", False),
+    401: ("{provider} refused the credential. Check its API key.", False),
+    402: ("{provider} says the account has no credit left.", False),
+    403: ("{provider} refused the credential for the model {model!r}.", False),
+    404: ("{provider} doesn't know the model {model!r}, or its address is wrong.", False),
+    405: ("The address of {provider} is not that of a model provider.", False),
+    408: ("{provider} gave up waiting.", True),
+    409: ("{provider} is busy with a conflicting request.", True),
+    413: ("The request is too large for {provider}.", False),
+    422: ("{provider} refused the request as malformed; check the model's parameters.", False),
+}
+_SERVER_ERROR: Final = ("{provider} failed on its side (status {status}).", True)
+_REDIRECT: Final = ("The address of {provider} points elsewhere; enter the final address.", False)
+_OTHER: Final = ("{provider} refused the request (status {status}).", False)
+
+TOO_LONG: Final = "The prompt is too long for the model {model!r}."
+FILTERED: Final = "The content filter of {provider} stopped the answer."
+BROKE_OFF: Final = "The answer of {provider} broke off."
+UNREADABLE: Final = "{provider} sent an answer that is not of the OpenAI protocol."
+NO_ADDRESS: Final = "{provider} has no address. Enter one under Model providers."
+
+
+def failure_of(error: Exception, *, provider: str, model: str) -> ModelFailed:
+    """``error`` is anything the openai package or the guarded client raised."""
+    words = {"provider": provider[:80], "model": model[:100]}
+    if isinstance(error, openai.APIStatusError):
+        return _by_status(error, words)
+    for cause in _chain(error):
+        if found := _by_cause(cause, words):
+            return found
+    if isinstance(error, openai.APIConnectionError):
+        return ModelFailed("{provider} couldn't be reached.".format(**words), retryable=True)
+    if isinstance(error, openai.APIError) and _TOO_LONG.search(_said(error)):
+        return ModelFailed(TOO_LONG.format(**words))
+    return ModelFailed(UNREADABLE.format(**words), retryable=True)
+
+
+def _by_status(error: openai.APIStatusError, words: dict[str, str]) -> ModelFailed:
+    status = error.status_code
+    if status == 429:
+        return _rate_limited(error, words)
+    if status in {400, 413, 422} and _TOO_LONG.search(_said(error)):
+        return ModelFailed(TOO_LONG.format(**words), status=status)
+    if status in {400, 403} and _FILTERED.search(_said(error)):
+        return ModelFailed(FILTERED.format(**words), status=status)
+    sentence, retryable = _BY_STATUS.get(status) or (
+        _SERVER_ERROR if status >= 500 else _REDIRECT if 300 <= status < 400 else _OTHER
+    )
+    message = sentence.format(status=status, **words)
+    return ModelFailed(message, retryable=retryable, status=status)
+
+
+def _rate_limited(error: openai.APIStatusError, words: dict[str, str]) -> ModelFailed:
+    if error.code == "insufficient_quota":
+        sentence, _ = _BY_STATUS[402]
+        return ModelFailed(sentence.format(**words), status=429)
+    wait = _seconds(error.response.headers.get("retry-after", ""))
+    when = "" if wait is None else f" It asks to wait {wait:g} s."
+    return ModelRateLimited(
+        "{provider} limits how often it may be asked.".format(**words) + when, retry_after=wait
+    )
+
+
+def _by_cause(cause: BaseException, words: dict[str, str]) -> ModelFailed | None:
+    """Connection-level faults, ours first: they know best why nothing was sent."""
+    name = type(cause).__name__
+    if isinstance(cause, net.AddressRefused):
+        return ModelFailed(f"{words['provider']}: {cause}")
+    if isinstance(cause, net.BodyTooLarge | net.HeadersTooLarge | net.RedirectRefused):
+        return ModelFailed(f"{words['provider']}: {cause}")
+    if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
+        return ModelFailed("{provider} took too long to answer.".format(**words), retryable=True)
+    if isinstance(cause, ConnectionRefusedError):
+        sentence = "Nothing answers at the address of {provider}. Is it running?"
+        return ModelFailed(sentence.format(**words), retryable=True)
+    if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
+        return ModelFailed("The address of {provider} can't be used.".format(**words))
+    if name in {"RemoteProtocolError", "ReadError"}:
+        return ModelFailed(BROKE_OFF.format(**words), retryable=True)
+    return None
+
+
+# By name, because only config.net may import httpx.
+_TIMEOUTS: Final = frozenset(
+    {"ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeIsUp"}
+)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen = 0
+    while error is not None and seen < 10:
+        yield error
+        error, seen = error.__cause__ or error.__context__, seen + 1
+
+
+def _said(error: openai.APIError) -> str:
+    """For recognising, never for showing."""
+    return f"{error.code or ''} {error.message} {error.body!r}"[:4000]
+
+
+def _seconds(header: str) -> float | None:
+    try:
+        seconds = float(header)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds <= 86_400 else None

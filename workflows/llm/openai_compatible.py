@@ -1,0 +1,177 @@
+"""Any endpoint that speaks the OpenAI protocol: the cloud's, or one on the next machine."""
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import openai
+from openai import AsyncOpenAI
+
+from config import net
+from config.net.transport import Resolver
+from workflows.engine.errors import ModelFailed
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.llm.config import ProviderConfig
+from workflows.llm.failures import BROKE_OFF, FILTERED, NO_ADDRESS, failure_of
+from workflows.llm.parameters import arguments_of
+from workflows.llm.tokens import estimate_messages, estimate_text
+
+
+TOTAL_SECONDS: Final = 600.0
+IDLE_SECONDS: Final = 90.0  # a model may think this long before its first word
+TEST_SECONDS: Final = 15.0
+_MAX_MODELS: Final = 1000
+
+_UNEXPECTED = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a test of a provider found, in words for the person who entered it."""
+
+    ok: bool
+    message: str
+    models: tuple[str, ...] = ()
+
+
+class OpenAICompatible:
+    """One provider of one team. Holds no connection between calls, so any event loop may use it."""
+
+    def __init__(
+        self,
+        config: ProviderConfig,
+        *,
+        total: float = TOTAL_SECONDS,
+        idle: float = IDLE_SECONDS,
+        allow: Iterable[str] | None = None,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self._config = config
+        self._total, self._idle = total, idle
+        self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Raises ModelFailed; never tries again by itself, which is the engine's to decide."""
+        model = request.model or self._config.default_model
+        answer = _Answer(request)
+        try:
+            async with self._client(self._total, self._idle) as client:
+                async with await _opened(client, request, model) as events:
+                    async for event in events:
+                        for chunk in answer.read(event):
+                            yield chunk
+        except Exception as error:
+            raise self._failed(error, model) from None
+        yield answer.last(self._config.name)
+
+    async def list_models(self) -> list[str]:
+        """The ids the provider offers, sorted. Raises ModelFailed."""
+        try:
+            async with self._client(TEST_SECONDS, TEST_SECONDS) as client:
+                page = await client.models.list()
+                names = {str(model.id) for model in page.data[:_MAX_MODELS]}
+        except Exception as error:
+            raise self._failed(error, "") from None
+        return sorted(names)
+
+    async def test_connection(self) -> Connection:
+        """Asks for the list of models; costs nothing and shows whether the key is taken."""
+        try:
+            models = await self.list_models()
+        except ModelFailed as failed:
+            return Connection(ok=False, message=failed.message)
+        return Connection(True, f"{self._config.name} offers {len(models)} models.", tuple(models))
+
+    @asynccontextmanager
+    async def _client(self, total: float, idle: float) -> AsyncIterator[AsyncOpenAI]:
+        if not self._config.address:
+            raise ModelFailed(NO_ADDRESS.format(provider=self._config.name))
+        http = net.client(timeout=total, idle=idle, **self._net)
+        client = AsyncOpenAI(
+            base_url=self._config.address,
+            api_key=self._config.api_key or "none",  # local servers ask for none
+            timeout=http.timeout,
+            max_retries=0,
+            http_client=http,
+        )
+        # The package would take these from the process's environment, which is not the team's.
+        client.organization = client.project = None
+        async with client:
+            yield client
+
+    def _failed(self, error: Exception, model: str) -> ModelFailed:
+        if isinstance(error, ModelFailed):
+            return error
+        if not (isinstance(error, _UNEXPECTED) or type(error).__module__.startswith("http")):
+            raise error  # a mistake of ours should be loud
+        return failure_of(error, provider=self._config.name, model=model)
+
+
+class _Answer:
+    """Reads the events of one stream, whatever a server leaves out or adds."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        self._request = request
+        self._usage: Usage | None = None
+        self._finish: str | None = None
+        self._length = 0
+
+    def read(self, event: Any) -> Iterable[ModelChunk]:
+        # Events are pydantic models built without validation, so any field may be missing.
+        if usage := getattr(event, "usage", None):
+            self._usage = _usage(usage)
+        for choice in (getattr(event, "choices", None) or [])[:1]:
+            self._finish = getattr(choice, "finish_reason", None) or self._finish
+            text, reasoning = _texts(choice)
+            if text or reasoning:
+                self._length += estimate_text(text + reasoning)
+                yield ModelChunk(text=text, reasoning=reasoning)
+
+    def last(self, provider: str) -> ModelChunk:
+        if self._finish is None:
+            raise ModelFailed(BROKE_OFF.format(provider=provider), retryable=True)
+        if self._finish == "content_filter":
+            raise ModelFailed(FILTERED.format(provider=provider))
+        estimated = Usage(estimate_messages(self._request.messages), self._length)
+        return ModelChunk(finish_reason=self._finish, usage=self._usage or estimated)
+
+
+def _texts(choice: Any) -> tuple[str, str]:
+    delta = getattr(choice, "delta", None)
+    if delta is None:  # completion mode
+        return str(getattr(choice, "text", None) or ""), ""
+    reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+    text = getattr(delta, "content", None) or getattr(delta, "refusal", None)
+    return _as_text(text), _as_text(reasoning)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def _usage(usage: Any) -> Usage:
+    counts = (getattr(usage, name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(*(count if isinstance(count, int) and count >= 0 else 0 for count in counts))
+
+
+async def _opened(client: AsyncOpenAI, request: ModelRequest, model: str) -> Any:
+    """The open stream. Servers that don't know ``stream_options`` are asked again without."""
+    create, arguments = _call(client, request, model)
+    try:
+        return await create(**arguments, stream_options={"include_usage": True})
+    except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+        if "stream_options" not in f"{error.message} {error.body!r}":
+            raise
+        return await create(**arguments)
+
+
+def _call(client: AsyncOpenAI, request: ModelRequest, model: str) -> tuple[Any, dict[str, Any]]:
+    # Any: the package's overloads can't take arguments from a table.
+    arguments: dict[str, Any] = {"model": model, "stream": True, **arguments_of(request)}
+    if request.mode == "completion":
+        prompt = "\n\n".join(message.text for message in request.messages)
+        return client.completions.create, {**arguments, "prompt": prompt}
+    messages = [{"role": message.role, "content": message.text} for message in request.messages]
+    return client.chat.completions.create, {**arguments, "messages": messages}

@@ -1,0 +1,80 @@
+"""Which model answers a request: the team's provider of that name, or the offline one."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from config import plugins
+from workflows.engine.errors import ModelFailed
+from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
+from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, canonical
+from workflows.llm.offline import OfflineModels
+from workflows.llm.openai_compatible import OpenAICompatible
+
+
+Fallback = Literal["offline", "error"]
+Factory = Callable[[ProviderConfig], ModelPort]
+
+_BUILT_IN: Mapping[str, Factory] = {
+    OPENAI_COMPATIBLE: OpenAICompatible,
+    OFFLINE: lambda _: OfflineModels(),
+}
+
+
+def kinds() -> dict[str, Factory]:
+    """What can stand behind a provider; plug-ins add to it through ``model_providers``."""
+    added = plugins.offered("model_providers")
+    for name in _BUILT_IN.keys() & added.keys():
+        raise plugins.PluginClash("model_providers", name)
+    return {**_BUILT_IN, **added}
+
+
+def resolve(
+    provider: str, configs: Iterable[ProviderConfig], *, fallback: Fallback = "offline"
+) -> ModelPort:
+    """Raises ModelFailed when the team has no such provider and nothing may stand in for it."""
+    return TeamModels(configs, fallback=fallback).port(provider)
+
+
+class TeamModels:
+    """The ``ModelPort`` of a team: each request goes to the provider it names.
+
+    With ``fallback="offline"`` a provider the team hasn't connected is answered by the offline
+    one, which says so in every answer; a fresh installation runs everything that way.
+    """
+
+    def __init__(
+        self, configs: Iterable[ProviderConfig] = (), *, fallback: Fallback = "offline"
+    ) -> None:
+        self._configs = {canonical(config.name): config for config in configs}
+        self._fallback = fallback
+        self._ports: dict[str, ModelPort] = {}
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        config = self._configs.get(canonical(request.provider))
+        if config and not request.model:
+            request = replace(request, model=config.default_model)
+        async for chunk in self.port(request.provider).stream(request):
+            yield chunk
+
+    def port(self, provider: str) -> ModelPort:
+        name = canonical(provider)
+        if name not in self._ports:
+            self._ports[name] = self._made(name, provider)
+        return self._ports[name]
+
+    def _made(self, name: str, written: str) -> ModelPort:
+        config = self._configs.get(name)
+        if config is None and (name == OFFLINE or self._fallback == "offline"):
+            return OfflineModels()
+        if config is None:
+            raise ModelFailed(
+                f"The model provider {written[:80]!r} isn't connected. "
+                "Connect it under Model providers, or choose another one in the node."
+            )
+        factory = kinds().get(config.kind)
+        if factory is None:
+            raise ModelFailed(
+                f"No installed plug-in answers for providers of kind {config.kind!r}."
+            )
+        return factory(config)
