@@ -1,17 +1,15 @@
 """``/api/v1/memory``: the services over HTTP."""
 
-from typing import Literal
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Header, Query, Router, Status
+from ninja import Header, P, Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
 from memory import schemas, services
 from memory.core.errors import InvalidInput
 from memory.core.scopes import Scope
-from memory.models.entries import TierChoice
 from memory.services import MemoryCaller
 from memory.services.edit import UNCHANGED
 
@@ -32,27 +30,11 @@ def list_namespaces(request: HttpRequest, scope: Scope | None = None) -> list[sc
 
 
 @router.get("/memory/entries", response=schemas.EntriesOut)
-def list_entries(
-    request: HttpRequest,
-    namespace: str = Query(..., max_length=200),
-    text: str = Query("", max_length=500),
-    category: str = Query("", max_length=40),
-    tier: Literal[""] | TierChoice = "",
-    limit: int = Query(50, ge=1, le=200),
-    offset: int = Query(0, ge=0, le=1_000_000),
-) -> schemas.EntriesOut:
+def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> schemas.EntriesOut:
     """Newest first, quarantined ones included."""
-    page = services.entries(
-        caller_of(request),
-        namespace=namespace,
-        text=text,
-        category=category,
-        tier=tier,
-        limit=limit,
-        offset=offset,
-    )
+    page = services.entries(caller_of(request), **asked.dict())
     found = [schemas.entry_out(entry) for entry in page.entries]
-    return schemas.EntriesOut(entries=found, total=page.total, offset=offset)
+    return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)
 
 
 @router.post("/memory/entries", response={201: schemas.EntryOut})
@@ -100,7 +82,7 @@ def edit_entry(
     response: HttpResponse,
     entry_id: UUID,
     body: schemas.EditIn,
-    if_match: str = Header(..., alias="If-Match", max_length=40),
+    if_match: Header[str, P(alias="If-Match", max_length=40)],
 ) -> schemas.EntryOut:
     """409 when somebody was quicker."""
     changes = body.dict(exclude_unset=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from config.schema import Body
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
-from memory.core.records import MemoryEntry
+from memory.core.records import MemoryEntry, Tier
 from memory.models import Namespace, Revision
 
 
@@ -75,6 +75,15 @@ class RevisionOut(Body):
     node_id: str
     change_id: UUID
     at: datetime
+
+
+class EntriesQuery(Body):
+    namespace: str = Field(max_length=200)
+    text: str = Field("", max_length=500)
+    category: str = Field("", max_length=40)
+    tier: Tier | None = None
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0, le=1_000_000)
 
 
 class StoreIn(Body):

@@ -3,13 +3,9 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db.models import Count, Q
-from django.utils import timezone
-
 from accounts.principals import Principal
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
-from memory.models.entries import TierChoice
 
 
 def namespaces_for(principal: Principal, team_id: UUID) -> Sequence[Namespace]:
@@ -65,13 +61,3 @@ def written_in_run(principal: Principal, team_id: UUID, run_id: str) -> Sequence
 def categories_in(namespace: Namespace) -> Sequence[str]:
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     return list(rows.order_by("category").values_list("category", flat=True).distinct())
-
-
-def tiers_in(namespace: Namespace) -> dict[str, int]:
-    """How many living entries each tier has."""
-    living = Q(entries__deleted_at=None) & (
-        Q(entries__expires_at=None) | Q(entries__expires_at__gt=timezone.now())
-    )
-    counted = {tier: Count("entries", filter=living & Q(entries__tier=tier)) for tier in TierChoice}
-    found = Namespace.objects.unscoped().filter(pk=namespace.pk).aggregate(**counted)
-    return {str(tier): number for tier, number in found.items()}

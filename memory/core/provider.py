@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from memory.core.errors import InvalidInput
+from memory.core.filters import parse_filter
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scoped import ScopedMemory
 
@@ -59,6 +60,7 @@ class MemoryProvider(ABC):
 
 
 def check_query(query: MemoryQuery) -> None:
+    parse_filter(query.filter)  # nonsense is refused even where there is nothing to filter
     if query.top_k is not None and not 0 <= query.top_k <= MAX_TOP_K:
         raise InvalidInput(f"top_k: a number from 0 to {MAX_TOP_K} was expected.")
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:

@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                 ('source_message', models.CharField(blank=True, editable=False, max_length=80, verbose_name='from message')),
                 ('source_rule', models.CharField(blank=True, editable=False, max_length=120, verbose_name='by rule')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
-                ('namespace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='memory.namespace', verbose_name='namespace')),
+                ('namespace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.namespace', verbose_name='namespace')),
             ],
             options={
                 'verbose_name': 'memory entry',
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 ('explain', models.JSONField(default=dict, editable=False, verbose_name='parts of the score')),
                 ('injected', models.BooleanField(default=False, editable=False, verbose_name='put into the prompt')),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='when')),
-                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reads', to='memory.entry', verbose_name='entry')),
+                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.entry', verbose_name='entry')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
             ],
             options={
@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
                 ('origin_key', models.CharField(blank=True, editable=False, max_length=200)),
                 ('change_id', models.UUIDField(default=config.ids.uuid7, editable=False, verbose_name='change')),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='when')),
-                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='revisions', to='memory.entry', verbose_name='entry')),
+                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.entry', verbose_name='entry')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
             ],
             options={

@@ -58,7 +58,7 @@ class ByEntryQuerySet(TenantQuerySet[models.Model]):
 
 class Entry(TenantModel):
     namespace = models.ForeignKey(
-        Namespace, on_delete=models.PROTECT, related_name="entries", verbose_name=_("namespace")
+        Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
     )
     key = models.CharField(_("key"), max_length=400)
     value = models.JSONField(_("value"), null=True, blank=True)
@@ -151,7 +151,7 @@ class Revision(TenantModel):
     """What an entry was after one change. Append-only: the app's role may not update or delete it."""
 
     entry = models.ForeignKey(
-        Entry, on_delete=models.PROTECT, related_name="revisions", verbose_name=_("entry")
+        Entry, on_delete=models.PROTECT, related_name="+", verbose_name=_("entry")
     )
     number = models.PositiveIntegerField(_("number"), editable=False)
     operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
@@ -193,7 +193,7 @@ class Read(TenantModel):
     """One recall of one entry by one step of one run: the other half of provenance."""
 
     entry = models.ForeignKey(
-        Entry, on_delete=models.PROTECT, related_name="reads", verbose_name=_("entry")
+        Entry, on_delete=models.PROTECT, related_name="+", verbose_name=_("entry")
     )
     revision = models.PositiveIntegerField(_("revision"), editable=False)
     run_id = models.CharField(_("run"), max_length=80, editable=False)

@@ -47,11 +47,12 @@ def entries(
     """Newest first, quarantined ones included: this is for looking, recall is for using."""
     with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
         row = door.place.row
+        wanted = parse_filter(filter)
         if row is None:
             return EntryPage([], 0, offset)
         found = rows.living(row).exclude(expires_at__lte=door.now)
         found = _narrowed(found, text=text, category=category, tier=tier)
-        found = narrowed(found, parse_filter(filter))
+        found = narrowed(found, wanted)
         total = found.count()
         page = found.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
         door.detail["keys"] = total

@@ -1,0 +1,98 @@
+"""Django admin of memory: the same walls and the same eyes as everywhere. Changes are made on the pages,
+where policy, revision and audit are; only policies are set here."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts import access
+from accounts.audit import record
+from accounts.principals import principal_of
+from memory.models import Change, Entry, Namespace, Policy, Read, Revision
+
+
+class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
+    """Look, don't touch; and only at what one may see on the pages."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        visible: QuerySet[Any] = self.model.objects.visible_to(principal_of(request))
+        return visible
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Namespace)
+class NamespaceAdmin(VisibleAdmin):
+    list_display = ("text", "scope", "team", "entry_count", "byte_count", "created_at")
+    list_filter = ("scope",)
+    search_fields = ("text",)
+    list_select_related = ("team",)
+
+
+@admin.register(Entry)
+class EntryAdmin(VisibleAdmin):
+    list_display = ("key", "namespace", "category", "tier", "revision", "updated_at", "deleted_at")
+    list_filter = ("tier", "category")
+    search_fields = ("key", "text")
+    list_select_related = ("namespace",)
+
+
+@admin.register(Revision)
+class RevisionAdmin(VisibleAdmin):
+    list_display = ("entry", "number", "operation", "actor", "reason", "at")
+    list_filter = ("operation",)
+    list_select_related = ("entry",)
+
+
+@admin.register(Change)
+class ChangeAdmin(VisibleAdmin):
+    list_display = ("operation", "namespace", "entry_count", "actor", "at", "undone_at")
+    list_select_related = ("namespace",)
+
+
+@admin.register(Read)
+class ReadAdmin(VisibleAdmin):
+    list_display = ("entry", "run_id", "node_id", "score", "injected", "at")
+    list_select_related = ("entry",)
+
+
+@admin.register(Policy)
+class PolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # as above
+    """Set by who may share memory, an admin of the team; each change is in the audit trail."""
+
+    list_display = ("team", "app_id", "max_entries", "max_value_bytes", "subjects_write_global")
+    list_select_related = ("team",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return Policy.objects.visible_to(principal_of(request))
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "team":
+            kwargs["queryset"] = db_field.related_model.objects.filter(
+                pk__in=principal_of(request).team_ids
+            )
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Policy, form: Any, change: bool) -> None:
+        principal = principal_of(request)
+        access.check(principal, "memory.share", obj.team_id)
+        super().save_model(request, obj, form, change)
+        record(
+            team_id=obj.team_id,
+            actor=principal.actor,
+            action="memory.policy_changed",
+            subject=f"memory policy {obj}",
+            detail={"fields": sorted(form.changed_data)},
+        )
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False

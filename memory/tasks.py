@@ -1,0 +1,21 @@
+"""Celery wrappers over upkeep, and when beat asks for them."""
+
+from typing import Any
+
+from celery import shared_task
+
+from memory.upkeep.expiry import sweep
+
+
+SWEEP_EVERY_SECONDS = 60.0
+
+
+@shared_task(name="memory.sweep_expired")
+def sweep_expired() -> int:
+    return sweep()
+
+
+# Rows for beat; ``config.celery`` merges what the apps offer.
+BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
+    "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS}
+}
