@@ -1,14 +1,11 @@
-"""What workflows can refuse. A docstring says what happened; ``sentence`` is what people read."""
+"""What workflows can refuse. A docstring says what happened; ``sentence`` is what people read.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+A document that is wrong is the engine's ``DocumentInvalid``, with every problem in it; a thing that
+isn't there, or isn't yours, is ``accounts.errors.NotFound``.
+"""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-
-
-if TYPE_CHECKING:
-    from workflows.engine.problems import Problem
 
 
 class WorkflowsFault(Exception):
@@ -25,16 +22,6 @@ class WorkflowsFault(Exception):
         return str(self.message)
 
 
-class DocumentRefused(WorkflowsFault):
-    """The document can't be read; ``problems`` says everything that is wrong with it."""
-
-    sentence = _("This document can't be read as a workflow.")
-
-    def __init__(self, problems: "Sequence[Problem]" = (), sentence: str | None = None) -> None:
-        super().__init__(sentence)
-        self.problems = tuple(problems)
-
-
 class NewerDocument(WorkflowsFault):
     """The document was written by a newer version of the language; reading it needs a yes."""
 
@@ -43,16 +30,6 @@ class NewerDocument(WorkflowsFault):
     def __init__(self, version: str) -> None:
         super().__init__()
         self.version = version
-
-
-class DraftInvalid(WorkflowsFault):
-    """A draft with problems can't be published or run; ``problems`` says all of them."""
-
-    sentence = _("The workflow has problems that must be solved first.")
-
-    def __init__(self, problems: "Sequence[Problem]") -> None:
-        super().__init__()
-        self.problems = tuple(problems)
 
 
 class NothingToPublish(WorkflowsFault):
@@ -77,15 +54,3 @@ class InvalidValue(WorkflowsFault):
     """A value given to a service breaks a rule; the sentence says which."""
 
     sentence = _("That value is not allowed.")
-
-
-class NoSuchSample(WorkflowsFault):
-    """There is no sample by this name."""
-
-    sentence = _("There is no sample by this name.")
-
-
-class ConversationElsewhere(WorkflowsFault):
-    """The conversation belongs to another workflow or another person."""
-
-    sentence = _("There is no such conversation here.")

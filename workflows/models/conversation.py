@@ -1,5 +1,7 @@
 """A chat thread: who it is for, its variables, and its turns."""
 
+from typing import ClassVar, Self
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -55,7 +57,7 @@ class Conversation(TenantModel):
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
 
-    objects = TenantManager.from_queryset(PersonalQuerySet)()
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(PersonalQuerySet)()
 
     class Meta:
         verbose_name = _("conversation")

@@ -25,7 +25,7 @@ class PersonalQuerySet(TenantQuerySet[M]):
 def whose(principal: Any) -> models.Q:
     """The rows that are this principal's own business."""
     if principal.kind == "key":
-        return models.Q(api_key_id=principal.key_id)
+        return models.Q(api_key_id=principal.key.pk)
     if principal.user_id is None:
         return models.Q(pk__in=[])
     return (

@@ -96,3 +96,8 @@ class ModelProvider(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def key_hint(self) -> str:
+        """What people may see of its secret; nothing when it has none."""
+        return self.credential.hint if self.credential else ""

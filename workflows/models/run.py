@@ -7,6 +7,8 @@ runs are dropped with all that belongs to them. What that change needs is a prim
 ``(run_id, id)`` for the children; nothing refers to those.
 """
 
+from typing import ClassVar, Self
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -142,7 +144,7 @@ class Run(TenantModel):
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     elapsed = models.FloatField(_("seconds"), null=True, blank=True)
 
-    objects = TenantManager.from_queryset(PersonalQuerySet)()
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(PersonalQuerySet)()
 
     class Meta:
         verbose_name = _("run")
@@ -190,6 +192,19 @@ class Run(TenantModel):
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
+    @property
+    def gist(self) -> str:
+        """What people know a run by: what was said, else the first text that went in."""
+        query = self.system.get("query")
+        texts = [query, *self.inputs.values()]
+        return next((t for t in texts if isinstance(t, str) and t.strip()), str(self.id))
+
+    @property
+    def person(self) -> str:
+        """Whom the run is for, as people call them."""
+        user = self.subject_user
+        return (user.name or user.email) if user else self.subject
+
 
 class Step(TenantModel):
     """One node's execution in a run; a finished one is never done again, whatever the attempt."""
@@ -210,7 +225,7 @@ class Step(TenantModel):
     kind = models.CharField(_("kind"), max_length=255)
     title = models.TextField(_("title"), blank=True)
     status = models.CharField(_("status"), max_length=16, choices=StepStatus)
-    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells none from ""
     inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
     outputs = VerbatimJSONField(_("outputs"), default=dict, blank=True)
     error = models.TextField(_("error"), blank=True)

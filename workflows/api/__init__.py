@@ -1,0 +1,15 @@
+"""``/api/v1`` of workflows: one router, put together of one module a noun."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from ninja import Router
+
+from workflows.api import providers, workflows
+
+
+router = Router()
+router.add_router("", workflows.router)
+router.add_router("", providers.router)
+if find_spec("workflows.api.runs"):
+    router.add_router("", import_module("workflows.api.runs").router)

@@ -1,0 +1,112 @@
+"""``/api/v1/providers`` and ``/api/v1/credentials``: for people, never for keys; secrets go in only."""
+
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Router, Status
+
+from accounts.auth import api_auth
+from accounts.principals import current_team_id, principal_of
+from workflows import schemas, selectors
+from workflows.api.shapes import credential_out, provider_out
+from workflows.services import credentials
+
+
+router = Router(auth=api_auth(), tags=["providers"])
+
+
+@router.get("/providers", response=list[schemas.ProviderOut], summary="List model providers")
+def list_providers(request: HttpRequest) -> list[dict[str, object]]:
+    found = selectors.providers_for(principal_of(request), current_team_id(request))
+    return [provider_out(row) for row in found]
+
+
+@router.post("/providers", response={201: schemas.ProviderOut}, summary="Add a model provider")
+def create_provider(request: HttpRequest, body: schemas.ProviderIn) -> Status[dict[str, object]]:
+    made = credentials.create_provider(
+        principal_of(request),
+        team_id=current_team_id(request),
+        name=body.name,
+        kind=body.kind,
+        base_url=body.base_url,
+        default_model=body.default_model,
+        secret=body.secret,
+        enabled=body.enabled,
+    )
+    return Status(201, provider_out(made))
+
+
+@router.get("/providers/{uuid:provider_id}", response=schemas.ProviderOut, summary="Read")
+def read_provider(request: HttpRequest, provider_id: UUID) -> dict[str, object]:
+    return provider_out(selectors.provider_for(principal_of(request), provider_id))
+
+
+@router.patch("/providers/{uuid:provider_id}", response=schemas.ProviderOut, summary="Change")
+def update_provider(
+    request: HttpRequest, provider_id: UUID, body: schemas.ProviderPatch
+) -> dict[str, object]:
+    """What is left out stays. An address on another host drops the stored secret unless a new one comes along."""
+    principal = principal_of(request)
+    provider = selectors.provider_for(principal, provider_id, change=True)
+    changed = credentials.update_provider(
+        principal,
+        provider=provider,
+        base_url=body.base_url,
+        default_model=body.default_model,
+        enabled=body.enabled,
+        secret=body.secret,
+    )
+    return provider_out(changed)
+
+
+@router.delete("/providers/{uuid:provider_id}", response={204: None}, summary="Delete")
+def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
+    principal = principal_of(request)
+    provider = selectors.provider_for(principal, provider_id, change=True)
+    credentials.delete_provider(principal, provider=provider)
+    return Status(204, None)
+
+
+@router.get("/credentials", response=list[schemas.CredentialOut], summary="List credentials")
+def list_credentials(request: HttpRequest) -> list[dict[str, object]]:
+    """Names and hints; what a credential says is never given back."""
+    found = selectors.credentials_for(principal_of(request), current_team_id(request))
+    return [credential_out(row) for row in found]
+
+
+@router.post("/credentials", response={201: schemas.CredentialOut}, summary="Add a credential")
+def create_credential(
+    request: HttpRequest, body: schemas.CredentialIn
+) -> Status[dict[str, object]]:
+    made = credentials.create_credential(
+        principal_of(request),
+        team_id=current_team_id(request),
+        name=body.name,
+        secret=body.secret,
+        base_url=body.base_url,
+        hosts=body.hosts,
+    )
+    return Status(201, credential_out(made))
+
+
+@router.put(
+    "/credentials/{uuid:credential_id}/secret",
+    response=schemas.CredentialOut,
+    summary="Replace a credential's secret",
+)
+def replace_secret(
+    request: HttpRequest, credential_id: UUID, body: schemas.SecretIn
+) -> dict[str, object]:
+    principal = principal_of(request)
+    credential = selectors.credential_for(principal, credential_id)
+    return credential_out(
+        credentials.replace_secret(principal, credential=credential, secret=body.secret)
+    )
+
+
+@router.delete("/credentials/{uuid:credential_id}", response={204: None}, summary="Delete")
+def delete_credential(request: HttpRequest, credential_id: UUID) -> Status[None]:
+    principal = principal_of(request)
+    credential = selectors.credential_for(principal, credential_id)
+    credentials.delete_credential(principal, credential=credential)
+    return Status(204, None)

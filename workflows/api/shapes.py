@@ -1,0 +1,79 @@
+"""Rows as the API's answers: only what is named here leaves the house."""
+
+from workflows.engine.problems import Problem
+from workflows.models import Credential, ModelProvider, Version, Workflow
+from workflows.samples import Sample
+
+
+def workflow_out(row: Workflow) -> dict[str, object]:
+    published = row.published_version
+    return {
+        "id": row.pk,
+        "team_id": row.team_id,
+        "name": row.name,
+        "description": row.description,
+        "mode": row.mode,
+        "dialect": row.dialect,
+        "revision": row.revision,
+        "published_version": published.number if published else None,
+        "sample": row.sample,
+        "archived": row.is_archived,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }
+
+
+def version_out(row: Version, workflow: Workflow) -> dict[str, object]:
+    return {
+        "number": row.number,
+        "note": row.note,
+        "content_hash": row.content_hash,
+        "published": row.pk == workflow.published_version_id,
+        "created_at": row.created_at,
+    }
+
+
+def problem_out(problem: Problem) -> dict[str, object]:
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "severity": problem.severity.value,
+        "node": problem.node,
+        "field": problem.field,
+        "edge": problem.edge,
+    }
+
+
+def sample_out(sample: Sample) -> dict[str, object]:
+    return {
+        "slug": sample.slug,
+        "title": str(sample.title),
+        "explanation": [str(line) for line in sample.lines],
+        "is_chat": sample.is_chat,
+    }
+
+
+def provider_out(row: ModelProvider) -> dict[str, object]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "kind": row.kind,
+        "base_url": row.base_url,
+        "default_model": row.default_model,
+        "enabled": row.enabled,
+        "has_secret": row.credential_id is not None,
+        "hint": row.credential.hint if row.credential else "",
+    }
+
+
+def credential_out(row: Credential) -> dict[str, object]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "kind": row.kind,
+        "base_url": row.base_url,
+        "hosts": row.hosts,
+        "hint": row.hint,
+        "created_at": row.created_at,
+        "rotated_at": row.rotated_at,
+    }

@@ -1,0 +1,223 @@
+"""``/api/v1/workflows``: documents in, documents out, versions, samples."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router, Status
+from pydantic import Field
+
+from accounts.auth import api_auth
+from accounts.principals import current_team_id, principal_of
+from workflows import schemas, selectors
+from workflows.api.shapes import problem_out, sample_out, version_out, workflow_out
+from workflows.engine.document import Dialect
+from workflows.engine.problems import Problem, errors_of
+from workflows.models.documents import to_json
+from workflows.services import drafts, importing, publishing, samples
+
+
+router = Router(auth=api_auth(), tags=["workflows"])
+
+MEDIA_TYPES = {"yaml": "application/yaml", "json": "application/json"}
+
+
+@router.get("/workflows", response=schemas.PageOut, summary="List workflows")
+def list_workflows(
+    request: HttpRequest,
+    team: UUID | None = None,
+    archived: bool = False,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+) -> dict[str, object]:
+    """Every workflow you may see, newest change first; ``team`` narrows it to one team."""
+    found = selectors.workflows_for(principal_of(request), team_id=team, archived=archived)
+    items = [workflow_out(row) for row in found[offset : offset + limit]]
+    return {"items": items, "count": found.count()}
+
+
+@router.post("/workflows", response={201: schemas.CreatedOut}, summary="Create from a document")
+def create_workflow(request: HttpRequest, body: schemas.WorkflowIn) -> Status[dict[str, object]]:
+    """Parses only: nothing is run or requested. What isn't understood is kept, and reported."""
+    made = importing.import_document(
+        principal_of(request),
+        team_id=current_team_id(request),
+        source=body.document,
+        name=body.name,
+        confirm_newer=body.confirm_newer,
+    )
+    return Status(201, _imported(made))
+
+
+@router.post("/workflows/validate", response=schemas.ReportOut, summary="Validate a document")
+def validate_document(request: HttpRequest, body: schemas.ValidateIn) -> dict[str, object]:
+    """Every problem of a document that is not stored, at once."""
+    principal_of(request)
+    return _report(importing.problems_of(body.document))
+
+
+@router.get("/workflows/samples", response=list[schemas.SampleOut], summary="List the samples")
+def list_samples(request: HttpRequest) -> list[dict[str, object]]:
+    principal_of(request)
+    return [sample_out(sample) for sample in samples.SAMPLES]
+
+
+@router.post(
+    "/workflows/samples/{slug:slug}/copy",
+    response={201: schemas.WorkflowOut},
+    summary="Copy a sample into the team",
+)
+def copy_sample(request: HttpRequest, slug: str) -> Status[dict[str, object]]:
+    team_id = current_team_id(request)
+    made = samples.copy_sample(principal_of(request), team_id=team_id, slug=slug)
+    return Status(201, workflow_out(made))
+
+
+@router.get("/workflows/{uuid:workflow_id}", response=schemas.WorkflowDetailOut, summary="Read")
+def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+    workflow = selectors.workflow_for(principal_of(request), workflow_id)
+    document = to_json(drafts.draft_document(workflow))
+    return {**workflow_out(workflow), "document": document}
+
+
+@router.patch("/workflows/{uuid:workflow_id}", response=schemas.WorkflowOut, summary="Rename")
+def rename_workflow(
+    request: HttpRequest, workflow_id: UUID, body: schemas.RenameIn
+) -> dict[str, object]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    renamed = drafts.rename(
+        principal, workflow=workflow, name=body.name, description=body.description
+    )
+    return workflow_out(renamed)
+
+
+@router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
+def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
+    """Takes it out of the lists; its versions and runs stay."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "delete")
+    drafts.archive(principal, workflow=workflow)
+    return Status(204, None)
+
+
+@router.put(
+    "/workflows/{uuid:workflow_id}/draft",
+    response=schemas.CreatedOut,
+    summary="Replace the draft by a document",
+)
+def replace_draft(
+    request: HttpRequest, workflow_id: UUID, body: schemas.DraftIn
+) -> dict[str, object]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    return _imported(
+        importing.reimport(
+            principal,
+            workflow=workflow,
+            source=body.document,
+            confirm_newer=body.confirm_newer,
+        )
+    )
+
+
+@router.get("/workflows/{uuid:workflow_id}/export", summary="Export the draft")
+def export_workflow(
+    request: HttpRequest,
+    workflow_id: UUID,
+    dialect: Dialect | None = None,
+    format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - the name in the address
+    include_secrets: bool = False,
+) -> HttpResponse:
+    """The document as a file in either dialect. Secret variables are blank unless asked for."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    text = drafts.export(
+        principal,
+        workflow=workflow,
+        dialect=dialect,
+        format=format,
+        include_secrets=include_secrets,
+    )
+    return HttpResponse(
+        text,
+        content_type=f"{MEDIA_TYPES[format]}; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{workflow.pk}.{format}"'},
+    )
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/validate",
+    response=schemas.ReportOut,
+    summary="Validate the draft",
+)
+def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+    workflow = selectors.workflow_for(principal_of(request), workflow_id)
+    return _report(drafts.validate_draft(workflow))
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/duplicate",
+    response={201: schemas.WorkflowOut},
+    summary="Duplicate",
+)
+def duplicate_workflow(
+    request: HttpRequest, workflow_id: UUID, body: schemas.DuplicateIn
+) -> Status[dict[str, object]]:
+    """A new workflow with the same draft. Versions, runs and secret values stay with the first."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    return Status(
+        201, workflow_out(importing.duplicate(principal, workflow=workflow, name=body.name))
+    )
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/publish",
+    response={201: schemas.VersionOut},
+    summary="Publish the draft as a numbered version",
+)
+def publish_workflow(
+    request: HttpRequest, workflow_id: UUID, body: schemas.PublishIn
+) -> Status[dict[str, object]]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "publish")
+    version = publishing.publish(principal, workflow=workflow, note=body.note)
+    return Status(201, version_out(version, workflow))
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/versions",
+    response=list[schemas.VersionOut],
+    summary="List versions",
+)
+def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    return [version_out(row, workflow) for row in selectors.versions_of(principal, workflow)]
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/versions/{int:number}",
+    response=schemas.VersionDetailOut,
+    summary="Read a version with its document",
+)
+def read_version(request: HttpRequest, workflow_id: UUID, number: int) -> dict[str, object]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    version = selectors.version_for(principal, workflow, number)
+    return {**version_out(version, workflow), "document": version.snapshot.document}
+
+
+def _imported(made: importing.Imported) -> dict[str, object]:
+    return {
+        "workflow": workflow_out(made.workflow),
+        "warnings": [problem_out(problem) for problem in made.warnings],
+    }
+
+
+def _report(problems: list[Problem]) -> dict[str, object]:
+    return {
+        "valid": not errors_of(problems),
+        "problems": [problem_out(problem) for problem in problems],
+    }

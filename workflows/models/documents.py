@@ -1,0 +1,47 @@
+"""A document as it is stored in a snapshot: a tree of its own dialect, without secrets, and its hash.
+
+The hash is over sorted keys, so that two ways of writing one document are one content.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+
+from workflows.engine.document import Document, Json, VariableSpec
+from workflows.engine.dsl import document_tree, load_document
+
+
+def to_json(document: Document) -> dict[str, Json]:
+    # "include_secrets" keeps what an export would blank besides (ids of credentials, of webhooks):
+    # a snapshot stays in its team. Values of secret variables are gone before that.
+    return document_tree(without_secrets(document), include_secrets=True)
+
+
+def from_json(stored: Mapping[str, Json]) -> Document:
+    return load_document(stored, confirm_newer=True).document
+
+
+def content_hash(stored: Mapping[str, Json]) -> str:
+    text = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return sha256(text.encode()).hexdigest()
+
+
+def without_secrets(document: Document) -> Document:
+    """The document with every secret value blanked: what may be stored in plain, and shown."""
+    return replace(
+        document,
+        environment=_blanked(document.environment),
+        conversation=_blanked(document.conversation),
+    )
+
+
+def is_secret(variable_type: str) -> bool:
+    return variable_type.strip().lower() == "secret"
+
+
+def _blanked(variables: Iterable[VariableSpec]) -> tuple[VariableSpec, ...]:
+    return tuple(
+        replace(variable, value="") if is_secret(variable.value_type) else variable
+        for variable in variables
+    )

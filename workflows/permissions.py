@@ -1,0 +1,137 @@
+"""Who may do what with a workflow, its runs and the team's credentials.
+
+Pairs: ``may_…`` answers, ``check_…`` raises with a sentence. What role has which verb is the table
+in ``accounts.roles``; here stands what a verb is asked about.
+"""
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from accounts.access import Principal, can, check
+from accounts.errors import NotAllowed
+from workflows.models import Conversation, Credential, ModelProvider, Run, Workflow
+
+
+if TYPE_CHECKING:
+    from accounts.models import ApiKey
+
+
+def may_create(principal: Principal, team_id: UUID) -> bool:
+    return can(principal, "workflow.create", team_id)
+
+
+def check_create(principal: Principal, team_id: UUID) -> None:
+    check(principal, "workflow.create", team_id)
+
+
+def may_view(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.view", workflow)
+
+
+def check_view(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.view", workflow)
+
+
+def may_edit(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.edit", workflow)
+
+
+def check_edit(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.edit", workflow)
+
+
+def may_publish(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.publish", workflow)
+
+
+def check_publish(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.publish", workflow)
+
+
+def may_delete(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.delete", workflow)
+
+
+def check_delete(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.delete", workflow)
+
+
+def may_share(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.share", workflow)
+
+
+def check_share(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.share", workflow)
+
+
+def may_run(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.run", workflow)
+
+
+def check_run(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.run", workflow)
+
+
+def may_see_secrets(principal: Principal, workflow: Workflow) -> bool:
+    """An export with the values of secret variables: people who manage credentials, never a key."""
+    return may_view(principal, workflow) and can(principal, "credential.manage", workflow.team_id)
+
+
+def check_see_secrets(principal: Principal, workflow: Workflow) -> None:
+    check_view(principal, workflow)
+    check(principal, "credential.manage", workflow.team_id)
+
+
+def may_view_run(principal: Principal, run: Run) -> bool:
+    return can(principal, "run.view", run) and is_theirs(principal, run)
+
+
+def check_view_run(principal: Principal, run: Run) -> None:
+    check(principal, "run.view", run)
+    if not is_theirs(principal, run):
+        raise NotAllowed
+
+
+def may_view_conversation(principal: Principal, conversation: Conversation) -> bool:
+    return can(principal, "run.view", conversation) and is_theirs(principal, conversation)
+
+
+def check_view_conversation(principal: Principal, conversation: Conversation) -> None:
+    check(principal, "run.view", conversation)
+    if not is_theirs(principal, conversation):
+        raise NotAllowed
+
+
+def may_view_credentials(principal: Principal, team_id: UUID) -> bool:
+    return can(principal, "credential.view", team_id)
+
+
+def check_view_credentials(principal: Principal, team_id: UUID) -> None:
+    check(principal, "credential.view", team_id)
+
+
+def may_manage(principal: Principal, row: Credential | ModelProvider | UUID) -> bool:
+    return can(principal, "credential.manage", row)
+
+
+def check_manage(principal: Principal, row: Credential | ModelProvider | UUID) -> None:
+    check(principal, "credential.manage", row)
+
+
+def is_theirs(principal: Principal, row: Run | Conversation) -> bool:
+    """The one-row form of ``models.personal.whose``; a test holds the two together."""
+    if principal.kind == "key":
+        return row.api_key_id is not None and row.api_key_id == key_id_of(principal)
+    if principal.user_id is None:
+        return False
+    key: ApiKey | None = row.api_key
+    people = (row.started_by_id, row.subject_user_id, key.created_by_id if key else None)
+    return principal.user_id in people
+
+
+def key_id_of(principal: Principal) -> UUID | None:
+    """The API key that acts, or with which the acting run was started."""
+    key = getattr(principal, "key", None) or getattr(
+        getattr(principal, "starter", None), "key", None
+    )
+    return key.pk if key else None

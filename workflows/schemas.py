@@ -1,0 +1,171 @@
+"""What the API takes and gives. Team, owner and ids never come in a body; unknown fields are refused."""
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+Document = Annotated[
+    str | dict[str, Any],  # Any: the document's own rules are the loader's
+    Field(
+        description="A workflow document of either dialect: YAML or JSON text, or the object itself."
+    ),
+]
+Kind = Literal["offline", "openai_compatible"]
+
+
+class In(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemOut(Schema):
+    """Something wrong with a document, addressed to the node, field or edge it is about."""
+
+    code: str
+    message: str
+    severity: Literal["error", "warning"]
+    node: str | None = None
+    field: str | None = None
+    edge: str | None = None
+
+
+class ReportOut(Schema):
+    """All problems at once. ``valid``: no errors; there may be warnings."""
+
+    valid: bool
+    problems: list[ProblemOut]
+
+
+class WorkflowIn(In):
+    document: Document
+    name: Name | None = Field(None, description="Instead of the document's own name.")
+    confirm_newer: bool = Field(
+        False, description="Read a document of a newer version of the language all the same."
+    )
+
+
+class DraftIn(In):
+    document: Document
+    confirm_newer: bool = False
+
+
+class ValidateIn(In):
+    document: Document
+
+
+class RenameIn(In):
+    name: Name
+    description: str | None = Field(None, max_length=10_000)
+
+
+class DuplicateIn(In):
+    name: Name | None = None
+
+
+class PublishIn(In):
+    note: str = Field("", max_length=2_000, description="What is new, in a sentence.")
+
+
+class WorkflowOut(Schema):
+    id: UUID
+    team_id: UUID
+    name: str
+    description: str
+    mode: Literal["workflow", "advanced-chat"]
+    dialect: Literal["dify", "xworkflow"]
+    revision: int = Field(description="Counts the draft's changes.")
+    published_version: int | None = Field(description="Number of the published version, if any.")
+    sample: str
+    archived: bool
+    created_at: dt.datetime
+    updated_at: dt.datetime
+
+
+class WorkflowDetailOut(WorkflowOut):
+    document: dict[str, Any] = Field(
+        description="The draft in its own dialect, secret values left out."
+    )
+
+
+class CreatedOut(Schema):
+    workflow: WorkflowOut
+    warnings: list[ProblemOut]
+
+
+class PageOut(Schema):
+    items: list[WorkflowOut]
+    count: int
+
+
+class VersionOut(Schema):
+    number: int
+    note: str
+    content_hash: str
+    published: bool
+    created_at: dt.datetime
+
+
+class VersionDetailOut(VersionOut):
+    document: dict[str, Any]
+
+
+class SampleOut(Schema):
+    slug: str
+    title: str
+    explanation: list[str]
+    is_chat: bool
+
+
+class ProviderIn(In):
+    name: Name = Field(description="What documents say in model.provider, such as openai.")
+    kind: Kind = "openai_compatible"
+    base_url: str = Field("", max_length=2048, examples=["https://api.example.com/v1"])
+    default_model: str = Field("", max_length=255)
+    secret: str | None = Field(
+        None, min_length=1, max_length=4096, description="The API key; it is never shown again."
+    )
+    enabled: bool = True
+
+
+class ProviderPatch(In):
+    base_url: str | None = Field(None, max_length=2048)
+    default_model: str | None = Field(None, max_length=255)
+    secret: str | None = Field(None, min_length=1, max_length=4096)
+    enabled: bool | None = None
+
+
+class ProviderOut(Schema):
+    id: UUID
+    name: str
+    kind: Kind
+    base_url: str
+    default_model: str
+    enabled: bool
+    has_secret: bool
+    hint: str = Field(description="The end of the secret, to tell two apart.")
+
+
+class CredentialIn(In):
+    name: Name
+    secret: str = Field(min_length=1, max_length=4096)
+    base_url: str = Field("", max_length=2048)
+    hosts: str = Field("", max_length=255)
+
+
+class SecretIn(In):
+    secret: str = Field(min_length=1, max_length=4096)
+
+
+class CredentialOut(Schema):
+    id: UUID
+    name: str
+    kind: Kind
+    base_url: str
+    hosts: str
+    hint: str
+    created_at: dt.datetime
+    rotated_at: dt.datetime | None

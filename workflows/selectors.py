@@ -1,0 +1,153 @@
+"""Finding things: every function finds and admits in one call.
+
+What isn't there and what isn't yours are the same ``NotFound``; what you may see but not do that
+way is ``NotAllowed``, with a sentence.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, QuerySet
+
+from accounts.access import Principal, can
+from accounts.errors import NotFound
+from workflows import permissions
+from workflows.models import (
+    Conversation,
+    Credential,
+    ModelProvider,
+    Run,
+    Version,
+    Workflow,
+)
+
+
+M = TypeVar("M", bound=Model)
+
+CHECKS: dict[str, Callable[[Principal, Workflow], None]] = {
+    "view": permissions.check_view,
+    "edit": permissions.check_edit,
+    "run": permissions.check_run,
+    "publish": permissions.check_publish,
+    "delete": permissions.check_delete,
+    "share": permissions.check_share,
+}
+
+
+def workflows_for(
+    principal: Principal, *, team_id: UUID | None = None, archived: bool = False
+) -> QuerySet[Workflow]:
+    """Workflows the principal may see, newest change first."""
+    teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
+    found = Workflow.objects.visible_to(principal).filter(
+        team_id__in=teams, archived_at__isnull=not archived
+    )
+    if team_id is not None:
+        found = found.filter(team_id=team_id)
+    return found.select_related("published_version").order_by("-updated_at", "-id")
+
+
+def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
+    """One workflow, admitted for a verb of ``CHECKS``."""
+    found = _one(
+        Workflow.objects.visible_to(principal).select_related("published_version__snapshot"),
+        pk=workflow_id,
+    )
+    CHECKS[verb](principal, found)
+    return found
+
+
+def versions_of(principal: Principal, workflow: Workflow) -> QuerySet[Version]:
+    """Newest first, without their documents."""
+    permissions.check_view(principal, workflow)
+    return (
+        Version.objects.visible_to(principal)
+        .filter(workflow=workflow)
+        .select_related("snapshot")
+        .defer("snapshot__document")
+        .order_by("-number")
+    )
+
+
+def version_for(principal: Principal, workflow: Workflow, number: int) -> Version:
+    permissions.check_view(principal, workflow)
+    return _one(
+        Version.objects.visible_to(principal).select_related("snapshot"),
+        workflow=workflow,
+        number=number,
+    )
+
+
+def runs_for(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
+    """Runs that are the principal's own business, newest first."""
+    teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
+    found = Run.objects.visible_to(principal).filter(team_id__in=teams)
+    if workflow is not None:
+        found = found.filter(workflow=workflow)
+    return found.select_related("workflow").order_by("-created_at", "-id")
+
+
+def run_for(principal: Principal, run_id: UUID) -> Run:
+    found = _one(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
+    permissions.check_view_run(principal, found)
+    return found
+
+
+def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
+    permissions.check_view(principal, workflow)
+    return (
+        Conversation.objects.visible_to(principal)
+        .filter(workflow=workflow)
+        .order_by("-created_at", "-id")
+    )
+
+
+def conversation_for(principal: Principal, conversation_id: UUID) -> Conversation:
+    found = _one(
+        Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
+        pk=conversation_id,
+    )
+    permissions.check_view_conversation(principal, found)
+    return found
+
+
+def credentials_for(principal: Principal, team_id: UUID) -> QuerySet[Credential]:
+    """The team's credentials, without what is secret about them."""
+    permissions.check_view_credentials(principal, team_id)
+    return Credential.objects.visible_to(principal).filter(team_id=team_id).defer("secret")
+
+
+def credential_for(principal: Principal, credential_id: UUID) -> Credential:
+    """For changing it; nothing else is done with one."""
+    found = _one(Credential.objects.visible_to(principal), pk=credential_id)
+    permissions.check_manage(principal, found)
+    return found
+
+
+def providers_for(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
+    permissions.check_view_credentials(principal, team_id)
+    return (
+        ModelProvider.objects.visible_to(principal)
+        .filter(team_id=team_id)
+        .select_related("credential")
+        .defer("credential__secret")
+    )
+
+
+def provider_for(principal: Principal, provider_id: UUID, *, change: bool = False) -> ModelProvider:
+    found = _one(
+        ModelProvider.objects.visible_to(principal).select_related("credential"), pk=provider_id
+    )
+    if change:
+        permissions.check_manage(principal, found)
+    else:
+        permissions.check_view_credentials(principal, found.team_id)
+    return found
+
+
+def _one(queryset: QuerySet[M], **which: Any) -> M:  # Any: field lookups
+    found = queryset.filter(**which).first()
+    if found is None:
+        raise NotFound
+    return found

@@ -1,0 +1,104 @@
+"""Conversations: opening one, its turns, its variables."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.access import Principal
+from accounts.errors import NotFound
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.document import Json
+from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models.conversation import new_key
+
+
+LONGEST_NAME = 60
+
+
+def open_conversation(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    subject: str,
+    subject_user_id: UUID | None = None,
+    key: str | None = None,
+    variables: Mapping[str, Json] | None = None,
+) -> Conversation:
+    """The conversation of this key, or a new one.
+
+    A key that is somebody else's, another workflow's or another subject's is answered as if it
+    weren't there: it names a memory namespace, so that being given it would be being let in.
+    """
+    permissions.check_run(principal, workflow)
+    with tenant([workflow.team_id]):
+        fresh = Conversation(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            key=key or new_key(),
+            subject=subject,
+            subject_user_id=subject_user_id,
+            started_by_id=principal.user_id,
+            api_key_id=permissions.key_id_of(principal),
+            variables=dict(variables or {}),
+        )
+        Conversation.objects.bulk_create([fresh], ignore_conflicts=True)
+        found = (
+            Conversation.objects.visible_to(principal)
+            .filter(team_id=workflow.team_id, key=fresh.key)
+            .first()
+        )
+        if found is None or found.workflow_id != workflow.pk or found.subject != subject:
+            raise NotFound
+        return found
+
+
+def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:
+    """One more turn, once a run: a run that ends again after a recovery adds nothing."""
+    with tenant([conversation.team_id]):
+        if Message.objects.unscoped().filter(run=run).exists():
+            return
+        Conversation.objects.unscoped().filter(pk=conversation.pk).update(
+            dialogue_count=F("dialogue_count") + 1, last_message_at=timezone.now()
+        )
+        conversation.refresh_from_db(fields=["dialogue_count", "last_message_at", "name"])
+        Message.objects.create(
+            team_id=conversation.team_id,
+            conversation=conversation,
+            run=run,
+            number=conversation.dialogue_count,
+            query=query,
+            answer=answer,
+        )
+        if not conversation.name:
+            conversation.name = " ".join(query.split())[:LONGEST_NAME]
+            conversation.save(update_fields=["name"])
+
+
+def turns(conversation: Conversation, *, limit: int | None = None) -> list[tuple[str, str]]:
+    """Earlier questions and answers, oldest first; the newest ``limit`` of them."""
+    with tenant([conversation.team_id]):
+        newest = (
+            Message.objects.unscoped()
+            .filter(conversation=conversation)
+            .exclude(answer="")  # still being answered, or never was
+            .order_by("-number")
+            .values_list("query", "answer")
+        )
+        found = list(newest if limit is None else newest[:limit])
+    return found[::-1]
+
+
+def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:
+    with tenant([conversation.team_id]):
+        Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
+
+
+def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
+    permissions.check_view_conversation(principal, conversation)
+    with tenant([conversation.team_id]):
+        conversation.name = " ".join(name.split())[:255]
+        conversation.save(update_fields=["name"])
+    return conversation

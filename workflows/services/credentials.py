@@ -1,0 +1,251 @@
+"""Model providers and the secrets they need: put in, replaced, deleted; never given back.
+
+A secret leaves this module in two ways only: ``secret_of`` for the call that sends it, and
+``secret_values`` for the filter that masks it.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from config.crypto import SecretUnreadable, decrypt, encrypt, rotate
+from workflows import permissions
+from workflows.errors import InvalidValue, NameTaken
+from workflows.models import Credential, ModelProvider, WorkflowSecret
+from workflows.models.provider import ProviderKind
+from workflows.services import audited
+
+
+SHOWN = 4  # characters of a secret that its hint gives away
+SHOWN_FROM = 16  # a shorter one gives away nothing
+
+
+def create_credential(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    name: str,
+    secret: str,
+    kind: str = ProviderKind.OPENAI_COMPATIBLE,
+    base_url: str = "",
+    hosts: str = "",
+) -> Credential:
+    """``hosts`` says where the secret may be sent; the host of ``base_url`` when not given."""
+    permissions.check_manage(principal, team_id)
+    row = Credential(
+        team_id=team_id,
+        name=_clean_name(name),
+        kind=_clean_kind(kind),
+        base_url=clean_url(base_url) if base_url else "",
+        created_by_id=principal.user_id,
+        secret=encrypt(_clean_secret(secret)),
+        hint=hint_of(secret),
+    )
+    row.hosts = hosts or urlsplit(row.base_url).hostname or ""
+    _save_new(principal, row, "credential.created")
+    return row
+
+
+def replace_secret(principal: Principal, *, credential: Credential, secret: str) -> Credential:
+    permissions.check_manage(principal, credential)
+    with tenant([credential.team_id]):
+        credential.secret = encrypt(_clean_secret(secret))
+        credential.hint = hint_of(secret)
+        credential.rotated_at = timezone.now()
+        credential.save(update_fields=["secret", "hint", "rotated_at"])
+        audited.note(principal, credential, "credential.changed", secret_replaced=True)
+    return credential
+
+
+def delete_credential(principal: Principal, *, credential: Credential) -> None:
+    permissions.check_manage(principal, credential)
+    with tenant([credential.team_id]):
+        audited.note(principal, credential, "credential.deleted", name=credential.name)
+        credential.delete()
+
+
+def create_provider(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    name: str,
+    kind: str = ProviderKind.OPENAI_COMPATIBLE,
+    base_url: str = "",
+    default_model: str = "",
+    secret: str | None = None,
+    enabled: bool = True,
+) -> ModelProvider:
+    """With ``secret``, its credential comes along, under the provider's name."""
+    permissions.check_manage(principal, team_id)
+    kind = _clean_kind(kind)
+    provider = ModelProvider(
+        team_id=team_id,
+        name=_clean_name(name),
+        kind=kind,
+        base_url="" if kind == ProviderKind.OFFLINE else clean_url(base_url),
+        default_model=default_model.strip(),
+        enabled=enabled,
+    )
+    with tenant([team_id]):
+        _save_new(principal, provider, "credential.created")
+        if secret:
+            _give_secret(principal, provider, secret)
+    return provider
+
+
+def update_provider(
+    principal: Principal,
+    *,
+    provider: ModelProvider,
+    base_url: str | None = None,
+    default_model: str | None = None,
+    enabled: bool | None = None,
+    secret: str | None = None,
+) -> ModelProvider:
+    """What is None stays. A new address on another host takes the old secret away: it isn't for there."""
+    permissions.check_manage(principal, provider)
+    with tenant([provider.team_id]):
+        if base_url is not None and provider.kind != ProviderKind.OFFLINE:
+            _move(principal, provider, clean_url(base_url))
+        if default_model is not None:
+            provider.default_model = default_model.strip()
+        if enabled is not None:
+            provider.enabled = enabled
+        provider.save()
+        audited.note(principal, provider, "credential.changed", provider=provider.name)
+        if secret:
+            _give_secret(principal, provider, secret)
+    return provider
+
+
+def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
+    """Its credential goes with it unless another provider uses it."""
+    permissions.check_manage(principal, provider)
+    with tenant([provider.team_id]):
+        credential = provider.credential
+        audited.note(principal, provider, "credential.deleted", provider=provider.name)
+        provider.delete()
+        if credential and not credential.providers.exists():
+            delete_credential(principal, credential=credential)
+
+
+def secret_of(credential: Credential) -> str:
+    """For the call that sends it, and only for as long. Raises SecretUnreadable."""
+    return decrypt(bytes(credential.secret))
+
+
+def secret_values(team_id: UUID) -> frozenset[str]:
+    """Every live secret of a team, for the filter that keeps them out of events, errors and logs."""
+    with tenant([team_id]):
+        tokens = [
+            *Credential.objects.unscoped().filter(team_id=team_id).values_list("secret", flat=True),
+            *WorkflowSecret.objects.unscoped()
+            .filter(team_id=team_id)
+            .values_list("secret", flat=True),
+        ]
+    return frozenset(_readable(tokens))
+
+
+def rotate_secrets(team_ids: Iterable[UUID]) -> int:
+    """Re-encrypt every secret of these teams under the newest key; how many there were."""
+    count = 0
+    for team_id in team_ids:
+        with tenant([team_id]):
+            for model in (Credential, WorkflowSecret):
+                for row in model.objects.unscoped().filter(team_id=team_id).select_for_update():
+                    row.secret = rotate(bytes(row.secret))
+                    row.save(update_fields=["secret"])
+                    count += 1
+    return count
+
+
+def hint_of(secret: str) -> str:
+    """Enough to tell two keys apart, too little to be of use."""
+    return f"…{secret[-SHOWN:]}" if len(secret) >= SHOWN_FROM else "…"
+
+
+def clean_url(url: str) -> str:
+    """An http(s) address without a name or password in it. Where it may lead is ``config.net``'s."""
+    url = url.strip().rstrip("/")
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and parts.hostname and len(url) <= 2048
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError:
+        fits = port_is_fine = False
+    if not fits or not port_is_fine:
+        raise InvalidValue(_("The address must look like https://example.com/v1."))
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise InvalidValue(_("The address must not hold a password, a query or a fragment."))
+    return url
+
+
+def _move(principal: Principal, provider: ModelProvider, base_url: str) -> None:
+    same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
+    provider.base_url = base_url
+    if not same_host and provider.credential:
+        provider.credential = None
+        audited.note(principal, provider, "credential.changed", secret_withdrawn=True)
+
+
+def _give_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
+    if provider.credential:
+        replace_secret(principal, credential=provider.credential, secret=secret)
+        return
+    name = provider.name
+    if Credential.objects.unscoped().filter(team_id=provider.team_id, name=name).exists():
+        name = f"{name[:200]} {provider.pk}"
+    provider.credential = create_credential(
+        principal,
+        team_id=provider.team_id,
+        name=name,
+        kind=provider.kind,
+        base_url=provider.base_url,
+        secret=secret,
+    )
+    provider.save(update_fields=["credential"])
+
+
+def _save_new(principal: Principal, row: Credential | ModelProvider, action: str) -> None:
+    with tenant([row.team_id]):
+        try:
+            with transaction.atomic():
+                row.save(force_insert=True)
+        except IntegrityError as error:
+            raise NameTaken from error
+        audited.note(principal, row, action, name=row.name)
+
+
+def _readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryview
+    for token in tokens:
+        try:
+            yield decrypt(bytes(token))
+        except SecretUnreadable:
+            continue  # one that can't be read can't be sent either, so it needs no masking
+
+
+def _clean_secret(secret: str) -> str:
+    secret = secret.strip()
+    if not secret or not secret.isprintable():
+        raise InvalidValue(_("The secret is empty or holds characters that can't be sent."))
+    return secret
+
+
+def _clean_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not 0 < len(name) <= 255:
+        raise InvalidValue(_("A name has 1 to 255 characters."))
+    return name
+
+
+def _clean_kind(kind: str) -> str:
+    if kind not in ProviderKind.values:
+        raise InvalidValue(_("There is no such kind of provider."))
+    return kind

@@ -1,0 +1,154 @@
+"""The draft: reading it, replacing it, checking it, and the snapshot of what it says now."""
+
+import json
+from typing import Literal
+
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine import dsl
+from workflows.engine.document import Dialect, Document
+from workflows.engine.problems import Problem
+from workflows.engine.validation import validate
+from workflows.errors import InvalidValue, WorkflowArchived
+from workflows.execution.kinds import kinds
+from workflows.models import Snapshot, Workflow
+from workflows.models.documents import content_hash, to_json
+from workflows.services import audited, rows
+
+
+def draft_document(workflow: Workflow, *, include_secrets: bool = False) -> Document:
+    """The draft as the engine's document. The caller has found the workflow, so may see it."""
+    with tenant([workflow.team_id]):
+        return rows.read_rows(workflow, rows.secrets_of(workflow) if include_secrets else None)
+
+
+def replace_draft(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    document: Document,
+) -> Workflow:
+    """Put a document in place of the draft, in one revision."""
+    permissions.check_edit(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = lock(workflow)
+        rows.write_rows(locked, document)
+        rows.copy_header(locked, document)
+        touch(locked)
+        audited.note(principal, locked, "workflow.changed", revision=locked.revision)
+    return locked
+
+
+def lock(workflow: Workflow) -> Workflow:
+    """The row, held until the transaction ends: edits of one draft happen one after the other."""
+    locked = Workflow.objects.unscoped().select_for_update(of=("self",)).get(pk=workflow.pk)
+    if locked.is_archived:
+        raise WorkflowArchived
+    return locked
+
+
+def touch(workflow: Workflow) -> None:
+    """Save with the next revision: whatever was kept for the old one is void by that alone."""
+    workflow.revision += 1
+    workflow.save()
+
+
+def validate_draft(workflow: Workflow) -> list[Problem]:
+    """Every problem of the draft, errors and warnings."""
+    return list(validate(draft_document(workflow), kinds()))
+
+
+def export(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    dialect: Dialect | None = None,
+    format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - as in the address
+    include_secrets: bool = False,
+) -> str:
+    """The draft as text in a dialect (its own, unless said otherwise)."""
+    if include_secrets:
+        permissions.check_see_secrets(principal, workflow)
+    else:
+        permissions.check_view(principal, workflow)
+    with tenant([workflow.team_id]):
+        document = draft_document(workflow, include_secrets=include_secrets)
+        if include_secrets:
+            audited.note(principal, workflow, "workflow.exported", secrets=True)
+    if format == "yaml":
+        return dsl.dump_document(document, dialect, include_secrets=include_secrets)
+    tree = dsl.document_tree(document, dialect, include_secrets=include_secrets)
+    return json.dumps(tree, ensure_ascii=False, indent=2)
+
+
+def snapshot_of_draft(workflow: Workflow) -> Snapshot:
+    """What the draft says now, stored once however often it is asked for."""
+    with tenant([workflow.team_id]):
+        current = Workflow.objects.unscoped().select_related("draft_snapshot").get(pk=workflow.pk)
+        if current.draft_snapshot and current.draft_snapshot_revision == current.revision:
+            return current.draft_snapshot
+        # Locked: the rows read and the revision noted must belong together.
+        current = Workflow.objects.unscoped().select_for_update(of=("self",)).get(pk=workflow.pk)
+        snapshot = store_snapshot(current, rows.read_rows(current))
+        Workflow.objects.unscoped().filter(pk=current.pk).update(
+            draft_snapshot=snapshot, draft_snapshot_revision=F("revision")
+        )
+    return snapshot
+
+
+def store_snapshot(workflow: Workflow, document: Document) -> Snapshot:
+    """The snapshot of a document without its secrets; the one there is, if there is one."""
+    stored = to_json(document)
+    digest = content_hash(stored)
+    Snapshot.objects.bulk_create(
+        [Snapshot(team_id=workflow.team_id, hash=digest, document=stored)], ignore_conflicts=True
+    )
+    return Snapshot.objects.unscoped().get(team_id=workflow.team_id, hash=digest)
+
+
+def rename(
+    principal: Principal, *, workflow: Workflow, name: str, description: str | None = None
+) -> Workflow:
+    permissions.check_edit(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = lock(workflow)
+        locked.name = clean_name(name)
+        if description is not None:
+            locked.description = description
+        touch(locked)
+        audited.note(principal, locked, "workflow.changed", renamed=True)
+    return locked
+
+
+def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
+    """Out of the lists and no longer run; nothing is lost, and ``unarchive`` brings it back."""
+    permissions.check_delete(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = lock(workflow)
+        locked.archived_at = timezone.now()
+        locked.save(update_fields=["archived_at", "updated_at"])
+        audited.note(principal, locked, "workflow.deleted")
+    return locked
+
+
+def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
+    permissions.check_delete(principal, workflow)
+    with tenant([workflow.team_id]):
+        Workflow.objects.unscoped().filter(pk=workflow.pk).update(archived_at=None)
+        workflow.archived_at = None
+        audited.note(principal, workflow, "workflow.restored")
+    return workflow
+
+
+def clean_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise InvalidValue(_("A name can't be empty."))
+    if len(name) > rows.LONGEST_NAME:
+        raise InvalidValue(_("A name has at most 255 characters."))
+    return name

@@ -1,0 +1,107 @@
+"""From a document to a workflow. Parsing only: no process, no request, no run comes of an import."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine import dsl
+from workflows.engine.document import Document, Json
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.problems import Problem
+from workflows.engine.validation import validate
+from workflows.errors import NewerDocument
+from workflows.execution.kinds import kinds
+from workflows.models import Workflow
+from workflows.services import audited, drafts, rows
+
+
+Source = str | bytes | Mapping[str, Json]
+
+
+class Imported(NamedTuple):
+    workflow: Workflow
+    warnings: tuple[Problem, ...]
+
+
+def import_document(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    source: Source,
+    name: str | None = None,
+    confirm_newer: bool = False,
+) -> Imported:
+    """A new workflow of the team, its draft the document. Raises DocumentInvalid or NewerDocument."""
+    permissions.check_create(principal, team_id)
+    document, warnings = read(source, confirm_newer=confirm_newer)
+    workflow = create(principal, team_id=team_id, document=document, name=name)
+    return Imported(workflow, warnings)
+
+
+def reimport(
+    principal: Principal, *, workflow: Workflow, source: Source, confirm_newer: bool = False
+) -> Imported:
+    """A document in place of an existing workflow's draft; its name stays."""
+    permissions.check_edit(principal, workflow)
+    document, warnings = read(source, confirm_newer=confirm_newer)
+    return Imported(drafts.replace_draft(principal, workflow=workflow, document=document), warnings)
+
+
+def read(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
+    loaded = dsl.load_document(source, confirm_newer=confirm_newer)
+    if loaded.pending and not confirm_newer:
+        raise NewerDocument(loaded.document.version)
+    return loaded.document, tuple(loaded.warnings)
+
+
+def problems_of(source: Source) -> list[Problem]:
+    """Everything wrong with a document that is not stored: what reading found, then what it means."""
+    try:
+        loaded = dsl.load_document(source, confirm_newer=True)
+    except DocumentInvalid as invalid:
+        return list(invalid.problems)
+    return [*loaded.warnings, *validate(loaded.document, kinds())]
+
+
+def create(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    document: Document,
+    name: str | None = None,
+    sample: str = "",
+    action: str = "workflow.imported",
+) -> Workflow:
+    """The rows of a new workflow. The caller has checked that the principal may."""
+    with tenant([team_id]):
+        workflow = Workflow(
+            team_id=team_id,
+            name=drafts.clean_name(name or document.name or _("Untitled workflow")),
+            description=document.description,
+            sample=sample,
+            created_by_id=principal.user_id,
+        )
+        rows.copy_header(workflow, document)
+        workflow.save(force_insert=True)
+        rows.write_rows(workflow, document)
+        audited.note(principal, workflow, action, nodes=len(document.nodes))
+    return workflow
+
+
+def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = None) -> Workflow:
+    """A second workflow with the same draft; versions, runs and secret values stay with the first."""
+    permissions.check_view(principal, workflow)
+    permissions.check_create(principal, workflow.team_id)
+    return create(
+        principal,
+        team_id=workflow.team_id,
+        document=drafts.draft_document(workflow),
+        name=name or _("%(name)s (copy)") % {"name": workflow.name[:240]},
+        sample=workflow.sample,
+        action="workflow.created",
+    )

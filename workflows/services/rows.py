@@ -1,0 +1,278 @@
+"""A draft's rows from a document, and the document back from the rows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Model
+
+from config.crypto import decrypt, encrypt
+from workflows.engine.document import (
+    Dialect,
+    Document,
+    EdgeSpec,
+    Mode,
+    NodeSpec,
+    Note,
+    Position,
+    VariableSpec,
+)
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.problems import Problem
+from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
+from workflows.models.documents import is_secret
+from workflows.models.draft import VariableArea
+
+
+Row = TypeVar("Row", bound=Model)
+
+LONGEST_NAME = 255
+Secrets = Mapping[tuple[str, str], str]  # (area, name) → value
+
+
+def write_rows(workflow: Workflow, document: Document) -> None:
+    """Put the document in place of the draft. The caller holds the workflow's lock and saves it."""
+    _check(document)
+    for model in (Node, Edge, Variable):
+        model.objects.unscoped().filter(workflow=workflow).delete()
+    _create(Node, [*_node_rows(workflow, document), *_note_rows(workflow, document)])
+    _create(Edge, _edge_rows(workflow, document))
+    _create(Variable, _variable_rows(workflow, document))
+    _keep_secrets(workflow, document)
+
+
+def copy_header(workflow: Workflow, document: Document) -> None:
+    """What the document says of the workflow itself, but its name: that belongs to the team."""
+    workflow.mode = document.mode.value
+    workflow.dialect = document.dialect.value
+    workflow.dialect_version = document.version
+    workflow.features = dict(document.features)
+    workflow.extra = dict(document.extra)
+
+
+def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
+    """The draft as a document; secret values are in it only when handed in."""
+    nodes = list(Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "id"))
+    edges = Edge.objects.unscoped().filter(workflow=workflow).order_by("rank", "id")
+    variables = list(Variable.objects.unscoped().filter(workflow=workflow).order_by("rank", "id"))
+    known = secrets or {}
+    return Document(
+        mode=Mode(workflow.mode),
+        nodes=tuple(_node(row) for row in nodes if not row.is_note),
+        edges=tuple(_edge(row) for row in edges),
+        name=workflow.name,
+        description=workflow.description,
+        environment=_variables(variables, VariableArea.ENVIRONMENT, known),
+        conversation=_variables(variables, VariableArea.CONVERSATION, known),
+        notes=tuple(_note(row) for row in nodes if row.is_note),
+        features=workflow.features,
+        dialect=Dialect(workflow.dialect),
+        version=workflow.dialect_version,
+        extra=workflow.extra,
+    )
+
+
+def secrets_of(workflow: Workflow) -> dict[tuple[str, str], str]:
+    """The secret variables' values, decrypted: for the run that uses them, for nothing else."""
+    rows = WorkflowSecret.objects.unscoped().filter(workflow=workflow)
+    return {(row.area, row.name): decrypt(bytes(row.secret)) for row in rows}
+
+
+def _node_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
+    for rank, node in enumerate(document.nodes):
+        yield Node(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            key=node.id,
+            rank=rank,
+            kind=node.kind,
+            title=node.title,
+            parent=node.parent or "",
+            data=dict(node.data),
+            **_geometry(node),
+        )
+
+
+def _note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
+    for rank, note in enumerate(document.notes):
+        yield Node(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            key=note.id,
+            rank=rank,
+            data=dict(note.data),
+            is_note=True,
+            **_geometry(note),
+        )
+
+
+def _geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of several types
+    return {
+        "x": item.position.x,
+        "y": item.position.y,
+        "width": item.width,
+        "height": item.height,
+        "extra": dict(item.extra),
+    }
+
+
+def _edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
+    taken: Counter[str] = Counter()
+    for rank, edge in enumerate(document.edges):
+        # Nothing refers to an edge by its id, so hand-written documents give one id to several.
+        taken[edge.id] += 1
+        yield Edge(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            key=edge.id if taken[edge.id] == 1 else f"{edge.id}#{taken[edge.id]}",
+            rank=rank,
+            source=edge.source,
+            target=edge.target,
+            handle=edge.handle,
+            target_handle=edge.target_handle,
+            extra=dict(edge.extra),
+        )
+
+
+def _variable_rows(workflow: Workflow, document: Document) -> Iterable[Variable]:
+    for area, specs in _areas(document):
+        for rank, spec in enumerate(specs):
+            yield Variable(
+                team_id=workflow.team_id,
+                workflow=workflow,
+                area=area,
+                name=spec.name,
+                key=spec.id,
+                rank=rank,
+                value_type=spec.value_type,
+                value=None if is_secret(spec.value_type) else spec.value,
+                description=spec.description,
+                extra=dict(spec.extra),
+            )
+
+
+def _keep_secrets(workflow: Workflow, document: Document) -> None:
+    """An export carries blanks in place of secrets: bringing one back must not empty the real ones."""
+    given = [
+        WorkflowSecret(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            area=area,
+            name=spec.name,
+            secret=encrypt(str(spec.value)),
+        )
+        for area, specs in _areas(document)
+        for spec in specs
+        if is_secret(spec.value_type) and spec.value not in (None, "")
+    ]
+    WorkflowSecret.objects.bulk_create(
+        given,
+        update_conflicts=True,
+        unique_fields=["workflow", "area", "name"],
+        update_fields=["secret", "updated_at"],
+    )
+
+
+def _areas(document: Document) -> tuple[tuple[VariableArea, tuple[VariableSpec, ...]], ...]:
+    return (
+        (VariableArea.ENVIRONMENT, document.environment),
+        (VariableArea.CONVERSATION, document.conversation),
+    )
+
+
+def _create(model: type[Row], rows: Iterable[Row]) -> None:
+    model._default_manager.bulk_create(rows, batch_size=500)
+
+
+def _node(row: Node) -> NodeSpec:
+    return NodeSpec(
+        id=row.key,
+        kind=row.kind,
+        data=row.data,
+        title=row.title,
+        parent=row.parent or None,
+        position=Position(row.x, row.y),
+        width=row.width,
+        height=row.height,
+        extra=row.extra,
+    )
+
+
+def _note(row: Node) -> Note:
+    return Note(
+        id=row.key,
+        data=row.data,
+        position=Position(row.x, row.y),
+        width=row.width,
+        height=row.height,
+        extra=row.extra,
+    )
+
+
+def _edge(row: Edge) -> EdgeSpec:
+    return EdgeSpec(
+        id=row.key,
+        source=row.source,
+        target=row.target,
+        handle=row.handle,
+        target_handle=row.target_handle,
+        extra=row.extra,
+    )
+
+
+def _variables(
+    rows: Iterable[Variable], area: VariableArea, secrets: Secrets
+) -> tuple[VariableSpec, ...]:
+    return tuple(
+        VariableSpec(
+            name=row.name,
+            value_type=row.value_type,
+            value=secrets.get((area, row.name), "") if is_secret(row.value_type) else row.value,
+            id=row.key,
+            description=row.description,
+            extra=row.extra,
+        )
+        for row in rows
+        if row.area == area
+    )
+
+
+def _check(document: Document) -> None:
+    """What the tables can't hold is a problem of the document, addressed like any other."""
+    problems = [*_too_long(document), *_twice(document)]
+    if problems:
+        raise DocumentInvalid(problems)
+
+
+def _too_long(document: Document) -> Iterable[Problem]:
+    sentence = f"An id or name has at most {LONGEST_NAME} characters"
+    for key in _ids(document):
+        if len(key) > LONGEST_NAME:
+            yield Problem("node.id_too_long", sentence, node=key)
+    for edge in document.edges:
+        if (
+            max(map(len, (edge.source, edge.target, edge.handle, edge.target_handle)))
+            > LONGEST_NAME
+        ):
+            yield Problem("edge.end_too_long", sentence, edge=edge.id)
+    for _area, specs in _areas(document):
+        for spec in specs:
+            if max(len(spec.name), len(spec.id)) > LONGEST_NAME:
+                yield Problem("variable.name_too_long", sentence, field=spec.name)
+
+
+def _ids(document: Document) -> list[str]:
+    """Nodes and notes share one table, so one space of ids."""
+    return [node.id for node in document.nodes] + [note.id for note in document.notes]
+
+
+def _twice(document: Document) -> Iterable[Problem]:
+    for key, count in Counter(_ids(document)).items():
+        if count > 1:
+            yield Problem("node.id_twice", f"{count} nodes have this id", node=key)
+    for _area, specs in _areas(document):
+        for name, count in Counter(spec.name for spec in specs).items():
+            if count > 1:
+                yield Problem(
+                    "variable.name_twice", f"{count} variables are called {name}", field=name
+                )
