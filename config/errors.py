@@ -17,6 +17,7 @@ from accounts import errors as accounts
 from config.crypto import SecretUnreadable
 from config.strict import NotStrictJson
 from memory.core import errors as memory
+from workflows import errors as drafts
 from workflows.engine import errors as workflows
 
 
@@ -46,6 +47,12 @@ STATUS: Mapping[type[Exception], int] = {
     workflows.WorkflowFault: 400,
     workflows.DocumentInvalid: 422,
     workflows.InputRejected: 422,
+    drafts.WorkflowsFault: 400,
+    drafts.NewerDocument: 409,
+    drafts.NothingToPublish: 409,
+    drafts.WorkflowArchived: 409,
+    drafts.NameTaken: 409,
+    drafts.InvalidValue: 422,
     NotStrictJson: 400,
     SecretUnreadable: 500,
 }
