@@ -1,0 +1,164 @@
+"""Each wall has one door; these tests look for a second one in the source."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.env import ROOT, Env
+
+
+APPS = ("accounts", "memory", "workflows")
+
+
+def modules(*folders: str) -> list[Path]:
+    return sorted(
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        if "migrations" not in path.parts
+    )
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def is_request_code(path: Path) -> bool:
+    inside = path.relative_to(ROOT).parts
+    return inside[0] in APPS and (
+        inside[1] in ("api", "views")
+        or inside[1] in ("api.py", "views.py", "sse.py", "forms.py", "schemas.py")
+    )
+
+
+# A client that goes where an address says must be the guarded one; these can all open connections.
+CLIENTS = {
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "requests",
+    "urllib.request",
+    "http.client",
+    "aiohttp",
+    "urllib3",
+    "smtplib",
+}
+MAY_OPEN = {
+    "config/management/commands/up.py": "asks its own web server whether it is ready",
+}
+
+
+def test_network_clients_are_imported_by_the_guarded_one_alone():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        if not path.is_relative_to(ROOT / "config" / "net")
+        and any(
+            name == client or name.startswith(f"{client}.")
+            for name in imported(path)
+            for client in CLIENTS
+        )
+    }
+
+    assert found == set(MAY_OPEN)
+
+
+def test_request_code_never_asks_for_unscoped_rows():
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules(*APPS)
+        if is_request_code(path) and re.search(r"\.unscoped\(|\._unscoped\b", path.read_text())
+    ]
+
+    assert found == []
+
+
+def test_request_code_has_no_csrf_exemption():
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        if "csrf_exempt" in path.read_text()
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("call", ["eval", "exec", "compile"])
+def test_dynamic_evaluation_is_nowhere(call: str):
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == call
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("module", ["pickle", "marshal", "shelve", "dill"])
+def test_formats_that_run_code_on_loading_are_nowhere(module: str):
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        if module in imported(path)
+    ]
+
+    assert found == []
+
+
+def test_jinja_is_rendered_in_the_runner_pool_alone():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        if "jinja2" in set(imported(path))
+    }
+
+    assert {path for path in found if not path.startswith("workflows/sandbox/")} == set()
+
+
+def test_environment_is_read_in_one_module():
+    """Besides it: who passes an environment on to a child, and the two lines that name the settings module."""
+    allowed = {
+        "config/env.py",
+        "config/asgi.py",
+        "config/celery.py",
+        "config/embedded/supervisor.py",
+    }
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules("config", *APPS)
+        if re.search(r"os\.(environ|getenv)", path.read_text())
+    }
+
+    assert {path for path in found if not path.startswith("workflows/sandbox/")} <= allowed
+
+
+def test_every_environment_variable_says_what_it_means():
+    assert [
+        name for name, field in Env.model_fields.items() if len(field.description or "") < 20
+    ] == []
+
+
+def test_templates_have_no_inline_code_or_style():
+    """The policy would refuse them silently; htmx's own attributes that evaluate code are as bad."""
+    forbidden = re.compile(
+        r"""\son\w+\s*=|\sstyle\s*=|<style|javascript:|hx-on|<script(?![^>]*\b(?:src|type)=)""",
+        re.I,
+    )
+    templates = [
+        *(ROOT / "templates").rglob("*.html"),
+        *(ROOT / "config" / "templates").rglob("*.html"),
+    ]
+
+    assert [
+        path.relative_to(ROOT).as_posix()
+        for path in templates
+        if forbidden.search(path.read_text())
+    ] == []
