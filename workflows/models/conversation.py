@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.tenancy import TenantManager, TenantModel
+from accounts.tenancy import TenantModel
 from config.ids import uuid7
 from workflows.models.fields import VerbatimJSONField
-from workflows.models.personal import PersonalQuerySet
+from workflows.models.personal import PersonalManager
 
 
 def new_key() -> str:
@@ -57,7 +57,7 @@ class Conversation(TenantModel):
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
 
-    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(PersonalQuerySet)()
+    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 
     class Meta:
         verbose_name = _("conversation")

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from django.db import models
 
-from accounts.tenancy import TenantQuerySet
+from accounts.tenancy import TenantManager, TenantQuerySet
 
 
 M = TypeVar("M", bound=models.Model)
@@ -20,6 +20,10 @@ class PersonalQuerySet(TenantQuerySet[M]):
 
     def visible_to(self, principal: Any) -> Self:  # a Principal; accounts.access lies above models
         return super().visible_to(principal).filter(whose(principal))
+
+
+class PersonalManager(TenantManager[M]):
+    _queryset_class = PersonalQuerySet
 
 
 def whose(principal: Any) -> models.Q:

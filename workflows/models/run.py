@@ -15,10 +15,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Team
-from accounts.tenancy import TenantManager, TenantModel
+from accounts.tenancy import TenantModel
 from workflows.engine import records
 from workflows.models.fields import VerbatimJSONField
-from workflows.models.personal import PersonalQuerySet
+from workflows.models.personal import PersonalManager
 
 
 class RunStatus(models.TextChoices):
@@ -144,7 +144,7 @@ class Run(TenantModel):
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     elapsed = models.FloatField(_("seconds"), null=True, blank=True)
 
-    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(PersonalQuerySet)()
+    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 
     class Meta:
         verbose_name = _("run")
