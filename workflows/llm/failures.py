@@ -5,6 +5,8 @@ repeat the key or the prompt, and an address would make the error a port scanner
 """
 
 import re
+import socket
+import ssl
 from collections.abc import Iterator
 from typing import Final
 
@@ -60,7 +62,7 @@ def failure_of(error: Exception, *, provider: str, model: str) -> ModelFailed:
         if found := _by_cause(cause, words):
             return found
     if isinstance(error, openai.APIConnectionError):
-        return ModelFailed("{provider} couldn't be reached.".format(**words), retryable=True)
+        return _unreached(error, words)
     if isinstance(error, openai.APIError) and _TOO_LONG.search(_said(error)):
         return ModelFailed(TOO_LONG.format(**words))
     return ModelFailed(UNREADABLE.format(**words), retryable=True)
@@ -101,14 +103,23 @@ def _by_cause(cause: BaseException, words: dict[str, str]) -> ModelFailed | None
         return ModelFailed(f"{words['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
         return ModelFailed("{provider} took too long to answer.".format(**words), retryable=True)
-    if isinstance(cause, ConnectionRefusedError):
-        sentence = "Nothing answers at the address of {provider}. Is it running?"
-        return ModelFailed(sentence.format(**words), retryable=True)
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
         return ModelFailed("The address of {provider} can't be used.".format(**words))
     if name in {"RemoteProtocolError", "ReadError"}:
         return ModelFailed(BROKE_OFF.format(**words), retryable=True)
     return None
+
+
+def _unreached(error: Exception, words: dict[str, str]) -> ModelFailed:
+    causes = tuple(_chain(error))
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return ModelFailed(
+            "The host name of {provider} isn't known.".format(**words), retryable=True
+        )
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return ModelFailed("{provider} has no valid certificate.".format(**words))
+    sentence = "Nothing answers at the address of {provider}. Is it running?"
+    return ModelFailed(sentence.format(**words), retryable=True)
 
 
 # By name, because only config.net may import httpx.

@@ -57,11 +57,13 @@ class OpenAICompatible:
         model = request.model or self._config.default_model
         answer = _Answer(request)
         try:
-            async with self._client(self._total, self._idle) as client:
-                async with await _opened(client, request, model) as events:
-                    async for event in events:
-                        for chunk in answer.read(event):
-                            yield chunk
+            async with (
+                self._client(self._total, self._idle) as client,
+                await _opened(client, request, model) as events,
+            ):
+                async for event in events:
+                    for chunk in answer.read(event):
+                        yield chunk
         except Exception as error:
             raise self._failed(error, model) from None
         yield answer.last(self._config.name)
@@ -97,7 +99,8 @@ class OpenAICompatible:
             http_client=http,
         )
         # The package would take these from the process's environment, which is not the team's.
-        client.organization = client.project = None
+        client.organization = client.project = client.admin_api_key = None
+        client._custom_headers = {}
         async with client:
             yield client
 
