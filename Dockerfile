@@ -1,0 +1,16 @@
+# One image for web server, worker and beat; the command decides.
+FROM python:3.11-slim
+
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /app
+
+COPY requirements.txt .
+RUN pip install --requirement requirements.txt \
+    && useradd --system --create-home --home-dir /var/lib/mnemoflow-app mnemoflow
+COPY --chown=root:root . .
+
+# The code is read-only to the process; only its home is not.
+USER mnemoflow
+ENV MNEMOFLOW_HOME=/var/lib/mnemoflow-app HOST=0.0.0.0
+EXPOSE 8000
+CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", "--timeout-graceful-shutdown", "10", "--no-server-header"]
