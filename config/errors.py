@@ -110,6 +110,9 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(address)
 
 
+# Any, below: ninja types a handler's error as "the error or its class", which it never is.
+
+
 def _answer(request: HttpRequest, error: Any) -> HttpResponse:
     status = status_of(error) or 500
     if status >= 500:
@@ -121,7 +124,7 @@ def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
     return _answer(request, accounts.NotSignedIn())
 
 
-def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
         {
             "field": ".".join(str(part) for part in found["loc"]),
@@ -138,7 +141,7 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return JsonResponse({"error": {**body, "problems": problems}}, status=422)
 
 
-def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+def _http_error(request: HttpRequest, error: Any) -> HttpResponse:
     """Ninja wraps what the parser says; the sentence inside is the useful one."""
     if isinstance(error.__cause__, NotStrictJson):
         return _answer(request, error.__cause__)

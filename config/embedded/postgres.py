@@ -78,7 +78,7 @@ class Postgres:
             end(process, first=signal.SIGINT)  # "fast": sessions are cut, everything is written
 
     def _initialise(self, binaries: Path, user: OsUser) -> None:
-        command = [
+        command: list[str | Path] = [
             binaries / "initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync",
             "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
         ]  # fmt: skip

@@ -76,7 +76,7 @@ def empty_tables() -> None:
     with psycopg.connect(
         servers.postgres().url(name=database_name()), autocommit=True
     ) as connection:
-        connection.execute(statement)  # type: ignore[call-overload]  # built of constants above
+        connection.execute(statement)
 
 
 def _teardown(self: TransactionTestCase) -> None:
@@ -84,4 +84,4 @@ def _teardown(self: TransactionTestCase) -> None:
     empty_tables()
 
 
-TransactionTestCase._fixture_teardown = _teardown  # type: ignore[method-assign, attr-defined]
+TransactionTestCase._fixture_teardown = _teardown  # type: ignore[attr-defined]

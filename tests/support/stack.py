@@ -38,7 +38,7 @@ class LiveStack:
 
     def sql(self, query: str, arguments: Sequence[object] = ()) -> list[tuple[object, ...]]:
         with psycopg.connect(self.database_url, autocommit=True) as connection:
-            cursor = connection.execute(query, arguments)  # type: ignore[call-overload]  # tests write the SQL
+            cursor = connection.execute(query, arguments)
             return cursor.fetchall() if cursor.description else []
 
     def manage(self, *arguments: str, text: str | None = None) -> str:
