@@ -6,8 +6,10 @@ user of a pooled connection.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
 
@@ -67,10 +69,15 @@ class TenantQuerySet(models.QuerySet[M]):
 
 
 class TenantManager(models.Manager[M]):
-    """``visible_to(principal)`` finds and admits in one call. There is deliberately no ``all()`` or ``filter()``.
+    """``Model.objects.visible_to(principal)`` finds and admits in one call. Request code gets no ``all()`` or ``filter()``.
 
-    For a queryset of your own: ``objects = TenantManager.from_queryset(YourQuerySet)()``.
+    For a queryset of your own: ``objects = TenantManager.from_queryset(YourQuerySet)()``. Related managers
+    (``namespace.entries``) are whole: they start from a row that was found already.
     """
+
+    def contribute_to_class(self, cls: type[models.Model], name: str) -> None:
+        super().contribute_to_class(cls, name)
+        setattr(cls, name, _Door(name))
 
     def get_queryset(self) -> TenantQuerySet[M]:
         # from_queryset() leaves its class here; a plain TenantManager has Django's own.
@@ -86,13 +93,31 @@ class TenantManager(models.Manager[M]):
         return self.get_queryset()
 
 
+class _Door:
+    """What ``Model.objects`` is to request code. Django's machinery asks ``_default_manager`` and gets the whole one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: models.Model | None, owner: type[models.Model]) -> Any:
+        if instance is not None or owner._meta.abstract:
+            raise AttributeError(f"{self.name} is asked of a concrete model, not of a row")
+        guarded = copy.copy(owner._meta.managers_map[self.name])
+        guarded.__class__ = _guarded(type(guarded))
+        return guarded
+
+
+@cache
+def _guarded(whole: type[models.Manager[Any]]) -> type[models.Manager[Any]]:
+    return type(whole.__name__, (whole,), {name: _refuse(name) for name in REFUSED})
+
+
 def _refuse(name: str) -> Any:
     def refused(self: models.Manager[Any], *args: object, **kwargs: object) -> NoReturn:
         raise UnscopedQuery(
             f"{self.model.__name__}.objects.{name}: say visible_to(principal) or unscoped() first."
         )
 
-    refused.__name__ = name
     return refused
 
 
@@ -109,8 +134,6 @@ REFUSED = (
     "aupdate_or_create", "abulk_update",
 )
 # fmt: on
-for _name in REFUSED:
-    setattr(TenantManager, _name, _refuse(_name))
 
 
 class TenantModel(models.Model):

@@ -23,7 +23,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     """The list; a POST makes a key and answers with its secret, which is not shown again."""
     principal = principal_of(request)
     team = selectors.team_for(principal, "key.manage", current_team_id(request))
-    form, secret, status = KeyForm(request.POST or None), "", 200
+    form, secret, status = KeyForm(request.POST if request.method == "POST" else None), "", 200
     if request.method == "POST":
         status = 422
         if form.is_valid():

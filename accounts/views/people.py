@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import translation
@@ -47,7 +47,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
     user = _person(request)
     if user.has_usable_password():
         return redirect(_gallery())
-    form = WelcomeForm(request.POST or None, user=user)
+    form = WelcomeForm(_posted(request), user=user)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         services.change_profile(user, name=data["name"], locale=user.locale, email=data["email"])
@@ -62,7 +62,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponse:
     user = _person(request)
-    form = ProfileForm(request.POST or None, initial={"name": user.name, "locale": user.locale})
+    form = ProfileForm(_posted(request), initial={"name": user.name, "locale": user.locale})
     if request.method == "POST" and form.is_valid():
         services.change_profile(user, **form.cleaned_data)
         messages.success(request, _("Saved."))
@@ -100,6 +100,10 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
         target = "/"
     return redirect(target)
+
+
+def _posted(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
 
 
 def _person(request: HttpRequest) -> User:

@@ -20,7 +20,6 @@ FAMILIES = (
     "i18n/",
     "api/v1/docs",
     "api/v1/openapi.json",
-    "api/v1/$",
     "healthz",
     "metrics",
     "static/",

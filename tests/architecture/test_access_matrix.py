@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def in_family(path: str) -> bool:
-    return path.startswith(FAMILIES)
+    return path.startswith(FAMILIES) or path == "api/v1/"  # the API's root answers 404 to all
 
 
 def test_route_without_a_row_fails_the_build():
@@ -141,9 +141,7 @@ def test_family_route_asked_by_anyone_tells_nothing_of_a_team(
     for maker in OBJECTS.values():
         maker(cast.alice, CANARY_A)
     clients = principals(cast, api_key)
-    for route in family(prefix.removesuffix("$")):
-        if route.path.startswith("api/v1/") and route.methods is not None:
-            continue  # an operation: it has a row
+    for route in family(prefix):
         for who in ("anonymous", "outsider", "other team's key"):
             answer = clients[who].get("/" + PARAMETER.sub("x", route.path))
 
