@@ -1,17 +1,147 @@
-"""Rows and objects of memory.
-
-How to fill it: a maker in OBJECTS for every id that appears in a path or body, and, so that the row-level-security
-test has something to leak, for every table with a team (a maker may fill several). A maker gets a person who owns
-a team and a canary; it puts the canary into whatever can be read of the object and returns its id. Then a Row for
-every route and method; see matrix_accounts.py for examples. A route without a row fails the build with its name.
-"""
+"""Rows and objects of memory."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.architecture.matrix_core import Maker, Row
+from tests.support.cast import Person
 
 
-OBJECTS: dict[str, Maker] = {}
+def _caller(person: Person, run_id: str = "") -> Any:
+    from memory.services import CallOrigin, MemoryCaller
+
+    return MemoryCaller(person.principal, person.team.id, origin=CallOrigin(run_id, "node", "step"))
+
+
+def _entry(person: Person, canary: str) -> Any:
+    """In application memory, which the team shares; recalled by a run, so that there is a read too."""
+    from memory.services import recall, remember
+
+    place = {"namespace": f"global:{canary}"}
+    entry = remember(_caller(person), key=canary, value=canary, metadata={"m": canary}, **place)
+    recall(_caller(person, run_id=canary), **place)
+    return entry.id
+
+
+def _private_entry(person: Person, canary: str) -> Any:
+    """What is remembered about the person themselves."""
+    from memory.services import remember
+
+    place = {"namespace": f"user:{person.user.pk}"}
+    return remember(_caller(person), key=canary, value=canary, **place).id
+
+
+def _namespace(person: Person, canary: str) -> Any:
+    return _namespace_of(person, _entry(person, canary))
+
+
+def _private_namespace(person: Person, canary: str) -> Any:
+    return _namespace_of(person, _private_entry(person, canary))
+
+
+def _namespace_of(person: Person, entry_id: Any) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import Entry
+
+    with tenant([person.team.id]):
+        return Entry.objects.unscoped().get(pk=entry_id).namespace_id
+
+
+def _change(person: Person, canary: str) -> Any:
+    from memory.services import forget
+
+    return forget(_caller(person), entry_id=_entry(person, canary)).change_id
+
+
+def _policy(person: Person, canary: str) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import Policy
+
+    with tenant([person.team.id]):
+        return Policy.objects.unscoped().create(team=person.team, app_id=canary).id
+
+
+OBJECTS: dict[str, Maker] = {
+    "entry": _entry,
+    "private entry": _private_entry,
+    "namespace": _namespace,
+    "private namespace": _private_namespace,
+    "change": _change,
+    "memory policy": _policy,
+}
+
+ENTRY = {"entry_id": "entry"}
+PRIVATE = {"entry_id": "private entry"}
+CHANGE = {"change_id": "change"}
+NAMESPACE = {"namespace_id": "namespace"}
+PRIVATE_NAMESPACE = {"namespace_id": "private namespace"}
+FORM = {
+    "value": "x",
+    "kind": "text",
+    "metadata": "{}",
+    "category": "fact",
+    "tier": "long_term",
+    "revision": "1",
+}
+SHARED = {"namespace": "global:matrix"}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
-ROWS: list[Row] = []
+ROWS = [
+    Row("GET", "memory/", "- 200 200 200 200 -"),
+    Row("GET", "memory/namespaces/<uuid:namespace_id>/", "- 404 200 200 200 -", NAMESPACE),
+    # Private to a person: no role opens it
+    Row("GET", "memory/namespaces/<uuid:namespace_id>/", "- 404 404 404 404 -", PRIVATE_NAMESPACE),
+    Row(
+        "POST",
+        "memory/namespaces/<uuid:namespace_id>/forget/",
+        "- 404 302 302 302 -",
+        NAMESPACE,
+        {},
+    ),
+    Row("GET", "memory/entries/<uuid:entry_id>/", "- 404 200 200 200 -", ENTRY),
+    Row("GET", "memory/entries/<uuid:entry_id>/", "- 404 404 404 404 -", PRIVATE),
+    Row("POST", "memory/entries/<uuid:entry_id>/edit/", "- 404 403 302 302 -", ENTRY, FORM),
+    Row("POST", "memory/entries/<uuid:entry_id>/edit/", "- 404 404 404 404 -", PRIVATE, FORM),
+    Row("POST", "memory/entries/<uuid:entry_id>/forget/", "- 404 403 302 302 -", ENTRY, {}),
+    Row("POST", "memory/entries/<uuid:entry_id>/forget/", "- 404 404 404 404 -", PRIVATE, {}),
+    Row("POST", "memory/entries/<uuid:entry_id>/restore/", "- 404 403 302 302 -", ENTRY, {}),
+    Row("POST", "memory/changes/<uuid:change_id>/undo/", "- 404 403 302 302 -", CHANGE, {}),
+    # The API
+    Row("GET", "api/v1/memory/namespaces", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/memory/entries", "- 422 422 422 422 422"),
+    Row(
+        "POST",
+        "api/v1/memory/entries",
+        "- 201 403 201 201 201",
+        body={**SHARED, "key": "k", "value": 1},
+    ),
+    Row("POST", "api/v1/memory/recall", "- 200 200 200 200 200", body=SHARED),
+    Row("POST", "api/v1/memory/forget", "- 200 403 200 200 200", body={**SHARED, "key": "k"}),
+    Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 200 200 200 404", ENTRY),
+    Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 404 404 404 404", PRIVATE),
+    # Without If-Match nobody gets further
+    Row(
+        "PATCH",
+        "api/v1/memory/entries/<uuid:entry_id>",
+        "- 422 422 422 422 422",
+        ENTRY,
+        {},
+        foreign=422,
+    ),
+    Row("DELETE", "api/v1/memory/entries/<uuid:entry_id>", "- 404 403 200 200 404", ENTRY),
+    Row("DELETE", "api/v1/memory/entries/<uuid:entry_id>", "- 404 404 404 404 404", PRIVATE),
+    Row(
+        "POST", "api/v1/memory/entries/<uuid:entry_id>/restore", "- 404 403 200 200 404", ENTRY, {}
+    ),
+    Row(
+        "POST",
+        "api/v1/memory/entries/<uuid:entry_id>/restore",
+        "- 404 404 404 404 404",
+        PRIVATE,
+        {},
+    ),
+    Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 200 200 200 404", ENTRY),
+    Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 404 404 404 404", PRIVATE),
+    Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
+]

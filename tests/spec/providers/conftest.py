@@ -1,0 +1,102 @@
+"""One provider at a time, behind the same few words, so that every table runs against each."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
+from memory.core.provider import MemoryProvider
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.providers.in_memory import InMemoryProvider
+
+
+T = TypeVar("T")
+
+Make = Callable[..., "Memory"]
+
+
+class Ticking:
+    """A clock that is never twice at the same time, and that tests move."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(microseconds=1)
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+class Memory:
+    """A provider called from tests that are not coroutines."""
+
+    def __init__(self, provider: MemoryProvider, clock: Ticking) -> None:
+        self.provider = provider
+        self.clock = clock
+
+    def store(self, key: str, value: Any, namespace: str = "user:mia", **more: Any) -> MemoryEntry:
+        return run(self.provider.store(StoreParams(namespace, key, value, **more)))
+
+    def recall(self, namespace: str = "user:mia", **query: Any) -> list[MemoryEntry]:
+        return run(self.provider.recall(MemoryQuery(namespace, **query)))
+
+    def keys(self, namespace: str = "user:mia", **query: Any) -> list[str]:
+        return [entry.key for entry in self.recall(namespace, **query)]
+
+    def delete(self, key: str, namespace: str = "user:mia") -> bool:
+        return run(self.provider.delete(namespace, key))
+
+    def clear(self, namespace: str = "user:mia") -> int:
+        return run(self.provider.clear_namespace(namespace))
+
+    def history(self, key: str, namespace: str = "user:mia") -> list[MemoryEntry]:
+        return list(run(self.provider.history(namespace, key)))
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+# Threads have connections of their own, so what Postgres is told must be committed.
+COMMITTED = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=["in_memory", pytest.param("postgres", marks=COMMITTED)])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes memories of one kind; each has a team of its own unless one is named."""
+    if request.param == "in_memory":
+        return _make_in_memory
+    return make_postgres
+
+
+@pytest.fixture
+def memory(make: Make) -> Memory:
+    return make()
+
+
+def make_postgres(
+    policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None, team_id: UUID | None = None
+) -> Memory:
+    # Inline import: the tables of the in-memory provider run without Django's apps.
+    from memory.providers.postgres import PostgresProvider
+
+    clock = clock or Ticking()
+    return Memory(PostgresProvider(team_id or new_team(), clock=clock, policy=policy), clock)
+
+
+def new_team() -> UUID:
+    from accounts.models import Team
+    from config.ids import uuid7
+
+    return Team.objects.create(name="Team", slug=uuid7().hex).pk
+
+
+def _make_in_memory(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+    clock = clock or Ticking()
+    return Memory(InMemoryProvider(clock=clock, policy=policy), clock)
