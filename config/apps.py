@@ -7,5 +7,5 @@ class WiringConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        # Inline import: checks need the app registry.
-        from config import checks  # noqa: F401, PLC0415
+        # Inline import: checks need the app registry; tasks need the Celery app, or they'd ask a default broker.
+        from config import celery, checks  # noqa: F401, PLC0415
