@@ -144,15 +144,17 @@ class ConversationHistory:
         return newest[::-1]
 
 
-@dataclass(frozen=True, slots=True)
 class LateModels:
     """Implements ``engine.ports.ModelPort``: resolves the team's providers on the first request."""
 
-    resolve: Callable[[], ModelPort]
+    def __init__(self, resolve: Callable[[], ModelPort]) -> None:
+        self._resolve = resolve
+        self._port: ModelPort | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        port = await in_thread(self.resolve)
-        async for chunk in port.stream(request):
+        if self._port is None:
+            self._port = await in_thread(self._resolve)
+        async for chunk in self._port.stream(request):
             yield chunk
 
 

@@ -30,9 +30,7 @@ def bus_url() -> str | None:
 
 
 def connect(url: str) -> "Redis":
-    return Redis.from_url(
-        url, socket_connect_timeout=2, socket_keepalive=True, decode_responses=True
-    )
+    return Redis.from_url(url, socket_connect_timeout=2, decode_responses=True)
 
 
 class Publisher:

@@ -1,13 +1,39 @@
-"""The team's models as the engine's port; resolved when a run first asks for one."""
+"""The team's models as the engine's port; its providers are looked up when a run first asks for one."""
 
 from uuid import UUID
 
+from accounts.tenancy import tenant
+from config.crypto import decrypt
 from workflows.engine.ports import ModelPort
 from workflows.execution.adapters import LateModels
+from workflows.llm.config import ProviderConfig
+from workflows.llm.offline import OfflineModels
+from workflows.llm.registry import TeamModels
+from workflows.models import ModelProvider
 
 
 def models_for(team_id: UUID, offline: bool) -> ModelPort:
-    # Placeholder until the resolver is there.
-    from workflows.llm import resolver
+    """``offline`` answers every call with the offline provider, whatever the document names."""
+    return OfflineModels() if offline else LateModels(lambda: TeamModels(configs_of(team_id)))
 
-    return LateModels(lambda: resolver.models_for(team_id, offline=offline))
+
+def configs_of(team_id: UUID) -> list[ProviderConfig]:
+    with tenant([team_id]):
+        rows = list(
+            ModelProvider.objects.unscoped()
+            .filter(team_id=team_id, enabled=True)
+            .select_related("credential")
+            .order_by("name", "id")
+        )
+    return [config_of(row) for row in rows]
+
+
+def config_of(row: ModelProvider) -> ProviderConfig:
+    held = row.credential
+    return ProviderConfig(
+        name=row.name,
+        kind=row.kind,
+        base_url=row.base_url or (held.base_url if held else ""),
+        api_key=decrypt(bytes(held.secret)) if held else "",
+        default_model=row.default_model,
+    )

@@ -17,7 +17,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.document import Json
 from workflows.engine.events import RunFinished
-from workflows.engine.inputs import check_inputs
+from workflows.engine.inputs import check_start
 from workflows.engine.mocks import Mocks
 from workflows.engine.records import RunStatus as EngineStatus
 from workflows.errors import InvalidValue, WorkflowArchived
@@ -87,7 +87,7 @@ def start_run(
     with tenant([workflow.team_id]):
         snapshot, pinned = _pinned(principal, workflow, version)
         document = from_json(snapshot.document)
-        checked = check_inputs(document, inputs or {})
+        checked = check_start(document, inputs or {})
         if mocks:
             Mocks(mocks)  # raises NodeFailed for what isn't a mock
         talk = None
@@ -174,7 +174,9 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
         return Subject(f"key-{key_id}")
     if not _SUBJECT.fullmatch(named):
         raise InvalidValue(
-            _("A person's id has 1 to 80 letters, digits or . _ @ + = - and begins with a letter or digit.")
+            _(
+                "A person's id has 1 to 80 letters, digits or . _ @ + = - and begins with a letter or digit."
+            )
         )
     if _is_account(named):
         raise NotFound
