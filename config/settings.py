@@ -83,7 +83,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.context.page",
-                *(["accounts.context.team"] if present("accounts.context") else []),
+                "accounts.context.team",
+                "workflows.views.navigation.navigation",
             ],
         },
     }

@@ -1,0 +1,87 @@
+"""A real browser on the real stack. A page that logs an error or fails a request fails its test."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.support.stack import LiveStack
+
+
+# Without these Chromium looks for its maker's hosts at every start, and the log fills with refusals.
+QUIET = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        message = "No chromium on this machine; `make test` installs Debian's where it may."
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    # A container's root has no user namespace to build Chromium's own sandbox in.
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Troubles:
+    """What a page complained about."""
+
+    found: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.found.append(f"error: {error}"))
+        page.on("requestfailed", self._failed)
+        page.on(
+            "response",
+            lambda r: self.found.append(f"{r.status} {r.url}") if r.status >= 400 else None,
+        )
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.found.append(f"{message.type}: {message.text}")
+
+    def _failed(self, request: Request) -> None:
+        # A stream that the page itself closed, or that a navigation ended, is no failure.
+        if request.failure != "net::ERR_ABORTED":
+            self.found.append(f"{request.failure} {request.url}")
+
+
+@pytest.fixture
+def context(chromium: Browser, live_stack: LiveStack) -> Iterator[BrowserContext]:
+    context = chromium.new_context(base_url=live_stack.url, viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(15_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    troubles = Troubles()
+    troubles.watch(page)
+    yield page
+    assert troubles.found == []
+
+
+@pytest.fixture
+def signed_in(page: Page, live_stack: LiveStack) -> Page:
+    """The page after the first-run link: the demo owner, in the gallery."""
+    page.goto(live_stack.start_url())
+    return page

@@ -1,0 +1,17 @@
+"""Trying out a model provider: one request for its list of models, through the guarded client."""
+
+from asgiref.sync import async_to_sync
+
+from accounts.access import Principal
+from workflows import permissions
+from workflows.execution.models_port import config_of
+from workflows.llm.openai_compatible import OpenAICompatible
+from workflows.models import ModelProvider, ProviderKind
+
+
+def models_of(principal: Principal, *, provider: ModelProvider) -> list[str]:
+    """The models it offers. Raises ModelFailed, whose sentence says what to mend."""
+    permissions.check_manage(principal, provider)
+    if provider.kind == ProviderKind.OFFLINE:
+        return ["offline"]
+    return async_to_sync(OpenAICompatible(config_of(provider)).list_models)()

@@ -1,0 +1,39 @@
+"""Pages of workflows, runs and models."""
+
+from django.urls import include, path
+
+from config.installed import present
+from workflows.views import chat, home, providers, runs, workflows
+
+
+pages = [
+    path("samples/", home.gallery, name="samples"),
+    path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
+    path("workflows/", workflows.index, name="list"),
+    path("workflows/import/", workflows.import_, name="import"),
+    path("workflows/<uuid:workflow_id>/", workflows.detail, name="detail"),
+    path("workflows/<uuid:workflow_id>/rename/", workflows.rename, name="rename"),
+    path("workflows/<uuid:workflow_id>/replace/", workflows.replace, name="replace"),
+    path("workflows/<uuid:workflow_id>/publish/", workflows.publish, name="publish"),
+    path("workflows/<uuid:workflow_id>/duplicate/", workflows.duplicate, name="duplicate"),
+    path("workflows/<uuid:workflow_id>/archive/", workflows.archive, name="archive"),
+    path("workflows/<uuid:workflow_id>/export/", workflows.export, name="export"),
+    path("workflows/<uuid:workflow_id>/say/", chat.say, name="say"),
+    path("workflows/<uuid:workflow_id>/start/", runs.start, name="start"),
+    path("runs/", runs.index, name="runs"),
+    path("runs/<uuid:run_id>/", runs.detail, name="run"),
+    path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),
+    path("models/", providers.index, name="providers"),
+    path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
+    path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),
+]
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("", include((pages, "workflows"))),
+]
+
+if present("workflows.sse"):
+    from workflows import sse
+
+    pages.append(path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"))

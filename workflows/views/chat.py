@@ -1,0 +1,49 @@
+"""Saying something to a chat workflow: one turn, one run."""
+
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from workflows.services.runs import start_run
+from workflows.views.finding import workflow_for
+from workflows.views.workflow_page import person_of, turn_of
+
+
+@login_required
+@require_POST
+def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    query, person = request.POST.get("query", "").strip(), person_of(request.POST)
+    if not query:
+        return HttpResponse(_("Say something first."), status=422)
+    run = start_run(
+        principal,
+        workflow=workflow,
+        inputs={},
+        query=query,
+        conversation=request.POST.get("conversation") or None,
+        subject=person or None,
+    )
+    key = run.conversation.key if run.conversation else ""
+    place = reverse("workflows:detail", args=[workflow.pk])
+    here = {name: value for name, value in (("person", person), ("conversation", key)) if value}
+    url = f"{place}?{urlencode(here)}"
+    if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        return redirect(url)
+    html = render_to_string("workflows/_turn.html", {"turn": turn_of(run)}, request)
+    html += render_to_string(
+        "workflows/_chat_place.html",
+        {"conversation": run.conversation, "person": person, "out_of_band": True},
+        request,
+    )
+    response = HttpResponse(html)
+    # a reload, or a link sent to oneself, comes back to this conversation
+    response["HX-Replace-Url"] = url
+    return response

@@ -1,0 +1,30 @@
+"""The page's way to ``selectors``: who asks is the request's; an archived workflow has no page."""
+
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from accounts.errors import NotFound
+from accounts.principals import Principal, principal_of
+from workflows import selectors
+from workflows.models import ModelProvider, Run, Workflow
+
+
+def workflow_for(
+    request: HttpRequest, workflow_id: UUID, verb: str = "view"
+) -> tuple[Principal, Workflow]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, verb)
+    if workflow.is_archived:
+        raise NotFound
+    return principal, workflow
+
+
+def run_for(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
+    principal = principal_of(request)
+    return principal, selectors.run_for(principal, run_id)
+
+
+def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
+    principal = principal_of(request)
+    return principal, selectors.provider_for(principal, provider_id, change=True)

@@ -1,0 +1,47 @@
+"""The first page, and the gallery of samples."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.principals import current_team_id, principal_of
+from workflows import selectors
+from workflows.services import samples
+
+
+RECENT = 6
+
+
+@login_required
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    principal, team_id = principal_of(request), current_team_id(request)
+    runs = selectors.runs_for(principal).filter(team_id=team_id)
+    return render(
+        request,
+        "workflows/home.html",
+        {
+            "workflows": selectors.workflows_for(principal, team_id=team_id)[:RECENT],
+            "runs": runs[:RECENT],
+            "first_sample": samples.SAMPLES[0].slug,
+        },
+    )
+
+
+@login_required
+@require_safe
+def gallery(request: HttpRequest) -> HttpResponse:
+    return render(request, "workflows/samples.html", {"samples": samples.SAMPLES})
+
+
+@login_required
+@require_POST
+def copy_sample(request: HttpRequest, slug: str) -> HttpResponse:
+    workflow = samples.copy_sample(
+        principal_of(request), team_id=current_team_id(request), slug=slug
+    )
+    messages.success(request, _("Copied. It is yours to run and change."))
+    return redirect("workflows:detail", workflow.pk)

@@ -1,0 +1,64 @@
+"""The page where a team connects its models."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.principals import current_team_id, principal_of
+from workflows import permissions, selectors
+from workflows.engine.errors import WorkflowFault
+from workflows.forms import ProviderForm
+from workflows.services import connection, credentials
+from workflows.views.finding import provider_for
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def index(request: HttpRequest) -> HttpResponse:
+    principal, team_id = principal_of(request), current_team_id(request)
+    providers = selectors.providers_for(principal, team_id)
+    form = ProviderForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        values = form.cleaned_data
+        credentials.create_provider(
+            principal,
+            team_id=team_id,
+            name=values["name"],
+            base_url=values["base_url"],
+            default_model=values["default_model"],
+            secret=values["api_key"] or None,
+        )
+        messages.success(request, _("Connected. Try it with Test."))
+        return redirect("workflows:providers")
+    context = {
+        "form": form,
+        "providers": providers,
+        "can_edit": permissions.may_manage(principal, team_id),
+    }
+    return render(request, "providers/list.html", context)
+
+
+@login_required
+@require_POST
+def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    principal, provider = provider_for(request, provider_id)
+    context: dict[str, object] = {}
+    try:
+        context["models"] = connection.models_of(principal, provider=provider)
+    except WorkflowFault as fault:
+        context["error"] = str(fault)
+    return render(request, "providers/_test.html", context)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    principal, provider = provider_for(request, provider_id)
+    credentials.delete_provider(principal, provider=provider)
+    messages.success(request, _("“%(name)s” and its key are gone.") % {"name": provider.name})
+    return redirect("workflows:providers")

@@ -1,0 +1,101 @@
+"""Pages of runs: start one, watch it, look at it later."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.principals import current_team_id, principal_of
+from workflows import selectors
+from workflows.engine.errors import InputRejected
+from workflows.forms import input_fields, read_inputs
+from workflows.models import RunStatus
+from workflows.services.drafts import draft_document
+from workflows.services.runs import cancel_run, start_run
+from workflows.views.finding import run_for, workflow_for
+from workflows.views.paging import page_of
+from workflows.views.run_page import run_page
+from workflows.views.workflow_page import person_of
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    principal = principal_of(request)
+    rows = selectors.runs_for(principal).filter(team_id=current_team_id(request))
+    status = request.GET.get("status", "")
+    if status in RunStatus.values:
+        rows = rows.filter(status=status)
+    workflow = None
+    if request.GET.get("workflow"):
+        _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
+        rows = rows.filter(workflow=workflow)
+    page = page_of(request, rows.select_related("workflow", "subject_user"))
+    context = {
+        "runs": page.items,
+        "page": page,
+        "status": status,
+        "statuses": RunStatus.choices,
+        "workflow": workflow,
+        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "runs/list.html", context)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = run_for(request, run_id)
+    context = run_page(principal, run)
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        return render(request, "runs/_refreshed.html", context)
+    return render(request, "runs/detail.html", context)
+
+
+@login_required
+@require_POST
+def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    document = draft_document(workflow)
+    errors: dict[str, str] = {}
+    run, message = None, ""
+    try:
+        run = start_run(
+            principal,
+            workflow=workflow,
+            inputs=read_inputs(document, request.POST),
+            conversation=request.POST.get("conversation", "").strip() or None,
+            subject=person_of(request.POST) or None,
+        )
+    except InputRejected as rejected:
+        message = str(rejected)
+        errors = {p.field: str(p.message) for p in rejected.problems if p.field}
+    if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        return redirect("workflows:run", run.pk)
+    context = {
+        "workflow": workflow,
+        "fields": input_fields(document, typed=request.POST.dict(), errors=errors),
+        "person": request.POST.get("person", ""),
+        "conversation_id": request.POST.get("conversation", ""),
+        "run_error": message,
+        "started": run,
+    }
+    return render(request, "workflows/_run_form.html", context, status=422 if message else 200)
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = run_for(request, run_id)
+    cancel_run(principal, run)
+    return redirect("workflows:run", run.pk)
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        return UUID(int=0)

@@ -1,0 +1,122 @@
+"""What the page of one workflow shows; the chat pane and the run form are parts of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from accounts.principals import Principal
+from workflows import permissions
+from workflows.engine.document import Document
+from workflows.engine.validation import validate
+from workflows.forms import PersonForm, input_fields
+from workflows.models import Conversation, Run, Workflow
+from workflows.services.drafts import draft_document
+from workflows.services.kinds import installed_kinds
+from workflows.views.drawing import draw
+
+
+RECENT_RUNS = 8
+RECENT_PEOPLE = 6
+TURNS_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and its answer in the chat pane."""
+
+    run_id: UUID
+    query: str
+    answer: str
+    is_live: bool
+    failed: bool
+
+
+def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+    document = draft_document(workflow)
+    problems = list(validate(document, installed_kinds()))
+    mine = Run.objects.visible_to(principal).filter(workflow=workflow)
+    context = {
+        "workflow": workflow,
+        "drawing": draw(document),
+        "problems": problems,
+        "has_errors": any(p.severity == "error" for p in problems),
+        "can_edit": permissions.may_edit(principal, workflow),
+        "can_run": permissions.may_run(principal, workflow),
+        "runs": mine.select_related("workflow", "subject_user")[:RECENT_RUNS],
+        "person": person_of(request.GET),
+    }
+    if workflow.is_chat:
+        return context | chat_pane(request.GET, principal, workflow, document)
+    return context | {"fields": input_fields(document)}
+
+
+def chat_pane(
+    asked: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document
+) -> dict[str, Any]:
+    """The conversation asked for, if it is one of this person's; else an empty pane."""
+    person = person_of(asked)
+    conversation = find_conversation(principal, workflow, asked.get("conversation", ""))
+    return {
+        "person": person,
+        "people": _people(principal, workflow),
+        "conversation": conversation,
+        "messages_of_conversation": turns_of(principal, conversation) if conversation else [],
+        "opening": _opening(document),
+        "suggestions": _suggestions(document),
+    }
+
+
+def find_conversation(principal: Principal, workflow: Workflow, key: str) -> Conversation | None:
+    if not key:
+        return None
+    visible = Conversation.objects.visible_to(principal)
+    return visible.filter(workflow=workflow, key=key).first()
+
+
+def person_of(data: Mapping[str, str]) -> str:
+    """The outside person asked for; nothing for oneself, or for what could be no id."""
+    form = PersonForm({"person": data.get("person", "")})
+    return str(form.cleaned_data["person"]) if form.is_valid() else ""
+
+
+def turns_of(principal: Principal, conversation: Conversation) -> list[Turn]:
+    """From the runs, not the messages: a run under way has no message yet, a failed one never."""
+    runs = Run.objects.visible_to(principal).filter(conversation=conversation)
+    return [turn_of(run) for run in reversed(runs[:TURNS_SHOWN])]
+
+
+def turn_of(run: Run) -> Turn:
+    answer = (run.outputs or {}).get("answer", "")
+    failed = run.has_ended and bool(run.error)
+    return Turn(
+        run_id=run.pk,
+        query=str(run.system.get("query", "")),
+        answer=run.error if failed else str(answer),
+        is_live=not run.has_ended,
+        failed=failed,
+    )
+
+
+def _people(principal: Principal, workflow: Workflow) -> Sequence[str]:
+    """Outside persons this member was in tests of this workflow, newest first."""
+    runs = Run.objects.visible_to(principal).filter(
+        workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
+    )
+    newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
+    return list(dict.fromkeys(newest))[:RECENT_PEOPLE]
+
+
+def _opening(document: Document) -> str:
+    words = document.features.get("opening_statement")
+    if isinstance(words, str) and words.strip():
+        return words
+    return _("Say something, and watch which nodes run and what is remembered.")
+
+
+def _suggestions(document: Document) -> list[str]:
+    found = document.features.get("suggested_questions")
+    return [str(s) for s in found[:4]] if isinstance(found, list) else []

@@ -1,0 +1,178 @@
+"""Pages of workflows: list, one of them, and what can be done with it as a whole."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.principals import current_team_id, principal_of
+from workflows import selectors
+from workflows.engine.document import Dialect
+from workflows.engine.errors import DocumentInvalid
+from workflows.errors import NewerDocument
+from workflows.forms import ImportForm, PublishForm, RenameForm
+from workflows.models import Workflow
+from workflows.services import drafts, importing, publishing
+from workflows.views.finding import workflow_for
+from workflows.views.paging import page_of
+from workflows.views.workflow_page import workflow_page
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    query = request.GET.get("q", "").strip()
+    rows = selectors.workflows_for(principal_of(request), team_id=current_team_id(request))
+    if query:
+        rows = rows.filter(name__icontains=query)
+    page = page_of(request, rows)
+    context = {
+        "workflows": page.items,
+        "page": page,
+        "query": query,
+        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "workflows/list.html", context)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    return render(request, "workflows/detail.html", workflow_page(request, principal, workflow))
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What came of an import: a workflow, or why not."""
+
+    workflow: Workflow | None = None
+    problems: tuple[str, ...] = ()
+    pending: bool = False
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def import_(request: HttpRequest) -> HttpResponse:
+    return _import_page(request, None)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    _, workflow = workflow_for(request, workflow_id, "edit")
+    return _import_page(request, workflow)
+
+
+def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
+    form = ImportForm(request.POST or None, request.FILES or None)
+    upload = Upload()
+    if request.method == "POST" and form.is_valid():
+        upload = _upload(
+            request, workflow, form.cleaned_data["text"], confirmed="confirm" in request.POST
+        )
+        if upload.workflow:
+            return redirect("workflows:detail", upload.workflow.pk)
+        # a file is not sent twice: what it said goes back into the box
+        form = ImportForm(initial={"document": form.cleaned_data["text"]})
+    context = {
+        "form": form,
+        "problems": upload.problems,
+        "pending": upload.pending,
+        "workflow": workflow,
+    }
+    return render(request, "workflows/import.html", context, status=422 if upload.problems else 200)
+
+
+def _upload(
+    request: HttpRequest, workflow: Workflow | None, text: str, *, confirmed: bool
+) -> Upload:
+    principal = principal_of(request)
+    try:
+        if workflow is None:
+            imported = importing.import_document(
+                principal,
+                team_id=current_team_id(request),
+                source=text,
+                confirm_newer=confirmed,
+            )
+        else:
+            imported = importing.reimport(
+                principal, workflow=workflow, source=text, confirm_newer=confirmed
+            )
+    except DocumentInvalid as invalid:
+        return Upload(problems=tuple(str(problem.message) for problem in invalid.problems))
+    except NewerDocument:
+        return Upload(pending=True)
+    for warning in imported.warnings:
+        messages.warning(request, warning.message)
+    return Upload(workflow=imported.workflow)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    form = RenameForm(
+        request.POST or None,
+        initial={"name": workflow.name, "description": workflow.description},
+    )
+    if form.is_valid():
+        drafts.rename(principal, workflow=workflow, **form.cleaned_data)
+        return redirect("workflows:detail", workflow.pk)
+    return render(request, "workflows/rename.html", {"workflow": workflow, "form": form})
+
+
+@login_required
+@require_POST
+def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    form = PublishForm(request.POST)
+    note = form.cleaned_data["note"] if form.is_valid() else ""
+    version = publishing.publish(principal, workflow=workflow, note=note)
+    messages.success(request, _("Published as version %(number)s.") % {"number": version.number})
+    return redirect("workflows:detail", workflow.pk)
+
+
+@login_required
+@require_POST
+def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    copy = importing.duplicate(principal, workflow=workflow)
+    messages.success(request, _("This is the copy."))
+    return redirect("workflows:detail", copy.pk)
+
+
+@login_required
+@require_POST
+def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    drafts.archive(principal, workflow=workflow)
+    messages.success(request, _("“%(name)s” is archived.") % {"name": workflow.name})
+    return redirect("workflows:list")
+
+
+@login_required
+@require_safe
+def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    dialect = _dialect(request.GET.get("dialect", ""))
+    format_ = "json" if request.GET.get("format") == "json" else "yaml"
+    text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
+    types = {"json": "application/json", "yaml": "application/yaml"}
+    response = HttpResponse(text, content_type=f"{types[format_]}; charset=utf-8")
+    name = slugify(workflow.name) or "workflow"
+    extension = "json" if format_ == "json" else "yml"
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
+    return response
+
+
+def _dialect(text: str) -> Dialect | None:
+    return Dialect(text) if text in set(Dialect) else None
