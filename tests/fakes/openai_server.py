@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._stream(request, reply)
         return self._json(200, _whole(request, reply))
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         pass
 
     def _request(self, body: Any) -> Request:
