@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from json import JSONEncoder
+from json.encoder import encode_basestring
 
 from workflows.engine.document import Json
 from workflows.engine.errors import (
@@ -403,7 +404,11 @@ class _Driver:
     # -- beginnings and ends --------------------------------------------------------------------
 
     def _replay(self, history: Sequence[StepRecord]) -> None:
-        """Bring everything to where an earlier attempt left it. What it printed isn't printed again."""
+        """Bring everything to where an earlier attempt left it.
+
+        Its events are not told again. Its text is: a journal begins its text anew with each attempt,
+        so that half an answer of a lost attempt is never joined to the whole one.
+        """
         self._muted = bool(history)
         self._stream.begin()
         self._ready.append(self._plan.root)
@@ -464,8 +469,7 @@ class _Driver:
         )
 
     def _publish(self, chunk: TextChunk) -> None:
-        if not self._muted:
-            self._journal.publish(chunk)
+        self._journal.publish(chunk)
 
     def _note_running(self, node: PlanNode) -> float:
         self._state.move(node.index, NodeState.RUNNING)
@@ -533,5 +537,10 @@ _encode = JSONEncoder(
 
 
 def _size(outputs: Mapping[str, Json]) -> int:
-    text = _encode(outputs)
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+    """Bytes of the outputs as JSON. Text, nearly always what it is, is measured without a document."""
+    size = 1 + len(outputs) if outputs else 2
+    for name, value in outputs.items():
+        text = encode_basestring(value) if isinstance(value, str) else _encode(value)
+        size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        size += len(name) + 3
+    return size

@@ -1,0 +1,100 @@
+"""Ways to run a workflow that must agree: here and now, or through the database and a worker.
+
+The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` speak to this alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from workflows.engine.document import Document, Json
+from workflows.engine.events import Event, TextChunk
+from workflows.engine.ports import MemoryPort, MemorySource, ModelPort, TemplatePort
+from workflows.engine.records import StepRecord
+from workflows.engine.runner import WorkflowRunner
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``checked``: take the inputs as they are, the start form isn't asked."""
+
+    document: Document
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    system: Mapping[str, Json] = field(default_factory=dict)
+    conversation: Mapping[str, Json] = field(default_factory=dict)
+    mocks: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    env: Mapping[str, Json] = field(default_factory=dict)
+    checked: bool = False
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    status: str
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    error: str | None = None
+    error_node: str | None = None
+    stream: str = ""
+    chunks: Sequence[str] = ()
+    steps: Sequence[StepRecord] = ()
+    conversation: Mapping[str, Json] = field(default_factory=dict)
+    exceptions_count: int = 0
+    elapsed: float = 0.0
+
+
+Watcher = Callable[[Event], None]
+
+
+class Backend(Protocol):
+    """Raises InputRejected or DocumentInvalid before anything runs."""
+
+    async def run(self, request: Request, watch: Watcher | None = None) -> Outcome: ...
+
+    async def close(self) -> None: ...
+
+
+class InProcess:
+    def __init__(
+        self,
+        *,
+        memory: MemoryPort | MemorySource | None = None,
+        models: ModelPort | None = None,
+        templates: TemplatePort | None = None,
+    ) -> None:
+        self._memory, self._models, self._templates = memory, models, templates
+
+    async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
+        runner = WorkflowRunner(
+            request.document,
+            memory=self._memory,
+            models=self._models,
+            templates=self._templates,
+            mocks=request.mocks,
+            environment=request.env,
+            checked=request.checked,
+        )
+        handle = runner.start(
+            inputs=request.inputs, system=request.system, conversation=request.conversation
+        )
+        chunks: list[str] = []
+        async for event in handle.events():
+            if isinstance(event, TextChunk):
+                chunks.append(event.text)
+            if watch is not None:
+                watch(event)
+        result = await handle.result()
+        return Outcome(
+            status=result.status,
+            outputs=result.outputs,
+            error=result.error,
+            error_node=result.error_node,
+            stream=result.stream,
+            chunks=chunks,
+            steps=result.steps,
+            conversation=result.conversation,
+            exceptions_count=result.exceptions_count,
+            elapsed=result.elapsed,
+        )
+
+    async def close(self) -> None:
+        """It holds nothing."""

@@ -1,0 +1,144 @@
+"""Runs a workflow here and now, in one process, with nothing behind it.
+
+    runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
+    handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
+    async for event in handle.events(): ...
+    result = await handle.result()
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+from workflows.engine.document import Document, Json
+from workflows.engine.dsl import load_document
+from workflows.engine.events import Event, RunStarted
+from workflows.engine.inputs import check_start
+from workflows.engine.kinds import AnyKind
+from workflows.engine.local import ListJournal, RandomIds, SystemClock
+from workflows.engine.loop import drive
+from workflows.engine.mocks import Mocks
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.plan import Plan, compile_plan
+from workflows.engine.ports import (
+    ClockPort,
+    CodePort,
+    HistoryPort,
+    HttpPort,
+    IdPort,
+    MemoryPort,
+    MemorySource,
+    ModelPort,
+    Ports,
+    TemplatePort,
+)
+from workflows.engine.runs import MAX_SECONDS, MAX_STEPS, RunControl, RunResult, RunStart
+
+
+class WorkflowRunner:
+    """Compiles once; ``start`` as often as you like, also at the same time.
+
+    ``memory`` is a memory port or a provider, whose memory then outlives the run. ``checked=True``
+    says that inputs need no checking against the start form: they are taken as they are.
+    """
+
+    def __init__(
+        self,
+        document: Document | str | bytes | Mapping[str, Json],
+        *,
+        memory: MemoryPort | MemorySource | None = None,
+        models: ModelPort | None = None,
+        templates: TemplatePort | None = None,
+        code: CodePort | None = None,
+        http: HttpPort | None = None,
+        history: HistoryPort | None = None,
+        plugins: Iterable[AnyKind] = (),
+        mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
+        environment: Mapping[str, Json] | None = None,
+        clock: ClockPort | None = None,
+        ids: IdPort | None = None,
+        max_steps: int = MAX_STEPS,
+        timeout_seconds: float | None = MAX_SECONDS,
+        checked: bool = False,
+    ) -> None:
+        self.document = (
+            document if isinstance(document, Document) else load_document(document).document
+        )
+        self.plan: Plan = compile_plan(self.document, builtin_kinds(plugins=plugins))
+        self._ports = Ports(
+            clock=clock or SystemClock(),
+            ids=ids or RandomIds(),
+            model=models,
+            memory=memory.port() if isinstance(memory, MemorySource) else memory,
+            templates=templates,
+            code=code,
+            http=http,
+            history=history,
+        )
+        self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
+        self._environment = dict(environment or {})
+        self._max_steps, self._timeout_seconds = max_steps, timeout_seconds
+        self._checked = checked
+
+    def start(
+        self,
+        *,
+        inputs: Mapping[str, Json] | None = None,
+        system: Mapping[str, Json] | None = None,
+        conversation: Mapping[str, Json] | None = None,
+        run_id: str | None = None,
+    ) -> "RunHandle":
+        """Needs a running event loop. Raises InputRejected before anything has run."""
+        inputs = dict(inputs or {})
+        start = RunStart(
+            run_id=run_id or self._ports.ids.new(),
+            inputs=inputs if self._checked else check_start(self.document, inputs),
+            system=system or {},
+            environment=self._environment,
+            conversation=conversation or {},
+            max_steps=self._max_steps,
+            timeout_seconds=self._timeout_seconds,
+        )
+        return RunHandle(self.plan, start, self._ports, self._mocks)
+
+    async def run(
+        self,
+        *,
+        inputs: Mapping[str, Json] | None = None,
+        system: Mapping[str, Json] | None = None,
+        conversation: Mapping[str, Json] | None = None,
+    ) -> RunResult:
+        handle = self.start(inputs=inputs, system=system, conversation=conversation)
+        return await handle.result()
+
+
+class RunHandle:
+    """A run on its way."""
+
+    def __init__(self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None) -> None:
+        self.run_id = start.run_id
+        self._journal = ListJournal()
+        self._control = RunControl()
+        self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
+
+    def events(self) -> AsyncIterator[Event]:
+        """All of the run's events from the first on, whenever one asks."""
+        return self._journal.read()
+
+    async def result(self) -> RunResult:
+        # Shielded: who gives up waiting for the result doesn't thereby stop the run.
+        return await asyncio.shield(self._task)
+
+    def stop(self, reason: str = "The run was stopped.") -> None:
+        self._control.stop(reason)
+
+    async def _drive(
+        self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None
+    ) -> RunResult:
+        journal = self._journal
+        journal.note(RunStarted(inputs=start.inputs))
+        try:
+            result = await drive(plan, start, ports, journal, mocks=mocks, control=self._control)
+            journal.note(result.event())
+        finally:
+            journal.close()
+        return result

@@ -1,0 +1,87 @@
+"""Runs a conformance suite: prints what differs, then ``N passed, M failed``."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from workflows.engine.conformance import Case, Verdict, judge, read_cases
+from workflows.engine.nodes import builtin_kinds
+from workflows.management.backends import backend_for
+
+
+class Command(BaseCommand):
+    help = "Run a folder's cases.json against the engine."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, metavar="DIR")
+        parser.add_argument("--only", nargs="+", action="extend", default=[], metavar="GROUP")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+        parser.add_argument("--durable", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            cases = read_cases(options["folder"], options["only"])
+        except (OSError, ValueError, KeyError) as unreadable:
+            raise CommandError(f"No suite in {options['folder']}: {unreadable}") from unreadable
+        if not cases:
+            raise CommandError("There is no such group of cases.")
+        verdicts = asyncio.run(_judge_all(cases, durable=options["durable"]))
+        failed = [verdict for verdict in verdicts if not verdict.passed]
+        if options["as_json"]:
+            self.stdout.write(json.dumps(_report(verdicts), ensure_ascii=False, indent=2))
+        else:
+            self._print(verdicts, failed)
+        if failed:
+            raise SystemExit(1)
+
+    def _print(self, verdicts: list[Verdict], failed: list[Verdict]) -> None:
+        for verdict in failed:
+            self.stdout.write(f"{verdict.case.id}  ({verdict.case.group})")
+            if verdict.missing_kinds:
+                self.stdout.write(f"  needs {', '.join(verdict.missing_kinds)}")
+            for difference in verdict.differences:
+                self.stdout.write(f"  {difference.what}")
+                self.stdout.write(f"    expected {_shown(difference.expected)}")
+                self.stdout.write(f"    got      {_shown(difference.got)}")
+        missing = Counter(kind for verdict in failed for kind in verdict.missing_kinds)
+        for kind, count in sorted(missing.items()):
+            self.stdout.write(f"not built: {kind} ({count} cases)")
+        self.stdout.write(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
+
+
+async def _judge_all(cases: list[Case], *, durable: bool) -> list[Verdict]:
+    backend, kinds = backend_for(durable=durable, offline=True), builtin_kinds()
+    try:
+        return [await judge(case, backend, kinds) for case in cases]
+    finally:
+        await backend.close()
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _report(verdicts: list[Verdict]) -> dict[str, Any]:
+    return {
+        "passed": sum(verdict.passed for verdict in verdicts),
+        "failed": sum(not verdict.passed for verdict in verdicts),
+        "cases": [
+            {
+                "id": verdict.case.id,
+                "group": verdict.case.group,
+                "passed": verdict.passed,
+                "status": verdict.got.status,
+                "error": verdict.got.error,
+                "missing_kinds": list(verdict.missing_kinds),
+                "differences": [
+                    {"what": d.what, "expected": d.expected, "got": d.got}
+                    for d in verdict.differences
+                ],
+            }
+            for verdict in verdicts
+        ],
+    }

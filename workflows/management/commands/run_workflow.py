@@ -1,0 +1,143 @@
+"""Runs a workflow document from the shell. Exit status 0 only when the run succeeded."""
+
+import asyncio
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from workflows.engine.backends import Outcome, Request
+from workflows.engine.dsl import load_document
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.events import Event
+from workflows.engine.records import RunStatus, StepRecord
+from workflows.management.backends import backend_for
+
+
+_GOOD = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
+
+
+class Command(BaseCommand):
+    help = "Validate and run a workflow document, and print its outputs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--input", action="append", default=[], metavar="K=V")
+        parser.add_argument("--inputs", default="{}", metavar="JSON")
+        parser.add_argument("--query", metavar="TEXT")
+        parser.add_argument("--system", action="append", default=[], metavar="K=V")
+        parser.add_argument("--mocks", type=Path, metavar="FILE")
+        parser.add_argument("--offline", action="store_true")
+        parser.add_argument("--events", action="store_true")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+        parser.add_argument("--durable", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            outcome = asyncio.run(self._run(options))
+        except WorkflowFault as fault:
+            outcome = Outcome(status=RunStatus.FAILED, error=fault.message)
+        self._print(outcome, as_json=options["as_json"])
+        if outcome.status not in _GOOD:
+            raise SystemExit(1)
+
+    async def _run(self, options: dict[str, Any]) -> Outcome:
+        request = _request(options)
+        backend = backend_for(durable=options["durable"], offline=options["offline"])
+        try:
+            return await backend.run(request, self._print_event if options["events"] else None)
+        finally:
+            await backend.close()
+
+    def _print_event(self, event: Event) -> None:
+        # Apart from the outputs, which others may want to parse.
+        fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+        self.stderr.write(_json({"event": event.name, **fields}), ending="\n")
+        self.stderr.flush()
+
+    def _print(self, outcome: Outcome, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(_json(_report(outcome)))
+            return
+        for name, value in outcome.outputs.items():
+            self.stdout.write(f"{name}: {value if isinstance(value, str) else _json(value)}")
+        if outcome.error:
+            where = f" (node {outcome.error_node})" if outcome.error_node else ""
+            self.stderr.write(f"{outcome.status}{where}: {outcome.error}")
+
+
+def _request(options: dict[str, Any]) -> Request:
+    inputs = _object(options["inputs"], "--inputs") | _pairs(options["input"], "--input")
+    system: dict[str, Any] = {"user_id": "shell", "app_id": "default", "workflow_id": "shell"}
+    system |= _pairs(options["system"], "--system")
+    if options["query"] is not None:
+        system["query"] = options["query"]
+    mocks = _object(_text(options["mocks"]), "--mocks") if options["mocks"] else {}
+    loaded = load_document(_text(options["file"]), confirm_newer=True)
+    return Request(
+        document=loaded.document,
+        inputs=inputs,
+        system=system,
+        mocks=mocks,
+        offline=options["offline"],
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as unreadable:
+        raise CommandError(f"{path} can't be read: {unreadable}") from unreadable
+
+
+def _object(text: str, option: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as invalid:
+        raise CommandError(f"{option} is not JSON: {invalid}") from invalid
+    if not isinstance(value, dict):
+        raise CommandError(f"{option} must be a JSON object")
+    return value
+
+
+def _pairs(written: list[str], option: str) -> dict[str, str]:
+    pairs = {}
+    for item in written:
+        name, found, value = item.partition("=")
+        if not found or not name:
+            raise CommandError(f"{option} takes name=value, not {item!r}")
+        pairs[name] = value
+    return pairs
+
+
+def _report(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": outcome.status,
+        "outputs": outcome.outputs,
+        "error": outcome.error,
+        "error_node": outcome.error_node,
+        "stream": outcome.stream,
+        "steps": [_step(step) for step in outcome.steps],
+        "elapsed": round(outcome.elapsed, 6),
+    }
+
+
+def _step(step: StepRecord) -> dict[str, Any]:
+    return {
+        "node": step.key.node_id,
+        "rounds": list(step.key.rounds),
+        "kind": step.kind,
+        "status": step.status,
+        "handle": step.handle,
+        "inputs": step.inputs,
+        "outputs": step.outputs,
+        "error": dataclasses.asdict(step.error) if step.error else None,
+        "tries": step.tries,
+        "elapsed": round(step.elapsed, 6),
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
