@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --progress-bar off
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --progress-bar off
 ARGS ?=
 # Two workers are what two cores can do.
 WORKERS ?= 2

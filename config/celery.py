@@ -17,7 +17,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("mnemoflow")
 app.conf.update(
     broker_url=settings.BROKER_URL,
+    # With no broker at all a worker goes on asking the database for runs, and the broker for its return.
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
     broker_transport_options={
         "visibility_timeout": 120,
         "unacked_restore_interval": 5,

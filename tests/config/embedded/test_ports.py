@@ -1,4 +1,5 @@
 import socket
+from collections.abc import Iterator
 
 import pytest
 
@@ -7,7 +8,7 @@ from config.embedded.ports import next_free
 
 
 @pytest.fixture
-def taken() -> socket.socket:
+def taken() -> Iterator[socket.socket]:
     listener = socket.create_server(("127.0.0.1", 0))
     yield listener
     listener.close()

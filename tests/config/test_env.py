@@ -1,0 +1,40 @@
+import pytest
+from pydantic import ValidationError
+
+from config.env import Env, explain
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("PORT", "eighty", "port of the web server"),
+        ("PORT", "70000", "port of the web server"),
+        ("DATABASE_URL", "mysql://x/y", "only PostgreSQL will do"),
+        ("BROKER_URL", "http://x", "must start with one of amqp://"),
+        ("SECRET_KEY", "short", "signs sessions"),
+        ("LOG_LEVEL", "LOUD", "least severe event"),
+    ],
+)
+def test_env_wrong_value_is_explained_with_its_name_and_meaning(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, hint: str
+):
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ValidationError) as caught:
+        Env()
+
+    explanation = explain(caught.value)
+    assert f"{name}: " in explanation
+    assert hint in explanation
+
+
+def test_env_empty_means_not_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DATABASE_URL", "")
+
+    assert Env().embedded_database
+
+
+def test_env_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
+
+    assert Env().allowed_hosts == ("a.example", "b.example")

@@ -1,0 +1,100 @@
+"""The table from domain error to HTTP, through the real API and the real middleware."""
+
+import json
+
+import pytest
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
+
+from accounts import errors as accounts
+from config.errors import STATUS, DomainErrorMiddleware, body_of, status_of
+from memory.core import errors as memory
+from workflows.engine import errors as workflows
+from workflows.engine.problems import Problem
+
+
+def families(root: type[Exception]) -> list[type[Exception]]:
+    return [root, *(below for child in root.__subclasses__() for below in families(child))]
+
+
+@pytest.mark.parametrize("family", families(accounts.AccountsFault) + families(memory.MemoryFault))
+def test_status_every_fault_of_people_and_memory_has_a_row_of_its_own(family: type[Exception]):
+    assert family in STATUS
+
+
+def test_status_most_specific_row_wins():
+    class Lost(memory.NotFound):
+        """Lost."""
+
+    assert [status_of(Lost()), status_of(memory.MemoryFault()), status_of(ValueError())] == [
+        404,
+        500,
+        None,
+    ]
+
+
+def test_body_carries_every_problem_with_its_address():
+    problem = Problem(code="E1", message="No end.", node="n1", field="text")
+
+    body = body_of(workflows.DocumentInvalid([problem]))
+
+    assert body["error"]["type"] == "DocumentInvalid"
+    found = body["error"]["problems"]
+    assert [(one["code"], one["message"], one["node"], one["field"]) for one in found] == [
+        ("E1", "No end.", "n1", "text")
+    ]
+
+
+def page(*, htmx: bool = False) -> HttpRequest:
+    request = RequestFactory().get("/somewhere/?page=2")
+    request.htmx = htmx
+    request.user = None
+    return request
+
+
+def middleware() -> DomainErrorMiddleware:
+    return DomainErrorMiddleware(lambda request: None)
+
+
+def test_page_for_strangers_leads_to_the_sign_in_page_and_back():
+    response = middleware().process_exception(page(), accounts.NotSignedIn())
+
+    assert (response.status_code, response["Location"]) == (
+        302,
+        "/accounts/login/?next=%2Fsomewhere%2F%3Fpage%3D2",
+    )
+
+
+def test_fragment_for_strangers_sends_the_whole_page_there():
+    response = middleware().process_exception(page(htmx=True), accounts.NotSignedIn())
+
+    assert response["HX-Redirect"].startswith("/accounts/login/")
+
+
+def test_page_unexpected_error_is_left_to_be_loud():
+    assert middleware().process_exception(page(), RuntimeError("bug")) is None
+    assert middleware().process_exception(page(), memory.MemoryFault()) is None
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data; boundary=x", 415),
+    ],
+)
+def test_api_write_that_any_page_could_send_is_refused(content_type: str, status: int):
+    response = Client().generic("POST", "/api/v1/workflows", data="{}", content_type=content_type)
+
+    assert (response.status_code, response.json()["error"]["type"]) == (
+        status,
+        "UnsupportedMediaType",
+    )
+
+
+@pytest.mark.django_db
+def test_api_description_is_served():
+    described = json.loads(Client().get("/api/v1/openapi.json").content)
+
+    assert described["info"]["title"] == "Mnemoflow"
