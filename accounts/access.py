@@ -72,19 +72,18 @@ def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> 
 def grant(who: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of members) for one verb."""
     team_id = _team_of(obj)
-    if isinstance(who, User):
-        with tenant([team_id]):
+    permission, content_type = _permission(verb, type(obj)), _type(type(obj))
+    with tenant([team_id]):  # guardian reads the object again when it saves
+        if isinstance(who, User):
             if not Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists():
                 raise NotAllowed(_("Only members of the team can be given something of it."))
-    permission, content_type = _permission(verb, type(obj)), _type(type(obj))
-    if isinstance(who, User):
-        UserObjectPermission.objects.get_or_create(
-            user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
-        )
-    else:
-        GroupObjectPermission.objects.get_or_create(
-            group=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
-        )
+            UserObjectPermission.objects.get_or_create(
+                user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+            )
+        else:
+            GroupObjectPermission.objects.get_or_create(
+                group=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+            )
 
 
 def revoke(who: User | Group, verb: str, obj: models.Model) -> None:

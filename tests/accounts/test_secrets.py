@@ -1,0 +1,266 @@
+"""What lets somebody in: invitations, API keys, start links."""
+
+import datetime as dt
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import services
+from accounts.access import can
+from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, StartTokenUnusable
+from accounts.models import ApiKey, StartToken, User
+from accounts.principals import user_principal
+from accounts.tenancy import tenant
+
+
+pytestmark = pytest.mark.django_db
+
+
+def invite(cast, **options):
+    return services.create_invitation(
+        cast.ada.principal, team=cast.team_a, role="viewer", **options
+    )
+
+
+def later(**delta):
+    return time_machine.travel(timezone.now() + dt.timedelta(**delta), tick=False)
+
+
+def test_invitation_accepted_makes_a_member_once(cast):
+    _row, token = invite(cast)
+
+    made = services.accept_invitation(user=cast.carol.user, token=token)
+
+    assert (made.team_id, made.role) == (cast.team_a.id, "viewer")
+    with pytest.raises(InvitationUnusable):
+        services.accept_invitation(user=User.objects.create_user("dan@example.org"), token=token)
+
+
+def test_invitation_expired_is_refused(cast):
+    _row, token = invite(cast)
+
+    with later(days=8), pytest.raises(InvitationUnusable):
+        services.accept_invitation(user=cast.carol.user, token=token)
+
+
+def test_invitation_revoked_is_refused(cast):
+    row, token = invite(cast)
+
+    services.revoke_invitation(cast.ada.principal, invitation_id=row.id)
+
+    with pytest.raises(InvitationUnusable):
+        services.accept_invitation(user=cast.carol.user, token=token)
+
+
+def test_invitation_with_a_wrong_token_is_refused(cast):
+    with pytest.raises(InvitationUnusable):
+        services.find_invitation("x" * 43)
+
+
+def test_invitation_for_one_address_refuses_another(cast):
+    _row, token = invite(cast, email="dan@example.org")
+
+    with pytest.raises(NotAllowed, match="another e-mail address"):
+        services.accept_invitation(user=cast.carol.user, token=token)
+
+
+def test_invitation_as_owner_by_an_admin_is_refused(cast):
+    with pytest.raises(NotAllowed):
+        services.create_invitation(cast.ada.principal, team=cast.team_a, role="owner")
+
+
+def test_sign_up_without_an_invitation_is_closed(cast, settings):
+    settings.SIGNUP_OPEN = False
+
+    answer = Client().post(reverse("account_signup"), SIGN_UP)
+
+    assert "account/signup_closed.html" in [t.name for t in answer.templates]
+    assert not User.objects.filter(email=SIGN_UP["email"]).exists()
+
+
+SIGN_UP = {
+    "name": "Dan",
+    "email": "Dan@example.org",
+    "password1": "four plain words here",
+    "password2": "four plain words here",
+}
+
+
+def test_sign_up_with_an_invitation_joins_its_team(cast, settings):
+    settings.SIGNUP_OPEN = False
+    _row, token = invite(cast)
+    browser = Client()
+    browser.get(reverse("accounts:invitation", args=[token]))
+
+    answer = browser.post(reverse("account_signup"), SIGN_UP)
+
+    user = User.objects.get(email="dan@example.org")
+    assert (answer.status_code, user.name, user.is_superuser) == (302, "Dan", False)
+    with tenant([cast.team_a.id]):
+        assert [m.role for m in user.memberships.all()] == ["viewer"]
+
+
+def test_sign_up_of_the_first_person_is_open_and_makes_a_team(db, settings):
+    settings.SIGNUP_OPEN = False
+
+    Client().post(reverse("account_signup"), SIGN_UP)
+
+    user = User.objects.get()
+    assert user.is_superuser
+    assert [str(role) for role in user_principal(user).roles.values()] == ["owner"]
+
+
+def test_key_secret_is_stored_as_a_hash_only(cast):
+    key, secret = services.issue_key(
+        principal=cast.ada.principal, team=cast.team_a, name="ci", scopes={"runs:read"}
+    )
+
+    with tenant([cast.team_a.id]), connection.cursor() as cursor:
+        cursor.execute("SELECT row_to_json(k)::text FROM accounts_apikey k WHERE id = %s", [key.id])
+        stored = cursor.fetchone()[0]
+    assert secret.startswith("mf_")
+    assert len(secret) >= 46
+    assert secret not in stored
+    assert secret[3:] not in stored
+    assert key.prefix == secret[:9]
+
+
+def test_key_used_acts_for_its_team_within_its_scopes(cast):
+    key, secret = services.issue_key(
+        principal=cast.ada.principal, team=cast.team_a, name="ci", scopes={"runs:read"}
+    )
+
+    principal = services.authenticate_key(secret)
+
+    assert principal is not None
+    assert (principal.actor, principal.team_ids) == (f"key:{key.id}", {cast.team_a.id})
+    assert can(principal, "run.view", cast.team_a)
+    assert not can(principal, "run.cancel", cast.team_a)
+    assert not can(principal, "key.manage", cast.team_a)
+    assert not can(principal, "run.view", cast.team_b)
+
+
+def test_key_used_notes_when(cast):
+    key, secret = services.issue_key(
+        principal=cast.ada.principal, team=cast.team_a, name="ci", scopes={"runs:read"}
+    )
+
+    services.authenticate_key(secret)
+
+    with tenant([cast.team_a.id]):
+        assert ApiKey.objects.unscoped().get(pk=key.id).last_used_at is not None
+
+
+def test_key_expired_is_nobody(cast):
+    _key, secret = services.issue_key(
+        principal=cast.ada.principal,
+        team=cast.team_a,
+        name="ci",
+        scopes={"runs:read"},
+        expires_at=timezone.now() + dt.timedelta(hours=1),
+    )
+
+    assert services.authenticate_key(secret) is not None
+    with later(hours=2):
+        assert services.authenticate_key(secret) is None
+
+
+def test_key_revoked_is_nobody(cast, api_key):
+    client = api_key(cast.alice)
+    before = client.get("/api/v1/me").status_code
+
+    services.revoke_key(cast.ada.principal, key_id=client.key.id)
+
+    assert (before, client.get("/api/v1/me").status_code) == (200, 401)
+
+
+@pytest.mark.parametrize("secret", ["", "mf_", "mf_" + "x" * 43, "x" * 43, "mf_\u00e9"])
+def test_key_that_is_none_is_nobody(cast, secret):
+    assert services.authenticate_key(secret) is None
+
+
+@pytest.mark.parametrize("scopes", [set(), {"everything"}, {"runs:read", "root"}])
+def test_key_with_scopes_that_are_none_is_refused(cast, scopes):
+    with pytest.raises(InvalidChoice):
+        services.issue_key(principal=cast.ada.principal, team=cast.team_a, name="x", scopes=scopes)
+
+
+def test_key_refused_beside_a_session_is_not_the_session(cast):
+    browser = cast.alice.client
+
+    answer = browser.get("/api/v1/me", headers={"Authorization": "Bearer mf_wrong"})
+
+    assert answer.status_code == 401
+
+
+def test_session_writing_to_the_api_needs_the_csrf_token(cast):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(
+        cast.alice.user, backend="allauth.account.auth_backends.AuthenticationBackend"
+    )
+
+    answer = browser.patch(
+        f"/api/v1/teams/{cast.team_a.id}", {"name": "x"}, content_type="application/json"
+    )
+
+    assert answer.status_code == 403
+
+
+def test_key_page_shows_the_secret_once(cast):
+    browser = cast.ada.client
+
+    made = browser.post(
+        reverse("accounts:keys"), {"name": "ci", "scopes": ["runs:read"], "days": "30"}
+    )
+    again = browser.get(reverse("accounts:keys"))
+
+    secret = made.context["secret"]
+    assert secret.encode() in made.content
+    assert secret.encode() not in again.content
+    assert secret[:9].encode() in again.content
+
+
+def test_first_run_makes_an_owner_and_a_link_that_works_once(db):
+    path = services.first_run()
+    browser = Client()
+
+    first, second = browser.get(path), Client().get(path)
+
+    owner = User.objects.get()
+    assert (first.status_code, second.status_code) == (302, 410)
+    assert browser.session["_auth_user_id"] == str(owner.pk)
+    assert not owner.has_usable_password()
+
+
+def test_first_run_again_makes_a_new_link_and_ends_the_old(db):
+    old = services.first_run()
+    new = services.first_run()
+
+    assert (User.objects.count(), StartToken.objects.count()) == (1, 1)
+    assert (Client().get(old).status_code, Client().get(new).status_code) == (410, 302)
+
+
+def test_start_link_expired_is_refused(db):
+    token = services.first_run().split("/")[-2]
+
+    with later(hours=13), pytest.raises(StartTokenUnusable):
+        services.redeem_start_token(token)
+
+
+def test_welcome_form_gives_the_demo_owner_a_password(db):
+    browser = Client()
+    browser.get(services.first_run())
+
+    answer = browser.post(
+        reverse("accounts:welcome"),
+        {"name": "Ana", "email": "Ana@example.org", "password": "four plain words here"},
+    )
+
+    owner = User.objects.get()
+    assert (answer.status_code, owner.email, owner.name) == (302, "ana@example.org", "Ana")
+    assert owner.check_password("four plain words here")
+    assert browser.session["_auth_user_id"] == str(owner.pk)
