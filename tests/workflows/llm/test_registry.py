@@ -1,0 +1,103 @@
+"""Which provider answers when a document names one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from config import plugins
+from tests.fakes.openai_server import FakeOpenAI
+from workflows.engine.errors import ModelFailed
+from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
+from workflows.llm.config import ProviderConfig, canonical
+from workflows.llm.offline import OfflineModels
+from workflows.llm.openai_compatible import OpenAICompatible
+from workflows.llm.registry import TeamModels, kinds, resolve
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    from config.net import allow, clients
+
+    with FakeOpenAI() as fake:
+        monkeypatch.setattr(clients, "_operators_list", lambda: allow.parse_allowed((fake.allow,)))
+        yield fake
+
+
+def answer(port: Any, provider: str = "openai", model: str = "gpt-4") -> str:
+    request = ModelRequest(provider, model, (Message("user", "Hi there"),), Origin("r", "n", "k"))
+
+    async def collect() -> str:
+        return "".join([chunk.text async for chunk in port.stream(request)])
+
+    return asyncio.run(collect())
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("langgenius/openai/openai", "openai"), ("OpenAI", "openai"), ("a/b/", "b"), ("x", "x")],
+)
+def test_provider_name_of_a_document_is_its_last_part(written: str, name: str) -> None:
+    assert canonical(written) == name
+
+
+@pytest.mark.parametrize("written", ["openai", "langgenius/openai/openai", "OpenAI"])
+def test_request_goes_to_the_teams_provider_of_that_name(server: FakeOpenAI, written: str) -> None:
+    models = TeamModels([ProviderConfig("openai", base_url=server.base_url, default_model="tiny")])
+
+    assert answer(models, written) == "Hello from the fake."
+    assert answer(models, written, model="") == "Hello from the fake."
+    assert [request.body["model"] for request in server.requests] == ["gpt-4", "tiny"]
+
+
+def test_provider_nobody_connected_is_answered_offline_and_labelled() -> None:
+    assert "offline demo provider" in answer(TeamModels())
+
+
+def test_provider_nobody_connected_is_named_when_nothing_may_stand_in() -> None:
+    with pytest.raises(ModelFailed, match=r"'openai' isn't connected.*Model providers"):
+        answer(TeamModels(fallback="error"))
+    assert "offline demo provider" in answer(TeamModels(fallback="error"), "offline")
+
+
+def test_resolve_gives_the_port() -> None:
+    config = ProviderConfig("openai", api_key="k")
+
+    assert isinstance(resolve("a/openai", [config]), OpenAICompatible)
+    assert isinstance(resolve("other", [config]), OfflineModels)
+    with pytest.raises(ModelFailed):
+        resolve("other", [config], fallback="error")
+
+
+def test_well_known_provider_needs_no_address() -> None:
+    assert ProviderConfig("langgenius/openai/openai").address == "https://api.openai.com/v1"
+    assert ProviderConfig("acme").address == ""
+
+
+def test_plugin_adds_a_kind() -> None:
+    class Echo:
+        def __init__(self, config: ProviderConfig) -> None:
+            self.config = config
+
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+            yield ModelChunk(text=f"{self.config.name} heard {request.messages[-1].text}")
+
+    class Plugin:
+        @plugins.hookimpl
+        def model_providers(self) -> dict[str, Any]:
+            return {"echo": Echo}
+
+    plugin = Plugin()
+    plugins.manager().register(plugin)
+    try:
+        assert set(kinds()) == {"echo", "offline", "openai_compatible"}
+        models = TeamModels([ProviderConfig("mine", kind="echo")])
+        assert answer(models, "mine") == "mine heard Hi there"
+    finally:
+        plugins.manager().unregister(plugin)
+
+
+def test_kind_of_a_plugin_that_is_gone_says_so() -> None:
+    with pytest.raises(ModelFailed, match="kind 'gone'"):
+        answer(TeamModels([ProviderConfig("mine", kind="gone")]), "mine")
