@@ -1,0 +1,148 @@
+"""Django admin of workflows: one's own teams' rows, to look at. Secrets and private runs stay out.
+
+Changes are made on the pages and over the API, where they are checked and audited.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts.admin import ReadOnlyTenantAdmin
+from accounts.principals import principal_of
+from workflows.models import (
+    Conversation,
+    Credential,
+    Edge,
+    Message,
+    ModelProvider,
+    Node,
+    Run,
+    RunEvent,
+    RunPartial,
+    Snapshot,
+    Step,
+    StepIntent,
+    Variable,
+    Version,
+    Workflow,
+    WorkflowSecret,
+)
+
+
+class PersonalAdmin(ReadOnlyTenantAdmin):
+    """Rows of a person: the admin pages show no more of them than any other page."""
+
+    run_path = ""  # from the row to its run or conversation; "" is the row itself
+    owner: type[Run] | type[Conversation] = Run
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        mine = self.owner.objects.visible_to(principal_of(request)).values("pk")
+        path = f"{self.run_path}__in" if self.run_path else "pk__in"
+        return super().get_queryset(request).filter(**{path: mine})
+
+
+class OfRunAdmin(PersonalAdmin):
+    run_path = "run"
+    list_select_related = ("run",)
+
+
+@admin.register(Workflow)
+class WorkflowAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "team", "mode", "revision", "published_version", "updated_at")
+    list_filter = ("mode",)
+    list_select_related = ("team", "published_version")
+    search_fields = ("name",)
+
+
+@admin.register(Node)
+class NodeAdmin(ReadOnlyTenantAdmin):
+    list_display = ("title", "kind", "workflow", "is_note")
+    list_filter = ("kind",)
+    list_select_related = ("workflow",)
+
+
+@admin.register(Edge)
+class EdgeAdmin(ReadOnlyTenantAdmin):
+    list_display = ("key", "source", "handle", "target", "workflow")
+    list_select_related = ("workflow",)
+
+
+@admin.register(Variable)
+class VariableAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "area", "value_type", "workflow")
+    list_select_related = ("workflow",)
+
+
+class SecretAdmin(ReadOnlyTenantAdmin):
+    """Never the secret, not even encrypted."""
+
+    exclude = ("secret",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("secret")
+
+
+@admin.register(WorkflowSecret)
+class WorkflowSecretAdmin(SecretAdmin):
+    list_display = ("name", "workflow", "updated_at")
+    list_select_related = ("workflow",)
+
+
+@admin.register(Credential)
+class CredentialAdmin(SecretAdmin):
+    list_display = ("name", "kind", "hint", "team", "rotated_at")
+    list_select_related = ("team",)
+
+
+@admin.register(ModelProvider)
+class ModelProviderAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "kind", "base_url", "enabled", "team")
+    list_select_related = ("team",)
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(ReadOnlyTenantAdmin):
+    list_display = ("hash", "team", "created_at")
+    list_select_related = ("team",)
+
+
+@admin.register(Version)
+class VersionAdmin(ReadOnlyTenantAdmin):
+    list_display = ("workflow", "number", "note", "created_at")
+    list_select_related = ("workflow",)
+
+
+@admin.register(Run)
+class RunAdmin(PersonalAdmin):
+    list_display = ("id", "workflow", "status", "created_at", "elapsed")
+    list_filter = ("status",)
+    list_select_related = ("workflow",)
+
+
+@admin.register(Conversation)
+class ConversationAdmin(PersonalAdmin):
+    owner = Conversation
+    list_display = ("name", "workflow", "dialogue_count", "created_at")
+    list_select_related = ("workflow",)
+
+
+@admin.register(Message)
+class MessageAdmin(PersonalAdmin):
+    owner = Conversation
+    run_path = "conversation"
+    list_display = ("number", "conversation", "created_at")
+    list_select_related = ("conversation",)
+
+
+def _register(model: type[Model], *columns: str) -> None:
+    admin.site.register(
+        model, type(f"{model.__name__}Admin", (OfRunAdmin,), {"list_display": columns})
+    )
+
+
+_register(Step, "node_key", "kind", "status", "run")
+_register(StepIntent, "node_key", "attempt", "run", "at")
+_register(RunEvent, "seq", "name", "run", "at")
+_register(RunPartial, "run", "updated_at")

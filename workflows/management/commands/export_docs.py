@@ -1,0 +1,32 @@
+"""Writes docs/reference from the code; with --check, says what is stale and changes nothing."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.env import ROOT
+from workflows.management.reference import PAGES
+
+
+class Command(BaseCommand):
+    help = "Write docs/reference/*.md from the code."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="only say what is stale")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder = ROOT / "docs" / "reference"
+        stale = [name for name, render in PAGES.items() if _stale(folder / name, render())]
+        if options["check"]:
+            if stale:
+                raise CommandError(f"Stale: {', '.join(stale)}. Run: manage.py export_docs")
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in stale:
+            (folder / name).write_text(PAGES[name](), encoding="utf-8")
+            self.stdout.write(f"docs/reference/{name}")
+
+
+def _stale(path: Path, text: str) -> bool:
+    return not path.exists() or path.read_text(encoding="utf-8") != text

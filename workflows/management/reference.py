@@ -1,0 +1,93 @@
+"""The reference pages, rendered from the tables the code itself runs on."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+
+from accounts.roles import render_permissions
+from workflows.engine.kinds import AnyKind, Field
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.state import NODE_MOVES, RUN_MOVES
+
+
+def node_kinds() -> str:
+    """Those of the house; a plug-in documents its own."""
+    lines = [
+        "# Node kinds",
+        "",
+        "What a node may be. `type` in the node's data names the kind.",
+        "",
+    ]
+    kinds = builtin_kinds()
+    for name in sorted(kinds):
+        lines += _kind(kinds[name])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def run_states() -> str:
+    return "\n".join(
+        [
+            "# States",
+            "",
+            "What may follow what. A state without a successor is the end.",
+            "",
+            "## Of a run",
+            "",
+            *_moves(RUN_MOVES),
+            "",
+            "## Of a node in a run",
+            "",
+            *_moves(NODE_MOVES),
+            "",
+        ]
+    )
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "node-kinds.md": node_kinds,
+    "permissions.md": render_permissions,
+    "run-states.md": run_states,
+}
+
+
+def _kind(kind: AnyKind) -> Iterable[str]:
+    yield from (f"## {kind.title} (`{kind.name}`)", "", kind.description, "")
+    traits = [
+        f"Group: {kind.group}",
+        f"Execution: {kind.execution}",
+        *(
+            [f"Also called: {', '.join(f'`{alias}`' for alias in kind.aliases)}"]
+            * bool(kind.aliases)
+        ),
+        *(["Has an effect outside the run"] * kind.has_effect),
+        *(["Can be retried"] * kind.retryable),
+        *(["Needs memory"] * kind.needs_memory),
+    ]
+    yield from (f"- {trait}" for trait in traits)
+    yield ""
+    if kind.fields:
+        yield from ("| field | label | form | required | default |", "|---|---|---|---|---|")
+        yield from _fields(kind.fields)
+        yield ""
+
+
+def _fields(fields: Iterable[Field], prefix: str = "") -> Iterable[str]:
+    for field in fields:
+        default = "" if field.default is None else f"`{field.default}`"
+        required = "yes" if field.required else ""
+        name = f"{prefix}{field.name}"
+        yield f"| `{name}` | {field.label} | {_form(field)} | {required} | {default} |"
+        yield from _fields(field.fields, f"{name}.")
+
+
+def _form(field: Field) -> str:
+    if not field.choices:
+        return field.widget.value
+    return f"{field.widget.value}: {', '.join(f'`{value}`' for value, _label in field.choices)}"
+
+
+def _moves(table: Mapping[StrEnum, frozenset[StrEnum]]) -> Iterable[str]:
+    yield from ("| from | to |", "|---|---|")
+    # In the enum's order: the tables hold sets, whose order changes from process to process.
+    for state in type(next(iter(table))):
+        following = ", ".join(sorted(item.value for item in table[state]))
+        yield f"| {state.value} | {following or '—'} |"
