@@ -91,8 +91,8 @@ class LateMemory:
 
 def memory_of(claim: Claim) -> MemoryPort:
     # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.services.caller import MemoryCaller, reach_of
-    from memory.services.port import RunMemory
+    from memory.services.caller import MemoryCaller, reach_of  # noqa: PLC0415
+    from memory.services.port import RunMemory  # noqa: PLC0415
 
     identity = identity_of(claim)
     subject_user = _id(claim, "subject_user_id")

@@ -76,7 +76,12 @@ async def unattended(db: Database, queued_for: timedelta, limit: int = 100) -> l
 
 async def park(db: Database, run_id: UUID, error: str) -> bool:
     """Fail a run whose lease ran out for the third time. False: it isn't such a run."""
-    finished = {"status": "failed", "outputs": {}, "error": error, "error_node": None}
+    finished: dict[str, Json] = {
+        "status": "failed",
+        "outputs": {},
+        "error": error,
+        "error_node": None,
+    }
     return bool(await db.value(PARK, (run_id, error, dump(finished))))
 
 

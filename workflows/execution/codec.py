@@ -36,7 +36,7 @@ def event_row(event: Event) -> dict[str, Json]:
 
 
 def event_data(event: Event) -> dict[str, Json]:
-    return {name: getattr(event, name) for name in _field_names(type(event))}
+    return {name: getattr(event, name) for name in _field_names(event.__class__)}
 
 
 def step_row(record: StepRecord) -> dict[str, Json]:
@@ -108,5 +108,5 @@ def _finite(value: Json) -> Json:
 
 
 @cache
-def _field_names(kind: type[Any]) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind))

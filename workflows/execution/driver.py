@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from json import loads
 from uuid import UUID
 
-from workflows.engine.document import Json, Mode
+from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
 from workflows.engine.loop import drive
@@ -128,9 +128,10 @@ async def _drive(
     except Exception:
         log.exception("run_broke", extra={"run": str(claim.run_id)})
         result = RunResult(
-            RunStatus.FAILED, error="Something went wrong inside the engine; the log has the details."
+            RunStatus.FAILED,
+            error="Something went wrong inside the engine; the log has the details.",
         )
-    await _finish(held, world, journal, result, chat=ready.document.mode is Mode.CHAT)
+    await _finish(held, world, journal, result)
 
 
 async def _history(
@@ -158,16 +159,14 @@ async def _history(
     return tuple(step_record(row) for row in steps)
 
 
-async def _finish(
-    held: Drive, world: World, journal: DurableJournal, result: RunResult, *, chat: bool
-) -> None:
+async def _finish(held: Drive, world: World, journal: DurableJournal, result: RunResult) -> None:
     try:
-        await journal.finish(result.event(), _end(result, chat=chat))
+        await journal.finish(result.event(), _end(held.claim, result))
     except WorkflowFault:
         await _interrupted(held, world, journal)
 
 
-def _end(result: RunResult, *, chat: bool) -> Mapping[str, Json]:
+def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     end: dict[str, Json] = {
         "status": result.status.value,
         "outputs": result.outputs,
@@ -177,7 +176,7 @@ def _end(result: RunResult, *, chat: bool) -> Mapping[str, Json]:
         "prompt_tokens": result.usage.prompt_tokens,
         "completion_tokens": result.usage.completion_tokens,
     }
-    if chat and result.succeeded:
+    if claim.row["conversation_id"] and result.succeeded:
         end["answer"] = str(result.outputs.get("answer", ""))
         end["variables"] = result.conversation
     return end
@@ -202,7 +201,12 @@ async def _fail(held: Drive, world: World, fault: WorkflowFault) -> None:
     """Its journal can't take it any further: say so in a journal of its own, after what was stored."""
     seq = held.journal.seq if held.journal is not None else held.claim.last_seq
     claim = Claim(
-        held.claim.run_id, held.claim.team_id, held.claim.attempt, seq, held.claim.age, held.claim.row
+        held.claim.run_id,
+        held.claim.team_id,
+        held.claim.attempt,
+        seq,
+        held.claim.age,
+        held.claim.row,
     )
     journal = DurableJournal(claim, world.db, world.outbox)
     try:

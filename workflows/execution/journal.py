@@ -80,7 +80,7 @@ class DurableJournal:
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._lost: Exception | None = None
-        self._lane: Lane = outbox.open(claim.run_id, claim.attempt)
+        self._lane: Lane = outbox.open(claim.run_id, claim.attempt, claim.last_seq)
         self.transcript = Transcript()
         self.finishing = False  # the last commit is on its way
         self.unsaved = False  # text has come since it was last saved

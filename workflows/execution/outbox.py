@@ -22,6 +22,7 @@ class Lane:
     """One run's outgoing items. ``text`` holds (after, offset, node, source, pieces)."""
 
     attempt: int
+    committed: int  # number of the last event whose commit is known
     text: list[tuple[int, int, str, str | None, list[str]]] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
 
@@ -35,16 +36,18 @@ class Lane:
     def commit(self, seq: int, name: str, data: str) -> None:
         """An event got its number: text that came before it goes first."""
         self.release(seq)
+        self.committed = seq
         if len(data) > LARGEST:
             self.items.append(f'["e",{seq}]')
         else:
             self.items.append(f'["e",{seq},"{name}",{data}]')
 
     def release(self, before: int | None = None) -> None:
-        """Move waiting text to the items; ``before`` an event, or all of it."""
+        """Move to the items what may go: text ``before`` an event, or after none that is unwritten."""
+        limit = self.committed + 1 if before is None else before
         keep: list[tuple[int, int, str, str | None, list[str]]] = []
         for entry in self.text:
-            if before is not None and entry[0] >= before:
+            if entry[0] >= limit:
                 keep.append(entry)
                 continue
             after, offset, node, source, pieces = entry
@@ -60,9 +63,10 @@ class Outbox:
         self._lanes: dict[UUID, Lane] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._ready: list[tuple[str, str]] = []  # of lanes that are closed too
 
-    def open(self, run_id: UUID, attempt: int) -> Lane:
-        lane = self._lanes[run_id] = Lane(attempt)
+    def open(self, run_id: UUID, attempt: int, committed: int) -> Lane:
+        lane = self._lanes[run_id] = Lane(attempt, committed)
         return lane
 
     def close(self, run_id: UUID, lane: Lane) -> None:
@@ -79,20 +83,12 @@ class Outbox:
         if self._sending is not None:
             await self._sending
 
-    # What is ready but not yet handed to the publisher, across closed lanes.
-    _ready: list[tuple[str, str]]
-
     def _gather(self, run_id: UUID, lane: Lane) -> None:
         lane.release()
         if lane.items:
             body = f'{{"attempt":{lane.attempt},"items":[{",".join(lane.items)}]}}'
-            self._queue().append((channel(run_id), body))
+            self._ready.append((channel(run_id), body))
             lane.items = []
-
-    def _queue(self) -> list[tuple[str, str]]:
-        if not hasattr(self, "_ready"):
-            self._ready = []
-        return self._ready
 
     def _soon(self, delay: float) -> None:
         loop = asyncio.get_running_loop()
@@ -112,6 +108,6 @@ class Outbox:
             return
         for run_id, lane in self._lanes.items():
             self._gather(run_id, lane)
-        if self._queue():
-            messages, self._ready = self._queue(), []
+        if self._ready:
+            messages, self._ready = self._ready, []
             self._sending = asyncio.create_task(self._publisher.publish(messages))

@@ -16,7 +16,7 @@ class Segment:
 
     node: str
     source: str | None
-    offset: int  # characters of the run's text before this segment
+    offset: int  # UTF-16 units of the run's text before this segment
     began_after: int  # sequence of the last event when it began
     grew_after: int  # … and when it last grew
     pieces: list[str] = field(default_factory=list)
@@ -47,9 +47,9 @@ class Transcript:
             self.segments.append(last)
         offset = self.length
         last.pieces.append(text)
-        last.length += len(text)
+        last.length += units(text)
         last.grew_after = seq
-        self.length += len(text)
+        self.length += units(text)
         return offset
 
     @property
@@ -62,4 +62,16 @@ class Transcript:
 
 def read_segments(rows: Iterable[list[Json]]) -> Iterator[Segment]:
     for node, source, offset, began, grew, text in rows:
-        yield Segment(node, source, offset, began, grew, [text], len(text))
+        yield Segment(node, source, offset, began, grew, [text], units(text))
+
+
+def units(text: str) -> int:
+    """Length as browsers count it, who are to cut text at these offsets."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
+
+
+def tail_of(text: str, start: int) -> str:
+    """The text from the given UTF-16 unit on."""
+    if text.isascii():
+        return text[start:]
+    return text.encode("utf-16-le", "replace")[start * 2 :].decode("utf-16-le", "replace")

@@ -11,7 +11,6 @@ import random
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -207,5 +206,3 @@ class Worker:
         return self.held.get(drive.claim.run_id) is drive and not (
             drive.journal is not None and drive.journal.finishing
         )
-
-

@@ -1,0 +1,123 @@
+"""``/api/v1``: start runs, read them, follow them, stop them."""
+
+import asyncio
+from typing import Annotated, TypeVar
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from ninja import Router, Status
+from pydantic import Field
+
+from accounts.auth import api_auth
+from accounts.principals import Principal, principal_of
+from accounts.tenancy import tenant
+from workflows import selectors, sse
+from workflows.api.run_shapes import detail_out, run_out
+from workflows.engine.records import RunStatus
+from workflows.execution.following import RUN_FINISHED, follow
+from workflows.execution.hub import hub
+from workflows.models import Run
+from workflows.schemas_runs import RunDetailOut, RunOut, RunPageOut, StartIn
+from workflows.services import runs
+
+
+router = Router(auth=api_auth(), tags=["runs"])
+
+T = TypeVar("T")
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/runs",
+    response={200: RunDetailOut, 202: RunOut},
+    summary="Start a run",
+)
+async def start_run(
+    request: HttpRequest, workflow_id: UUID, body: StartIn
+) -> Status[dict[str, object]]:
+    """``blocking`` answers 200 with the finished run, or 202 when it takes longer than you would wait."""
+    principal = principal_of(request)
+    run = await sync_to_async(_start)(principal, workflow_id, body)
+    if body.response_mode == "async":
+        return Status(202, run_out(run))
+    ended = await _ended(run, body.wait_seconds)
+    if not ended:
+        return Status(202, run_out(run))
+    return Status(200, await sync_to_async(_detail)(principal, run.pk))
+
+
+@router.get("/runs", response=RunPageOut, summary="List runs")
+def list_runs(
+    request: HttpRequest,
+    workflow: UUID | None = None,
+    status: RunStatus | None = None,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+) -> dict[str, object]:
+    """Runs you started, that are for you, or of a key you made; newest first."""
+    principal = principal_of(request)
+    found = selectors.runs_for(principal)
+    if workflow is not None:
+        found = found.filter(workflow=selectors.workflow_for(principal, workflow))
+    if status is not None:
+        found = found.filter(status=status.value)
+    rows = found.select_related("version", "conversation")[offset : offset + limit]
+    return {"items": [run_out(row) for row in rows], "count": found.count()}
+
+
+@router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Read a run with its steps")
+def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    return detail_out(selectors.run_for(principal_of(request), run_id))
+
+
+@router.get("/runs/{uuid:run_id}/events", summary="Follow a run (server-sent events)")
+async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    """Every event from the first on, live to the end; ``Last-Event-ID`` goes on after that one.
+
+    Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written,
+    memory_retrieval_error, run_finished. ``text_chunk`` has no id; put its text at ``offset``
+    (UTF-16 units) and drop what stood there, and a reconnect or a recovered run reads right.
+    """
+    run = await sync_to_async(sse.find_run)(principal_of(request), run_id)
+    return sse.stream_of(request, run)
+
+
+@router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")
+def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """At once when nobody drives it yet, within a second otherwise; an ended run stays as it ended."""
+    principal = principal_of(request)
+    return run_out(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
+
+
+def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
+    with sse.connections_given_back(), tenant(principal.team_ids):
+        workflow = selectors.workflow_for(principal, workflow_id, "run")
+        return runs.start_run(
+            principal,
+            workflow=workflow,
+            inputs=body.inputs,
+            query=body.query,
+            conversation=body.conversation_id,
+            subject=body.user,
+            version=body.version,
+            mocks=body.mocks,
+            offline=body.offline,
+        )
+
+
+def _detail(principal: Principal, run_id: UUID) -> dict[str, object]:
+    with sse.connections_given_back(), tenant(principal.team_ids):
+        return detail_out(selectors.run_for(principal, run_id))
+
+
+async def _ended(run: Run, seconds: float) -> bool:
+    """Wait for the end; whoever gives up waiting does not stop the run."""
+    try:
+        async with asyncio.timeout(seconds):
+            async for said in follow(hub(), run.team_id, run.pk, 0, patience=seconds):
+                if said is not None and said.name == RUN_FINISHED:
+                    return True
+    except TimeoutError:
+        return False
+    return True
