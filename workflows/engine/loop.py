@@ -87,6 +87,7 @@ class _Driver:
         "_control",
         "_done",
         "_failure",
+        "_flying",
         "_history",
         "_journal",
         "_mocks",
@@ -122,7 +123,8 @@ class _Driver:
         self._stream = Streaming(plan, self._state.pool, self._publish)
         self._ready: deque[int] = deque()
         self._begun: dict[int, float] = {}  # nodes that run now, since when
-        self._tasks: dict[asyncio.Task[None], int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flying = 0  # tasks whose report hasn't been taken yet
         self._done: asyncio.Queue[tuple[PlanNode, StepRecord] | BaseException] = asyncio.Queue()
         self._failure: _Failure | None = None
         self._muted = False
@@ -173,8 +175,8 @@ class _Driver:
     # -- the loop -------------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        ready, tasks, nodes = self._ready, self._tasks, self._plan.nodes
-        while self._failure is None and (ready or tasks):
+        ready, nodes = self._ready, self._plan.nodes
+        while self._failure is None and (ready or self._flying):
             if self._control.stopping:
                 # Where a cancellation on its way arrives; without one (stopped too early) raise it.
                 await asyncio.sleep(0)
@@ -185,7 +187,7 @@ class _Driver:
             node = nodes[ready.popleft()]
             if self._over_limit():
                 return self._fail(self._limit())
-            await self._begin(node, alone=not ready and not tasks)
+            await self._begin(node, alone=not ready and not self._flying)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
         """Quick nodes run at once; one that has to wait does so here if it is alone."""
@@ -208,8 +210,9 @@ class _Driver:
             self._settle(node, await self._step(node, ctx, began, mock, first))
             return
         task = asyncio.create_task(self._report(node, ctx, began, mock, first))
+        self._flying += 1
         tasks = self._tasks
-        tasks[task] = node.index
+        tasks.add(task)
         task.add_done_callback(lambda done: _forget(done, tasks, first))
 
     async def _take_turns(self) -> None:
@@ -240,6 +243,7 @@ class _Driver:
     async def _next_report(self) -> None:
         report = await self._done.get()
         while True:
+            self._flying -= 1
             if isinstance(report, BaseException):
                 raise report
             self._settle(*report)
@@ -515,8 +519,8 @@ class _Driver:
         return max(limit - gone, 0)
 
 
-def _forget(task: asyncio.Task[None], tasks: dict[asyncio.Task[None], int], first: object) -> None:
-    tasks.pop(task, None)
+def _forget(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:
+    tasks.discard(task)
     if isinstance(first, Coroutine):  # a task cancelled before its first turn never came to it
         first.close()
 
