@@ -1,0 +1,149 @@
+"""The tenant of a request: open around sync views, left to async ones, committed below 500 and undone above."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AnonymousUser
+from django.http import Http404, HttpResponse
+from django.test import AsyncClient, Client, RequestFactory
+from django.urls import path
+
+from accounts import audit
+from accounts.errors import NotAllowed
+from accounts.models import Membership
+from accounts.principals import principal_of
+from accounts.tenancy import current_team_ids, tenant
+from config.urls import urlpatterns as site
+from tests.support.cast import make_cast
+
+
+def sees(request):
+    count = Membership.objects.visible_to(principal_of(request)).count()
+    return HttpResponse(f"{len(current_team_ids())} {count}")
+
+
+async def streams(request):
+    principal = principal_of(request)
+    outside = len(await sync_to_async(current_team_ids)())
+
+    def ask() -> int:
+        with tenant(principal.team_ids):
+            return Membership.objects.visible_to(principal).count()
+
+    return HttpResponse(f"{outside} {await sync_to_async(ask)()}")
+
+
+def records_and(then):
+    def view(request):
+        (team_id,) = principal_of(request).team_ids
+        audit.record(
+            team_id=team_id, actor="x", action="access.refused", subject="x", success=False
+        )
+        return then()
+
+    return view
+
+
+def _raise(error):
+    raise error
+
+
+urlpatterns = [
+    path("sees", sees),
+    path("streams", streams),
+    path("fine", records_and(lambda: HttpResponse("ok"))),
+    path("gone", records_and(lambda: _raise(Http404()))),
+    path("answered", records_and(lambda: HttpResponse(status=500))),
+    path("broken", records_and(lambda: _raise(ZeroDivisionError()))),
+    path("stopped", records_and(lambda: _raise(NotAllowed()))),
+    *site,  # the error page links into it
+]
+
+pytestmark = pytest.mark.urls(__name__)
+
+
+@pytest.mark.django_db
+def test_view_of_a_member_sees_their_team_and_no_other(cast):
+    assert cast.vic.client.get("/sees").content == b"1 4"
+    assert cast.carol.client.get("/sees").content == b"1 1"
+
+
+@pytest.mark.django_db
+def test_view_of_a_stranger_gets_no_principal(cast):
+    assert Client().get("/sees").status_code == 302
+
+
+def length(team):
+    return audit.verify(team.id).length
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "kept"),
+    [
+        ("/fine", 200, 1),
+        ("/gone", 404, 1),
+        ("/stopped", 403, 1),
+        ("/answered", 500, 0),
+        ("/broken", 500, 0),
+    ],
+)
+def test_view_that_ends_in_a_status_keeps_or_loses_what_it_wrote(
+    transactional_db, address, status, kept
+):
+    cast = make_cast()
+    client = cast.bob.client
+    client.raise_request_exception = False
+    before = length(cast.team_a)
+
+    answer = client.get(address)
+
+    assert (answer.status_code, length(cast.team_a) - before) == (status, kept)
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "kept"), [("/fine", 200, 1), ("/stopped", 403, 1), ("/broken", 500, 0)]
+)
+def test_sync_view_under_asgi_keeps_or_loses_alike(transactional_db, address, status, kept):
+    cast = make_cast()
+    before = length(cast.team_a)
+
+    async def ask():
+        client = AsyncClient(raise_request_exception=False)
+        await client.aforce_login(
+            cast.bob.user, backend="allauth.account.auth_backends.AuthenticationBackend"
+        )
+        return await client.get(address)
+
+    answer = asyncio.run(ask())
+
+    assert (answer.status_code, length(cast.team_a) - before) == (status, kept)
+
+
+@pytest.mark.parametrize(("address", "body"), [("/sees", b"1 4"), ("/streams", b"0 4")])
+def test_views_under_asgi_see_their_team(transactional_db, address, body):
+    cast = make_cast()
+
+    async def ask():
+        client = AsyncClient()
+        await client.aforce_login(
+            cast.bob.user, backend="allauth.account.auth_backends.AuthenticationBackend"
+        )
+        return await client.get(address)
+
+    assert asyncio.run(ask()).content == body
+
+
+@pytest.mark.django_db
+def test_nothing_is_open_after_the_request(cast):
+    cast.bob.client.get("/sees")
+
+    assert current_team_ids() == frozenset()
+
+
+def test_request_without_a_person_has_no_principal():
+    request = RequestFactory().get("/")
+    request.user = AnonymousUser()
+
+    with pytest.raises(Exception, match="Sign in first"):
+        principal_of(request)
