@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError
@@ -232,3 +233,9 @@ def test_user_principal_asks_once_for_all_teams(cast, django_assert_num_queries)
         principal = user_principal(cast.bob.user)
 
     assert principal.roles == {cast.team_a.id: Role.EDITOR, cast.team_b.id: Role.VIEWER}
+
+
+def test_permissions_page_in_the_docs_is_the_table():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "permissions.md"
+
+    assert page.read_text(encoding="utf-8") == render_permissions()
