@@ -71,7 +71,7 @@ COMMITTED = pytest.mark.django_db(transaction=True)
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes memories of one kind; each has a team of its own unless one is named."""
     if request.param == "in_memory":
-        return _make_in_memory
+        return make_in_memory
     return make_postgres
 
 
@@ -81,7 +81,9 @@ def memory(make: Make) -> Memory:
 
 
 def make_postgres(
-    policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None, team_id: UUID | None = None
+    policy: MemorySecurityPolicy = NO_LIMITS,
+    clock: Ticking | None = None,
+    team_id: UUID | None = None,
 ) -> Memory:
     # Inline import: the tables of the in-memory provider run without Django's apps.
     from memory.providers.postgres import PostgresProvider
@@ -97,6 +99,8 @@ def new_team() -> UUID:
     return Team.objects.create(name="Team", slug=uuid7().hex).pk
 
 
-def _make_in_memory(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+def make_in_memory(
+    policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None
+) -> Memory:
     clock = clock or Ticking()
     return Memory(InMemoryProvider(clock=clock, policy=policy), clock)

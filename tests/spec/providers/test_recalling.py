@@ -66,7 +66,9 @@ def test_score_is_explained_by_its_parts(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("text", ["HARBOUR", "near the har", "o, n", "home\ni live"])
-def test_literal_piece_of_key_or_value_is_found_whatever_its_case(memory: Memory, text: str) -> None:
+def test_literal_piece_of_key_or_value_is_found_whatever_its_case(
+    memory: Memory, text: str
+) -> None:
     fill(memory)
 
     (found,) = memory.recall(query_text=text)

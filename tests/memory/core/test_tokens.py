@@ -1,0 +1,36 @@
+import pytest
+
+from memory.core.tokens import query_terms, terms
+
+
+TERMS = [
+    ("The cats are running", ("the", "cat", "are", "run")),
+    ("2012年的", ("2012", "年", "的", "年的")),
+    ("我的猫", ("我", "的", "猫", "我的", "的猫")),
+    ("GPT4机器", ("gpt4", "机", "器", "机器")),
+    ("Café CAFE café", ("cafe", "cafe", "cafe")),
+    ("ＡＢＣ　１２", ("abc", "12")),
+    ("кошки и кошка", ("кошк", "и", "кошк")),
+    ("a_b-c.d", ("a", "b", "c", "d")),
+    ("👍 … !", ()),
+    ("", ()),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TERMS)
+def test_text_is_cut_into(text: str, expected: tuple[str, ...]) -> None:
+    assert terms(text) == expected
+
+
+def test_question_loses_its_stop_words_unless_nothing_else_is_left() -> None:
+    assert query_terms("What is my cat called?") == ("cat", "call")
+    assert query_terms("Who am I?") == ("who", "am", "i")
+
+
+def test_language_chooses_the_endings() -> None:
+    assert terms("Katzen", "german") == terms("Katze", "german")
+    assert terms("Katzen", "no such language") == ("katzen",)
+
+
+def test_long_text_is_cut_like_a_short_one() -> None:
+    assert terms("cats " * 1000) == ("cat",) * 1000

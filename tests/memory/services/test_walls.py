@@ -1,0 +1,165 @@
+"""Who reaches what. Each refusal is tried against something that is really there."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from accounts.principals import KeyPrincipal
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.errors import AccessDenied, MemoryFault, NotFound
+from memory.models import Policy
+from memory.services import MemoryCaller
+from tests.memory.services.conftest import at_door, in_run, trail
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def secret(alice: Person) -> str:
+    """What alice told a chatbot about herself; her namespace."""
+    services.remember(in_run(alice), scope="user", key="secret", value="alice's secret")
+    return f"user:{alice.user.pk}"
+
+
+def test_person_finds_their_own_memory_at_the_door(alice: Person, secret: str) -> None:
+    assert [e.key for e in services.recall(at_door(alice), namespace=secret)] == ["secret"]
+    assert [n.text for n in services.namespaces(at_door(alice))] == [secret]
+
+
+@pytest.mark.parametrize("name", ["ada", "bob", "vic", "carol"])
+def test_nobody_else_finds_it_whatever_their_role(cast: Cast, name: str, secret: str) -> None:
+    person = cast.people[name]
+    caller = (
+        replace(at_door(person), team_id=cast.team_a.id) if name != "carol" else at_door(person)
+    )
+
+    with pytest.raises(NotFound):
+        services.recall(caller, namespace=secret)
+    with pytest.raises(MemoryFault):
+        services.remember(caller, namespace=secret, key="planted", value="x")
+    assert services.namespaces(caller) == []
+
+
+def test_stranger_who_names_the_team_is_refused(cast: Cast, secret: str) -> None:
+    stranger = MemoryCaller(cast.carol.principal, cast.team_a.id)
+
+    with pytest.raises(NotFound):
+        services.recall(stranger, namespace=secret)
+
+
+@pytest.mark.parametrize("name", ["ada", "bob"])
+def test_run_for_an_outside_id_that_is_an_account_is_refused(
+    cast: Cast, name: str, secret: str
+) -> None:
+    run = in_run(cast.people[name], user_id=str(cast.alice.user.pk), outside=True)
+
+    with pytest.raises(AccessDenied, match="somebody else"):
+        services.recall(run, scope="user")
+
+
+def test_run_reaches_only_its_own_namespaces(alice: Person, secret: str) -> None:
+    services.remember(at_door(alice), namespace="global:other", key="k", value=1)
+    run = in_run(alice, user_id="mia", conversation_id="c1")
+
+    for namespace in (secret, "global:other", "conv:c2", "user:tom", "ai:notes:r2"):
+        with pytest.raises(AccessDenied):
+            services.recall(run, namespace=namespace)
+    for scope in ("user", "conversation", "global", "run"):
+        assert services.recall(run, scope=scope) == []
+    assert ("memory.refused", secret, False) in trail(alice.team.id)
+
+
+def test_persona_is_seen_by_the_member_who_introduced_it_alone(alice: Person, bob: Person) -> None:
+    services.remember(in_run(alice, user_id="mia", outside=True), scope="user", key="k", value=1)
+
+    assert [e.key for e in services.recall(at_door(alice), namespace="user:mia")] == ["k"]
+    with pytest.raises(NotFound):
+        services.recall(at_door(bob), namespace="user:mia")
+    with pytest.raises(AccessDenied):
+        services.recall(in_run(bob, user_id="mia", outside=True), scope="user")
+
+
+def test_conversation_is_seen_by_who_takes_part(cast: Cast) -> None:
+    run = in_run(cast.alice, conversation_id="c1")
+    both = replace(run, participants=frozenset({cast.alice.user.pk, cast.bob.user.pk}))
+    services.remember(both, scope="conversation", key="k", value=1)
+
+    for person in (cast.alice, cast.bob):
+        assert len(services.recall(at_door(person), namespace="conv:c1")) == 1
+    for person in (cast.ada, cast.vic):
+        with pytest.raises(NotFound):
+            services.recall(at_door(person), namespace="conv:c1")
+
+
+def test_application_memory_follows_the_role(cast: Cast) -> None:
+    services.remember(at_door(cast.bob), namespace="global:app", key="k", value=1)
+
+    assert len(services.recall(at_door(cast.vic), namespace="global:app")) == 1
+    with pytest.raises(AccessDenied):
+        services.remember(at_door(cast.vic), namespace="global:app", key="k", value=2)
+    with pytest.raises(AccessDenied):
+        services.forget(at_door(cast.vic), namespace="global:app", key="k")
+    assert services.forget(at_door(cast.ada), namespace="global:app", key="k").count == 1
+
+
+def test_run_for_an_outside_person_only_reads_application_memory(alice: Person) -> None:
+    run = in_run(alice, user_id="mia", outside=True)
+
+    with pytest.raises(AccessDenied, match="only read global:app"):
+        services.remember(run, scope="global", key="k", value=1)
+    assert services.recall(run, scope="global") == []
+
+    services.remember(in_run(alice), scope="global", key="k", value=1)  # for a member
+    with tenant([alice.team.id]):
+        Policy.objects.unscoped().create(team=alice.team, app_id="app", subjects_write_global=True)
+    assert services.remember(run, scope="global", key="k2", value=2).key == "k2"
+
+
+def key_caller(api_key: Any, person: Person, scopes: set[str]) -> MemoryCaller:
+    return MemoryCaller(KeyPrincipal(api_key(person, scopes=scopes).key), person.team.id)
+
+
+def test_key_reaches_outside_people_it_names_and_no_account(
+    alice: Person, api_key: Any, secret: str
+) -> None:
+    caller = key_caller(api_key, alice, {"memory:read", "memory:write"})
+    services.remember(caller, namespace="user:customer-7", key="k", value=1)
+
+    assert len(services.recall(caller, namespace="user:customer-7")) == 1
+    with pytest.raises(NotFound):
+        services.recall(caller, namespace=secret)
+    assert services.namespaces(caller) == []
+    with pytest.raises(NotFound):  # nor does a member see the key's customers
+        services.recall(at_door(alice), namespace="user:customer-7")
+
+
+def test_key_without_the_scope_does_nothing(alice: Person, api_key: Any) -> None:
+    services.remember(at_door(alice), namespace="global:x", key="k", value=1)
+    reader = key_caller(api_key, alice, {"memory:read"})
+    other = key_caller(api_key, alice, {"runs:read"})
+
+    assert len(services.recall(reader, namespace="global:x")) == 1
+    with pytest.raises(AccessDenied):
+        services.remember(reader, namespace="global:x", key="k", value=2)
+    with pytest.raises(NotFound):
+        services.recall(other, namespace="global:x")
+
+
+def test_shared_namespace_is_seen_until_the_sharing_ends(cast: Cast, secret: str) -> None:
+    mine, theirs = at_door(cast.alice), at_door(cast.vic)
+    services.share(mine, namespace=secret, verb="view", member=cast.vic.user)
+
+    assert len(services.recall(theirs, namespace=secret)) == 1
+    assert [n.text for n in services.namespaces(theirs)] == [secret]
+    with pytest.raises(AccessDenied):
+        services.remember(theirs, namespace=secret, key="k", value=1)
+    with pytest.raises(AccessDenied):
+        services.share(theirs, namespace=secret, verb="view", member=cast.bob.user)
+
+    services.unshare(mine, namespace=secret, verb="view", member=cast.vic.user)
+    with pytest.raises(NotFound):
+        services.recall(theirs, namespace=secret)

@@ -1,0 +1,126 @@
+"""Postgres agrees with the oracle: the same acts, the same answers, the same order, the same scores."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory.core.errors import QuotaExceeded
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.records import Tier
+from tests.spec.providers.conftest import Memory, Ticking, make_in_memory, make_postgres
+
+
+WORDS = ["cat", "Cats", "Miso", "called", "猫", "米索", "2012年", "Ω", "a b", '"', "\\", "%", "_"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 1.0, -2.5, 1e15, 10**20])
+    | TEXTS
+)
+METADATA = st.dictionaries(
+    st.sampled_from(["a", "b", "c"]),
+    SCALARS
+    | st.lists(SCALARS, max_size=2)
+    | st.dictionaries(st.sampled_from("ab"), SCALARS, max_size=2),
+    max_size=3,
+)
+PATHS = st.sampled_from(["a", "b", "c", "a.a", "a.b", "b.a", "category", "tier", "a.0"])
+ORDERED = st.integers(-3, 3) | st.sampled_from([0.5, 1e15]) | TEXTS
+CONDITIONS = st.one_of(
+    SCALARS,
+    st.dictionaries(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), ORDERED, min_size=1),
+    st.fixed_dictionaries({"$ne": SCALARS}),
+    st.fixed_dictionaries({"$in": st.lists(SCALARS, max_size=3)}),
+    st.fixed_dictionaries({"$exists": st.booleans()}),
+)
+FILTERS: st.SearchStrategy[Any] = st.recursive(
+    st.dictionaries(PATHS, CONDITIONS, max_size=2),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"$and": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"$or": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"$not": inner}),
+    ),
+    max_leaves=4,
+)
+KEYS = st.sampled_from(["k1", "k2", "k3", "cat"])
+NAMESPACES = st.sampled_from(["user:mia", "conv:1"])
+ACTS = st.one_of(
+    st.tuples(
+        st.just("store"),
+        NAMESPACES,
+        KEYS,
+        SCALARS | METADATA,
+        METADATA,
+        st.sampled_from(Tier),
+        st.none() | st.integers(1, 3),
+    ),
+    st.tuples(st.just("delete"), NAMESPACES, KEYS),
+    st.tuples(st.just("clear"), NAMESPACES),
+    st.tuples(st.just("sleep"), st.integers(1, 2)),
+)
+QUESTIONS = st.fixed_dictionaries(
+    {
+        "namespace": NAMESPACES,
+        "key": st.none() | KEYS,
+        "query_text": st.none() | TEXTS,
+        "filter": st.none() | FILTERS,
+        "top_k": st.none() | st.integers(0, 4),
+    }
+)
+POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=80)
+
+
+def do(memory: Memory, act: tuple[Any, ...]) -> Any:
+    match act:
+        case ("store", namespace, key, value, metadata, tier, ttl):
+            try:
+                more = {"metadata": metadata, "tier": tier, "ttl_seconds": ttl}
+                return memory.store(key, value, namespace, **more).revision
+            except QuotaExceeded:
+                return "full"
+        case ("delete", namespace, key):
+            return memory.delete(key, namespace)
+        case ("clear", namespace):
+            return memory.clear(namespace)
+        case ("sleep", seconds):
+            return memory.clock.sleep(seconds)
+
+
+def told(memory: Memory, question: dict[str, Any]) -> Any:
+    return [
+        (
+            e.key,
+            e.value,
+            dict(e.metadata),
+            e.score,
+            dict(e.explain),
+            e.tier,
+            e.revision,
+            e.updated_at,
+        )
+        for e in memory.recall(**question)
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.lists(ACTS, max_size=8), st.lists(QUESTIONS, min_size=1, max_size=4))
+def test_postgres_agrees_with_the_oracle(acts: list[Any], questions: list[Any]) -> None:
+    oracle = make_in_memory(policy=POLICY, clock=Ticking())
+    postgres = make_postgres(policy=POLICY, clock=Ticking())
+
+    for act in acts:
+        done = do(oracle, act)
+        assert do(postgres, act) == done
+        postgres.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
+
+    for question in questions:
+        assert told(postgres, question) == told(oracle, question)
