@@ -116,7 +116,14 @@ def _read(field: InputField, data: Mapping[str, str]) -> Json:
     return text
 
 
-class ImportForm(forms.Form):
+class PageForm(forms.Form):
+    """Labels stand above their fields here, without a colon."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: Django's own signature
+        super().__init__(*args, label_suffix="", **kwargs)
+
+
+class ImportForm(PageForm):
     """A document pasted or dropped; one of the two."""
 
     document = forms.CharField(
@@ -150,18 +157,18 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
-class RenameForm(forms.Form):
+class RenameForm(PageForm):
     name = forms.CharField(label=_("Name"), max_length=255)
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
 
 
-class PublishForm(forms.Form):
+class PublishForm(PageForm):
     note = forms.CharField(label=_("What changed?"), required=False, max_length=1000)
 
 
-class PersonForm(forms.Form):
+class PersonForm(PageForm):
     """Whom to be in a test conversation: an outside person's id, letters and digits."""
 
     person = forms.RegexField(
@@ -171,7 +178,7 @@ class PersonForm(forms.Form):
     )
 
 
-class ProviderForm(forms.Form):
+class ProviderForm(PageForm):
     """An OpenAI-compatible endpoint. The key is written, never shown."""
 
     name = forms.RegexField(
