@@ -1,6 +1,7 @@
 """The log: events with fields, coloured for people or one JSON object a line for machines."""
 
 import logging.config
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ def logging_config(form: str, level: str) -> dict[str, Any]:
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.JSONRenderer()
                     if form == "json"
-                    else structlog.dev.ConsoleRenderer(),
+                    else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
                 ],
             }
         },

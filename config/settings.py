@@ -1,5 +1,6 @@
 """Django settings. Reads `config.env` and nothing else; reached through `django.conf`, imported by nobody."""
 
+import warnings
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,8 @@ from config.logs import logging_config
 from config.mail import mail_settings
 
 
+# WhiteNoise serves from the source folders until somebody runs collectstatic.
+warnings.filterwarnings("ignore", message="No directory at")
 django_stubs_ext.monkeypatch()  # before any app is loaded
 
 ENV = env()

@@ -26,9 +26,13 @@ def worker(settings: Env) -> Program:
     return Program(
         name="worker",
         mark="config.celery",
-        environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16)},
+        environment={
+            "DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16),
+            # Celery warns root because of pickle; it reads JSON only here.
+            "PYTHONWARNINGS": "ignore:You're running the worker",
+        },
         command=[
-            sys.executable, "-m", "celery", "-A", "config.celery", "worker",
+            sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "worker",
             "--pool", "threads", "--concurrency", str(settings.worker_threads),
             "--queues", "mnemoflow,upkeep",
             # One worker or many, none needs to know of another.
@@ -44,7 +48,7 @@ def beat(settings: Env) -> Program:
         mark="config.celery",
         patience=3,
         command=[
-            sys.executable, "-m", "celery", "-A", "config.celery", "beat",
+            sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "beat",
             "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING",
         ],
     )  # fmt: skip

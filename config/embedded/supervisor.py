@@ -113,8 +113,13 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._asked_to_end)
         for child in self.children:
             child.end_left_over()
+        self.children[0].start()
+
+    def start_rest(self) -> None:
+        """After the first has come up: together they would share the processor, and all be late."""
         for child in self.children:
-            child.start()
+            if child.process is None:
+                child.start()
 
     @property
     def ending(self) -> bool:
@@ -122,6 +127,7 @@ class Supervisor:
 
     def watch(self) -> int:
         """Until asked to end, or a child can't be kept alive. Answers the exit status."""
+        self.start_rest()
         while not self._ending.wait(0.2):
             for child in self.children:
                 if child.died() and not self._revived(child):

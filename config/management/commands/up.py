@@ -55,7 +55,7 @@ class Command(BaseCommand):
         )
         base = f"http://{_reachable(settings.host)}:{port}"
         try:
-            with step("Starting web server, worker and beat"):
+            with step("Starting the web server"):
                 supervisor.start()
                 ready = answers(f"{base}/healthz", supervisor)
             if ready:
