@@ -118,8 +118,11 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     except (
         AlreadyExists
     ) as fault:  # somebody was quicker: their version and what was typed, side by side
+        newest = _entry(request, entry_id)
         form.add_error(None, str(fault))
-        return _show_entry(request, _entry(request, entry_id), form, status=409)
+        form.data = form.data.copy()
+        form.data["revision"] = str(newest.revision)  # saving again is now a choice
+        return _show_entry(request, newest, form, status=409)
     messages.success(request, _("Saved."))
     return redirect("memory:entry", entry_id=entry_id)
 

@@ -1,0 +1,71 @@
+"""The engine's memory port over the services, from an event loop."""
+
+import asyncio
+import inspect
+from dataclasses import dataclass
+
+import pytest
+
+from accounts.tenancy import tenant
+from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.scoped import ScopedMemory
+from memory.models import Read
+from memory.providers.in_memory import InMemoryProvider
+from memory.services.port import RunMemory
+from tests.memory.services.conftest import in_run
+from tests.support.cast import make_cast
+from workflows.engine.ports import MemoryPort, Origin
+
+
+@dataclass(frozen=True)
+class Step:
+    run_id: str = "r9"
+    node_id: str = "recall"
+    idempotency_key: str = "r9:recall:1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_node_stores_recalls_and_deletes_in_the_callers_namespace_whatever_it_claims() -> None:
+    alice = make_cast().alice
+    port = RunMemory(in_run(alice, user_id="mia", conversation_id="c1", outside=True))
+    claimed = {"user_id": "somebody-else", "conversation_id": "other"}
+
+    async def work() -> tuple[object, ...]:
+        at = {"identity": claimed, "origin": Step()}
+        stored = await port.store(scope="user", key="cat", value="Miso", **at)
+        found = await port.recall(scope="user", query_text="miso", injected=True, **at)
+        with pytest.raises(AccessDenied):
+            await port.store(scope="global", key="k", value=1, **at)
+        with pytest.raises(InvalidInput):
+            await port.delete(scope="user", **at)
+        deleted = await port.delete(scope="user", key="cat", **at)
+        return stored.namespace, [e.value for e in found], deleted
+
+    assert asyncio.run(work()) == ("user:mia", ["Miso"], 1)
+    with tenant([alice.team.id]):
+        read = Read.objects.unscoped().get()
+    assert (read.run_id, read.node_id, read.injected) == ("r9", "recall", True)
+
+
+@pytest.mark.parametrize("port", [RunMemory, ScopedMemory])
+@pytest.mark.parametrize("method", ["recall", "store", "delete"])
+def test_port_has_the_engines_shape(port: type, method: str) -> None:
+    def shape(owner: type) -> dict[str, tuple[object, object]]:
+        parameters = inspect.signature(getattr(owner, method)).parameters.values()
+        return {one.name: (one.kind, one.default) for one in parameters}
+
+    assert shape(port) == shape(MemoryPort)
+
+
+def test_provider_handed_to_the_runner_offers_a_port_that_deletes_by_filter() -> None:
+    port = InMemoryProvider().port()
+    at = {"identity": {"user_id": "mia"}, "origin": Origin("r", "n", "k")}
+
+    async def work() -> tuple[int, list[str]]:
+        for number in range(3):
+            metadata = {"n": number}
+            await port.store(scope="user", key=f"k{number}", value=1, metadata=metadata, **at)
+        deleted = await port.delete(scope="user", filter={"n": {"$gt": 0}}, **at)
+        return deleted, [e.key for e in await port.recall(scope="user", **at)]
+
+    assert asyncio.run(work()) == (2, ["k0"])

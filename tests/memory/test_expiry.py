@@ -1,0 +1,40 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry, Namespace, Revision
+from memory.tasks import BEAT_SCHEDULE, sweep_expired
+from memory.upkeep.expiry import sweep
+from tests.memory.services.conftest import at_door, trail
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+
+def test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else(cast: Cast) -> None:
+    for person in (cast.alice, cast.carol):
+        door = at_door(person)
+        services.remember(door, namespace="global:x", key="short", value=1, ttl_seconds=60)
+        services.remember(door, namespace="global:x", key="long", value=1, ttl_seconds=6000)
+        services.remember(door, namespace="global:x", key="ever", value=1)
+
+    later = timezone.now() + timedelta(seconds=61)
+    assert (sweep(later), sweep(later)) == (2, 0)
+
+    for team in (cast.team_a, cast.team_b):
+        with tenant([team.id]):
+            gone = Entry.objects.unscoped().exclude(deleted_at=None).values_list("key", flat=True)
+            assert list(gone) == ["short"]
+            assert Namespace.objects.unscoped().get().entry_count == 2
+            newest = Revision.objects.unscoped().filter(entry__key="short").order_by("-number")[0]
+            assert newest.operation == "expire"
+        assert trail(team.id)[-1] == ("memory.expired", "global:x", True)
+
+
+def test_beat_asks_for_the_sweep_by_its_name() -> None:
+    assert {row["task"] for row in BEAT_SCHEDULE.values()} == {sweep_expired.name}
+    assert sweep_expired() == 0

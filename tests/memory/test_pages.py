@@ -1,0 +1,105 @@
+"""The pages of memory, with and without htmx."""
+
+import re
+
+import pytest
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Change, Entry
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def entry(alice: Person) -> Entry:
+    services.remember(in_run(alice), scope="user", key="cat", value="My cat is called Miso.")
+    services.recall(in_run(alice, run_id="r2"), scope="user", query_text="cat", injected=True)
+    with tenant([alice.team.id]):
+        return Entry.objects.unscoped().select_related("namespace").get()
+
+
+def test_empty_page_says_what_it_is_and_how_to_fill_it(alice: Person) -> None:
+    page = alice.client.get("/memory/").content.decode()
+
+    assert "Nothing is remembered yet" in page
+    assert "/samples/" in page
+    assert "/api/v1/memory/entries" in page
+
+
+def test_list_and_namespace_show_counts_and_find_by_text(alice: Person, entry: Entry) -> None:
+    client, address = alice.client, f"/memory/namespaces/{entry.namespace_id}/"
+
+    assert entry.namespace.text in client.get("/memory/").content.decode()
+    assert "Miso" in client.get(address, {"q": "miso", "tier": "long_term"}).content.decode()
+    nothing = client.get(address, {"q": "zebra", "offset": "nonsense"}).content.decode()
+    assert "Nothing here matches" in nothing
+    assert "Miso" not in nothing
+
+
+def test_entry_page_shows_where_it_came_from_and_who_read_it(alice: Person, entry: Entry) -> None:
+    page = alice.client.get(f"/memory/entries/{entry.pk}/").content.decode()
+
+    assert "My cat is called Miso." in page
+    assert "r1" in page
+    assert "reached the prompt" in page
+    assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
+
+
+def test_forget_and_undo_without_javascript(alice: Person, entry: Entry) -> None:
+    client = alice.client
+
+    forgotten = client.post(f"/memory/entries/{entry.pk}/forget/", follow=True).content.decode()
+    assert "1 entry forgotten." in forgotten
+    undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', forgotten)
+    assert undo is not None
+    assert "Miso" not in forgotten
+
+    back = client.post(undo[1], follow=True).content.decode()
+    assert "Miso" in back
+    assert client.post(undo[1], follow=True).status_code == 200  # a second click says so
+
+
+def test_forget_by_htmx_answers_with_the_fragment_and_its_undo(alice: Person, entry: Entry) -> None:
+    headers = {"HX-Request": "true"}
+
+    fragment = alice.client.post(f"/memory/entries/{entry.pk}/forget/", headers=headers)
+    page = fragment.content.decode()
+
+    assert page.strip().startswith('<div id="entries"')
+    with tenant([alice.team.id]):
+        change = Change.objects.unscoped().get()
+    assert f"/memory/changes/{change.pk}/undo/" in page
+    again = alice.client.post(f"/memory/changes/{change.pk}/undo/", headers=headers)
+    assert "Miso" in again.content.decode()
+
+
+def test_edit_saves_a_revision_and_a_late_one_keeps_what_was_typed(
+    alice: Person, entry: Entry
+) -> None:
+    form = {"value": '{"a": 1}', "kind": "json", "metadata": "{}", "category": "fact"}
+    form |= {"tier": "long_term", "reason": "tidy", "revision": "1"}
+    address = f"/memory/entries/{entry.pk}/edit/"
+
+    assert alice.client.post(address, form).status_code == 302
+    late = alice.client.post(address, {**form, "value": "[7, 8]"})
+    wrong = alice.client.post(address, {**form, "revision": "2", "value": "{"})
+
+    assert (late.status_code, wrong.status_code) == (409, 422)
+    assert "[7, 8]" in late.content.decode()
+    assert "That is not JSON" in wrong.content.decode()
+    assert services.look(at_door(alice), entry_id=entry.pk).value == {"a": 1}
+    restored = alice.client.post(f"/memory/entries/{entry.pk}/restore/", {"revision": "1"})
+    assert restored.status_code == 302
+    assert services.look(at_door(alice), entry_id=entry.pk).value == "My cat is called Miso."
+
+
+def test_stranger_and_team_mates_find_nothing(
+    bob: Person, ada: Person, carol: Person, entry: Entry
+) -> None:
+    for person in (bob, ada, carol):
+        assert entry.namespace.text not in person.client.get("/memory/").content.decode()
+        assert person.client.get(f"/memory/entries/{entry.pk}/").status_code == 404
