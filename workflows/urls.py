@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from config.installed import present
+from workflows import sse
 from workflows.views import chat, home, providers, runs, workflows
 
 
@@ -23,6 +23,7 @@ pages = [
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),
+    path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),
@@ -32,8 +33,3 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("", include((pages, "workflows"))),
 ]
-
-if present("workflows.sse"):
-    from workflows import sse
-
-    pages.append(path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"))
