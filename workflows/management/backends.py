@@ -13,7 +13,7 @@ from workflows.llm.offline import OfflineModels
 from workflows.sandbox.templates import TemplatePool
 
 
-DURABLE = "workflows.execution.backend.DurableBackend"
+DURABLE = "workflows.services.durable.DurableBackend"
 
 
 class OfflineOnly:

@@ -1,0 +1,167 @@
+"""The engine's backend that goes through the database and a Celery worker, as the server does."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connections
+from redis import Redis
+from redis.exceptions import RedisError
+
+from accounts.tenancy import tenant
+from config.embedded.programs import worker as worker_program
+from config.env import ROOT, env
+from workflows.engine import events as all_events
+from workflows.engine.backends import Outcome, Request, Watcher
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.events import Event, TextChunk
+from workflows.execution.bus import CANCEL_CHANNEL, bus_url
+from workflows.execution.codec import step_record
+from workflows.execution.following import Said, follow
+from workflows.execution.hub import Hub
+from workflows.models import Run, RunPartial, Step
+from workflows.services.shell import Operator, operator, queue_request
+
+
+PATIENCE = 60.0  # seconds for a worker to come up
+_EVENTS: Mapping[str, type[Event]] = {
+    kind.name: kind
+    for kind in vars(all_events).values()
+    if isinstance(kind, type) and issubclass(kind, Event)
+}
+
+
+class WorkerMissing(WorkflowFault):
+    """No worker came up to run the workflow."""
+
+
+class DurableBackend:
+    """Implements ``engine.backends.Backend``. Uses the worker there is, or its own while it lasts."""
+
+    def __init__(self) -> None:
+        self._hub: Hub | None = None
+        self._who: Operator | None = None
+        self._worker: ChildWorker | None = None
+
+    async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
+        hub, who = await self._ready()
+        run = await sync_to_async(queue_request)(who, request)
+        async for said in follow(hub, who.team_id, run.pk, 0, patience=30):
+            if said is not None and watch is not None:
+                watch(_event(said))
+        return await sync_to_async(_outcome)(run)
+
+    async def close(self) -> None:
+        if self._hub is not None:
+            await self._hub.close()
+        if self._worker is not None:
+            await asyncio.to_thread(self._worker.stop)
+
+    async def _ready(self) -> tuple[Hub, Operator]:
+        if self._hub is None or self._who is None:
+            self._hub = Hub(bus_url())
+            self._who = await sync_to_async(operator)()
+            if not await asyncio.to_thread(someone_works):
+                self._worker = ChildWorker()
+                await asyncio.to_thread(self._worker.start)
+        return self._hub, self._who
+
+
+def someone_works() -> bool:
+    """Workers listen for cancels; whether anybody does is the quickest way to tell there is one."""
+    url = bus_url()
+    if url is None:
+        return False
+    redis = Redis.from_url(url, decode_responses=True)
+    try:
+        return any(count for _name, count in redis.pubsub_numsub(CANCEL_CHANNEL))
+    except (RedisError, OSError):
+        return False
+    finally:
+        redis.close()
+
+
+class ChildWorker:
+    """A Celery worker for as long as the command runs, on the database this process uses."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: BinaryIO = TemporaryFile()  # noqa: SIM115 - closed by stop
+
+    def start(self) -> None:
+        program = worker_program(env().model_copy(update={"worker_threads": 8}))
+        self._process = subprocess.Popen(
+            program.command,
+            cwd=ROOT,
+            env={**os.environ, **program.environment, **_places()},
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C is the command's, which ends it in order
+        )
+        until = time.monotonic() + PATIENCE
+        # Without a bus nothing can be seen of it; the first run waits for it instead.
+        while bus_url() is not None and not someone_works():
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise WorkerMissing(f"No worker came up: {self._said()}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(15)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._log.close()
+
+    def _said(self) -> str:
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")[-2000:]
+
+
+def _places() -> dict[str, str]:
+    """This process's own database and queue, whatever the environment says."""
+    given = connections["default"].settings_dict
+    port = f"&port={given['PORT']}" if given["PORT"] else ""
+    who = f"{given['USER']}:{given['PASSWORD']}" if given["PASSWORD"] else given["USER"]
+    return {
+        "DATABASE_URL": f"postgresql://{who}@/{given['NAME']}?host={given['HOST']}{port}",
+        "BROKER_URL": settings.BROKER_URL,
+        "REDIS_URL": settings.REDIS_URL,
+    }
+
+
+def _event(said: Said) -> Event:
+    if said.name == TextChunk.name:
+        data: Any = said.data
+        return TextChunk(data["node"], data["text"], data["source"])
+    return _EVENTS[said.name](**said.data)
+
+
+def _outcome(run: Run) -> Outcome:
+    with tenant([run.team_id]):
+        ended = Run.objects.unscoped().select_related("conversation").get(pk=run.pk)
+        rows = Step.objects.unscoped().filter(run=run).order_by("id").values()
+        partial = RunPartial.objects.unscoped().filter(run=run).first()
+        steps = [step_record(row) for row in rows]
+    talk = ended.conversation
+    return Outcome(
+        status=ended.status,
+        outputs=ended.outputs or {},
+        error=ended.error or None,
+        error_node=ended.error_node or None,
+        stream="".join(segment[5] for segment in partial.segments) if partial else "",
+        steps=steps,
+        conversation=talk.variables if talk else {},
+        exceptions_count=ended.exceptions_count,
+        elapsed=ended.elapsed or 0.0,
+    )
