@@ -104,24 +104,31 @@ def _size(keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], wor
 
 
 def _all_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    for part in schema["allOf"]:
+    for part in _parts(schema, "allOf"):
         yield from check.all(value, part, where)
 
 
 def _any_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    if all(check.first(value, part, where) is not None for part in schema["anyOf"]):
+    parts = _parts(schema, "anyOf")
+    if parts and all(check.first(value, part, where) is not None for part in parts):
         yield _at(where, "fits none of the forms allowed")
 
 
 def _one_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    fitting = sum(check.first(value, part, where) is None for part in schema["oneOf"])
-    if fitting != 1:
+    parts = _parts(schema, "oneOf")
+    fitting = sum(check.first(value, part, where) is None for part in parts)
+    if parts and fitting != 1:
         yield _at(where, f"fits {fitting} of the forms allowed, not one")
 
 
 def _not(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
     if check.first(value, schema["not"], where) is None:
         yield _at(where, "has the one form that is not allowed")
+
+
+def _parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
+    parts = schema[keyword]
+    return parts if isinstance(parts, list) else []
 
 
 def _at(where: str, words: str) -> str:

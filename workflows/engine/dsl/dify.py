@@ -148,7 +148,7 @@ def _note(node: Mapping[str, Json]) -> Note:
         position=position(node.get("position")) or Position(),
         width=_number(node.get("width")),
         height=_number(node.get("height")),
-        extra=_unless(_leftover(node), "type", NOTE),
+        extra=_unless(_leftover(node, "parentId"), "type", NOTE),
     )
 
 
@@ -159,8 +159,9 @@ def _parent(node: Mapping[str, Json], data: Mapping[str, Json]) -> str | None:
     return None
 
 
-def _leftover(node: Mapping[str, Json]) -> dict[str, Json]:
+def _leftover(node: Mapping[str, Json], *kept: str) -> dict[str, Json]:
     extra = without(node, "id", "data", "parentId", "position", "width", "height")
+    extra |= {key: node[key] for key in kept if key in node}
     # What isn't shaped as expected stays as it was written.
     if "position" in node and position(node["position"]) is None:
         extra["position"] = node["position"]

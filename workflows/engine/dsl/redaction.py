@@ -10,8 +10,8 @@ from workflows.engine.values import ValueType
 CREDENTIAL: Final = "credential_id"
 
 
-def clean_variable(variable: VariableSpec) -> Json:
-    return "" if variable.value_type.strip().lower() == ValueType.SECRET else variable.value
+def is_secret(variable: VariableSpec) -> bool:
+    return variable.value_type.strip().lower() == ValueType.SECRET
 
 
 def clean_node(kind: str, data: dict[str, Json]) -> dict[str, Json]:

@@ -14,9 +14,10 @@ from workflows.engine.document import (
 )
 from workflows.engine.dsl import versions
 from workflows.engine.dsl.loaded import without
-from workflows.engine.dsl.redaction import clean_node, clean_variable
+from workflows.engine.dsl.redaction import clean_node, is_secret
 from workflows.engine.dsl.tree import canvas_type, merged, node_data
 from workflows.engine.problems import Problem, warning
+from workflows.engine.values import ValueType, parse_type, zero
 
 
 # Kinds of ours that Dify's canvas can't draw.
@@ -151,12 +152,18 @@ def _edge(edge: EdgeSpec) -> dict[str, Json]:
     }
 
 
+def _value(variable: VariableSpec) -> Json:
+    """Dify refuses variables without a value; the zero of their type is what an absent one means."""
+    kind = parse_type(variable.value_type)
+    return zero(kind or ValueType.STRING) if variable.value is None else variable.value
+
+
 def _variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": variable.id,
         "name": variable.name,
         "value_type": variable.value_type,
-        "value": variable.value if include_secrets else clean_variable(variable),
+        "value": _value(variable) if include_secrets or not is_secret(variable) else "",
         "description": variable.description,
         "selector": [head, variable.name],
     }

@@ -15,7 +15,7 @@ from workflows.engine.document import (
     VariableSpec,
 )
 from workflows.engine.dsl import versions
-from workflows.engine.dsl.redaction import clean_node, clean_variable
+from workflows.engine.dsl.redaction import clean_node, is_secret
 from workflows.engine.dsl.tree import merged, node_data
 from workflows.engine.dsl.xworkflow_data import outward
 from workflows.engine.problems import Problem, warning
@@ -77,7 +77,7 @@ def not_in_xworkflow(document: Document) -> list[Problem]:
     problems += [
         warning("export.variable", f"xworkflow doesn't know that {variable.name} is a secret")
         for variable in document.environment
-        if variable.value_type == "secret"
+        if is_secret(variable)
     ]
     return problems
 
@@ -142,7 +142,7 @@ def _edge(edge: EdgeSpec) -> dict[str, Json]:
 
 
 def _environment(variable: VariableSpec, include_secrets: bool) -> dict[str, Json]:
-    value = variable.value if include_secrets else clean_variable(variable)
+    value = "" if is_secret(variable) and not include_secrets else variable.value
     tree = _described(variable, {"name": variable.name, "value": value})
     if variable.value_type != "string":
         tree["value_type"] = variable.value_type

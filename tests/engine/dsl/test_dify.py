@@ -1,0 +1,196 @@
+import pytest
+
+from workflows.engine.document import Dialect, Mode, Position
+from workflows.engine.dsl import document_tree, dump_document, export_document, load_document
+from workflows.engine.errors import DocumentInvalid
+
+
+def tree(**changes):
+    start = {"id": "start", "type": "custom", "data": {"type": "start", "title": "S"}}
+    return {
+        "version": "0.6.0",
+        "kind": "app",
+        "app": {"name": "N", "mode": "workflow", "description": "D", "icon": "x"},
+        "workflow": {"graph": {"nodes": [start], "edges": []}},
+        **changes,
+    }
+
+
+def with_graph(nodes=(), edges=(), **workflow):
+    return tree(workflow={"graph": {"nodes": [*nodes], "edges": [*edges]}, **workflow})
+
+
+def node(node_id="n", kind="end", **more):
+    return {"id": node_id, "type": "custom", "data": {"type": kind}, **more}
+
+
+def codes(raised):
+    return [problem.code for problem in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("version", "pending", "warned"),
+    [
+        ("0.6.0", False, []),
+        ("0.6", False, []),
+        ("0.5.9", False, ["version.older"]),
+        ("0.3.1", False, ["version.older"]),
+        ("0.6.1", True, ["version.unknown"]),
+        ("0.7.0", True, ["version.unknown"]),
+        ("1.0.0", True, ["version.unknown"]),
+        (None, False, ["version.older"]),
+    ],
+)
+def test_load_version_decides_on_trust(version, pending, warned):
+    loaded = load_document(tree(version=version))
+
+    assert loaded.pending is pending
+    assert [problem.code for problem in loaded.warnings] == warned
+
+
+def test_load_newer_version_once_confirmed_is_not_pending():
+    assert load_document(tree(version="0.7.0"), confirm_newer=True).pending is False
+
+
+@pytest.mark.parametrize("version", [0.6, 1, "six", "", True, []])
+def test_load_version_that_is_none_is_refused(version):
+    with pytest.raises(DocumentInvalid) as raised:
+        load_document(tree(version=version))
+
+    assert codes(raised) == ["version.invalid"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"app": {"mode": "nonsense"}}, "app.mode"),
+        ({"app": {"mode": "chat"}}, "app.mode"),
+        ({"app": {}}, "app.mode"),
+        ({"app": "x"}, "document.app"),
+        ({"workflow": None}, "workflow.missing"),
+        ({"workflow": []}, "workflow.missing"),
+        ({"workflow": {"graph": []}}, "document.graph"),
+        ({"workflow": {"graph": {"nodes": {}}}}, "document.nodes"),
+    ],
+)
+def test_load_envelope_out_of_shape_is_refused(changes, code):
+    with pytest.raises(DocumentInvalid) as raised:
+        load_document(tree(**changes))
+
+    assert code in codes(raised)
+
+
+def test_load_without_app_is_refused():
+    broken = tree()
+    del broken["app"]
+
+    with pytest.raises(DocumentInvalid, match="app"):
+        load_document(broken)
+
+
+def test_load_reports_every_problem_at_once():
+    variables = [{"name": "a", "value_type": "string"}, {"value": 1}, 7]
+    nodes = [{"data": {}}, {"id": "x"}, {"id": "y", "data": {}}]
+
+    with pytest.raises(DocumentInvalid) as raised:
+        load_document(with_graph(nodes, conversation_variables=variables))
+
+    assert sorted(codes(raised)) == [
+        *("node.data_missing", "node.id_missing", "node.kind_missing"),
+        *["variable.incomplete"] * 3,
+        "variable.invalid",
+    ]
+
+
+def test_load_parts_become_a_document():
+    note = {"id": "t", "type": "custom-note", "data": {"type": "", "text": "hi"}, "width": 9}
+    inner = node("i", "llm", parentId="box", position={"x": 1, "y": 2.5}, zIndex=7)
+    edge = {"source": "box", "target": "i", "sourceHandle": "success-branch", "data": {"a": 1}}
+    variable = {"name": "v", "value_type": "number", "value": 3, "selector": ["conversation", "v"]}
+    source = with_graph(
+        [node("box", "loop"), inner, note], [edge], conversation_variables=[variable]
+    )
+
+    document = load_document(source).document
+
+    assert document.mode is Mode.WORKFLOW
+    assert (document.name, document.description) == ("N", "D")
+    assert document.nodes[1].parent == "box"
+    assert document.nodes[1].position == Position(1, 2.5)
+    assert document.nodes[1].extra == {"zIndex": 7}
+    assert document.notes[0].data["text"] == "hi"
+    assert document.edges[0].handle == "source"
+    assert document.edges[0].id == "box-source-i"
+    assert (document.conversation[0].name, document.conversation[0].value) == ("v", 3)
+    assert document.extra["app"] == {"icon": "x"}
+
+
+def test_load_edges_without_ends_are_kept_and_reported():
+    odd = {"source": None, "target": "n"}
+
+    loaded = load_document(with_graph([node()], [odd, "?"]))
+
+    assert [problem.code for problem in loaded.warnings] == ["edge.ends", "edge.ends"]
+    assert document_tree(loaded.document)["workflow"]["graph"]["edges"] == [odd, "?"]
+
+
+def test_load_unknown_parts_are_kept_and_reported():
+    loaded = load_document({**tree(), "surprise": {"a": [1]}})
+
+    assert [problem.field for problem in loaded.warnings] == ["surprise"]
+    assert document_tree(loaded.document)["surprise"] == {"a": [1]}
+
+
+def test_load_too_many_nodes_is_refused_before_they_are_read():
+    with pytest.raises(DocumentInvalid, match="500 nodes, not 501"):
+        load_document(with_graph([{}] * 501))
+    with pytest.raises(DocumentInvalid, match="2000 edges, not 2001"):
+        load_document(with_graph([], [{}] * 2001))
+
+
+def test_dump_old_handle_keeps_its_spelling_until_rewired():
+    edge = {"id": "e", "source": "a", "target": "b", "sourceHandle": "success-branch"}
+    document = load_document(with_graph([node("a"), node("b")], [edge])).document
+
+    written = document_tree(document)["workflow"]["graph"]["edges"][0]
+
+    assert written["sourceHandle"] == "success-branch"
+
+
+SECRETS = with_graph(
+    [
+        {"id": "t", "data": {"type": "tool", "credential_id": "CRED", "x": {"credential_id": 1}}},
+        {"id": "w", "data": {"type": "trigger-webhook", "webhook_url": "https://CRED"}},
+        {"id": "p", "data": {"type": "trigger-plugin", "subscription_id": "CRED"}},
+        {"id": "l", "data": {"type": "llm", "model": {"credentials": {"api_key": "CRED"}}}},
+        {
+            "id": "a",
+            "data": {
+                "type": "agent",
+                "agent_parameters": {"tools": {"value": [{"credential_id": "CRED", "n": 1}]}},
+            },
+        },
+    ],
+    environment_variables=[{"name": "k", "value_type": "secret", "value": "CRED"}],
+)
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_dump_blanks_secrets_unless_asked(dialect):
+    document = load_document(SECRETS).document
+
+    assert "CRED" not in dump_document(document, dialect)
+    assert dump_document(document, dialect, include_secrets=True).count("CRED") == 6
+    assert document.environment[0].value == "CRED"
+
+
+def test_export_names_what_dify_does_not_know():
+    llm = {"id": "l", "data": {"type": "llm", "enhanced_memory": {"enabled": True}}}
+    document = load_document(with_graph([node("m", "memory-recall"), llm])).document
+
+    warnings = export_document(document, Dialect.DIFY).warnings
+
+    assert [(problem.code, problem.node) for problem in warnings] == [
+        ("export.kind", "m"),
+        ("export.enhanced_memory", "l"),
+    ]

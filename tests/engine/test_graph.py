@@ -1,0 +1,102 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.graph import Graph
+
+
+def graph(*edges, parents=None, nodes=()):
+    """Edges as "a>b" or "a:handle>b"."""
+    specs, names = [], dict.fromkeys(nodes)
+    for edge in edges:
+        source, target = edge.split(">")
+        source, _, handle = source.partition(":")
+        names |= dict.fromkeys((source, target))
+        specs.append(EdgeSpec(edge, source, target, handle or "source"))
+    parents = parents or {}
+    made = tuple(NodeSpec(name, "x", {}, parent=parents.get(name)) for name in names)
+    return Graph.of(Document(Mode.WORKFLOW, made, tuple(specs)))
+
+
+def test_successors_by_handle_in_edge_order():
+    subject = graph("a:yes>c", "a:no>b", "a:yes>b")
+
+    assert subject.successors("a") == ("c", "b")
+    assert subject.successors("a", "no") == ("b",)
+    assert subject.predecessors("b") == ("a",)
+
+
+def test_of_document_leaves_out_edges_that_end_nowhere():
+    document = Document(Mode.WORKFLOW, (NodeSpec("a", "x", {}),), (EdgeSpec("e", "a", "ghost"),))
+
+    assert Graph.of(document).edges == ()
+
+
+def test_reachable_follows_edges_and_containers():
+    subject = graph("a>box", "in>out", "x>y", parents={"in": "box", "out": "box"})
+
+    assert subject.reachable(["a"]) == {"a", "box", "in", "out"}
+    assert subject.upstream("out") == {"in"}
+    assert subject.visible_from("out") == {"in", "box", "a"}
+    assert subject.visible_from("box") == {"a", "in", "out"}
+    assert subject.containers_around("out") == ("box",)
+
+
+def test_roots_of_a_level():
+    subject = graph("a>box", "in>out", parents={"in": "box", "out": "box"})
+
+    assert subject.roots() == ("a",)
+    assert subject.roots("box") == ("in",)
+
+
+@pytest.mark.parametrize(
+    ("edges", "circle"),
+    [
+        (("a>b", "b>c"), set()),
+        (("a>b", "b>a"), {"a", "b"}),
+        (("a>a",), {"a"}),
+        (("s>a", "a>b", "b>c", "c>a", "c>end"), {"a", "b", "c"}),
+    ],
+)
+def test_cycle_names_the_circle(edges, circle):
+    assert set(graph(*edges).cycle()) == circle
+
+
+def test_order_puts_sources_first():
+    assert graph("b>c", "a>c", "c>d").order() == ("a", "b", "c", "d")
+    assert graph("a>b", "b>a").order() is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+def test_cycle_found_exactly_when_there_is_no_order(pairs):
+    subject = graph(*(f"{source}>{target}" for source, target in pairs))
+
+    circle = subject.cycle()
+
+    assert bool(circle) is (subject.order() is None)
+    for position, node in enumerate(circle):
+        assert circle[(position + 1) % len(circle)] in subject.successors(node)
+
+
+def test_long_chain_and_many_diamonds_take_no_time():
+    chain = [f"{i}>{i + 1}" for i in range(20_000)]
+    diamonds = [way for i in range(40) for way in (f"d{i}>l{i}", f"d{i}>r{i}")]
+    diamonds += [way for i in range(40) for way in (f"l{i}>d{i + 1}", f"r{i}>d{i + 1}")]
+    started = time.process_time()
+
+    subject = graph(*chain, *diamonds)
+
+    assert len(subject.reachable(["0", "d0"])) == len(subject.nodes)
+    assert subject.cycle() == ()
+    assert len(subject.upstream("d40")) == 120
+    assert time.process_time() - started < 5
+
+
+def test_containers_that_hold_each_other_end():
+    subject = graph("a>b", parents={"a": "b", "b": "a"})
+
+    assert subject.containers_around("a") == ("b", "a")
+    assert subject.inside("a") == {"a", "b"}
