@@ -7,6 +7,11 @@ from workflows.models import Message, Run, RunEvent, RunPartial, Step, StepInten
 from workflows.services import conversations, credentials, drafts, importing, publishing
 
 
+def within(person: Any) -> Any:
+    """The wall as a request of this person opens it."""
+    return tenant(person.principal.team_ids)
+
+
 def document(name: str = "Echo", **start: Any) -> dict[str, Any]:
     """start → end, handing the input through; in xworkflow's flat form."""
     return {

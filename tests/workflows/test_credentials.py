@@ -1,0 +1,199 @@
+"""Secrets go in and are used; they are found nowhere else."""
+
+import json
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+
+from accounts.errors import NotAllowed, NotFound
+from accounts.tenancy import tenant
+from config.crypto import SecretUnreadable
+from tests.factories.workflows import document, make_provider, make_workflow, within
+from workflows import selectors
+from workflows.errors import InvalidValue, NameTaken
+from workflows.models import Credential, ModelProvider, WorkflowSecret
+from workflows.services import credentials, drafts
+from workflows.services.rows import secrets_of
+
+
+pytestmark = pytest.mark.django_db
+
+CANARY = "sk-canary-5f1e8b7c2d9a4e60"
+ENV_CANARY = "env-canary-77aa21c4b8d3"
+
+
+def with_secret():
+    secret = {"name": "KEY", "value_type": "secret", "value": ENV_CANARY}
+    return document() | {"environment_variables": [secret]}
+
+
+def stored(model, pk):
+    return model.objects.unscoped().get(pk=pk)
+
+
+def test_secret_is_readable_for_the_call_and_hinted_for_people(alice):
+    provider = make_provider(alice, secret=CANARY)
+
+    with tenant([alice.team.pk]):
+        row = stored(Credential, provider.credential_id)
+    assert credentials.secret_of(row) == CANARY
+    assert (provider.key_hint, row.hosts) == ("…4e60", "models.example.org")
+
+
+def test_short_secret_has_no_hint():
+    assert credentials.hint_of("0123456") == "…"
+
+
+def test_canaries_are_in_no_column_response_or_admin_page(owner_db, cast, capfd):
+    provider = make_provider(cast.alice, secret=CANARY)
+    workflow = make_workflow(cast.alice, source=with_secret())
+    drafts.snapshot_of_draft(workflow)
+    cast.alice.user.is_staff = cast.alice.user.is_superuser = True
+    cast.alice.user.save()
+    client = cast.alice.client
+
+    tables = [
+        row[0]
+        for row in owner_db.execute("SELECT tablename FROM pg_tables WHERE schemaname='public'")
+    ]
+    dump = "\n".join(
+        str(row) for table in tables for row in owner_db.execute(f"SELECT t::text FROM {table} t")
+    )
+    pages = [
+        client.get(path)
+        for path in (
+            "/api/v1/providers",
+            f"/api/v1/providers/{provider.pk}",
+            "/api/v1/credentials",
+            f"/api/v1/workflows/{workflow.pk}",
+            f"/api/v1/workflows/{workflow.pk}/export",
+            "/admin/workflows/credential/",
+            f"/admin/workflows/credential/{provider.credential_id}/change/",
+            "/admin/workflows/workflowsecret/",
+            f"/admin/workflows/modelprovider/{provider.pk}/change/",
+        )
+    ]
+    said = capfd.readouterr()
+
+    assert [page.status_code for page in pages] == [200] * 9
+    assert "models.example.org" in dump  # the dump holds what could leak
+    for canary in (CANARY, ENV_CANARY, CANARY.encode().hex(), ENV_CANARY.encode().hex()):
+        assert canary not in dump
+        assert not [page for page in pages if canary in page.content.decode()]
+        assert canary not in said.out + said.err
+
+
+def test_secret_values_hold_every_live_secret_of_the_team_alone(alice, carol):
+    make_provider(alice, secret=CANARY)
+    make_workflow(alice, source=with_secret())
+    make_provider(carol, secret="sk-carol-0123456789")
+
+    assert credentials.secret_values(alice.team.pk) == {CANARY, ENV_CANARY}
+
+
+def test_rotated_secrets_need_the_new_key_only(alice, settings):
+    provider = make_provider(alice, secret=CANARY)
+    workflow = make_workflow(alice, source=with_secret())
+    old, new = settings.SECRET_KEYS_AT_REST, Fernet.generate_key().decode()
+
+    settings.SECRET_KEYS_AT_REST = [new, *old]
+    call_command("rotate_secrets", verbosity=0)
+
+    settings.SECRET_KEYS_AT_REST = [new]
+    with tenant([alice.team.pk]):
+        assert credentials.secret_of(stored(Credential, provider.credential_id)) == CANARY
+        assert secrets_of(workflow) == {("environment", "KEY"): ENV_CANARY}
+        settings.SECRET_KEYS_AT_REST = old
+        with pytest.raises(SecretUnreadable):
+            credentials.secret_of(stored(Credential, provider.credential_id))
+
+
+def test_replaced_secret_is_the_new_one_and_dated(alice):
+    provider = make_provider(alice, secret=CANARY)
+
+    with tenant([alice.team.pk]):
+        row = stored(Credential, provider.credential_id)
+        credentials.replace_secret(alice.principal, credential=row, secret="sk-other-0123456789")
+        again = stored(Credential, row.pk)
+
+    assert credentials.secret_of(again) == "sk-other-0123456789"
+    assert again.rotated_at is not None
+
+
+def test_provider_moved_to_another_host_loses_the_secret_of_the_old_one(alice):
+    provider = make_provider(alice, secret=CANARY)
+
+    credentials.update_provider(
+        alice.principal, provider=provider, base_url="https://models.example.org/v2"
+    )
+    assert provider.key_hint == "…4e60"
+
+    credentials.update_provider(
+        alice.principal, provider=provider, base_url="https://elsewhere.example.org/v1"
+    )
+    assert provider.key_hint == ""
+
+
+def test_deleted_provider_takes_its_credential_along(alice):
+    provider = make_provider(alice)
+
+    credentials.delete_provider(alice.principal, provider=provider)
+
+    with tenant([alice.team.pk]):
+        assert not ModelProvider.objects.unscoped().exists()
+        assert not Credential.objects.unscoped().exists()
+
+
+def test_credentials_are_managed_by_admins_and_keys_never_see_them(alice, bob, vic, carol, api_key):
+    provider = make_provider(alice)
+
+    with within(alice):
+        assert selectors.provider_for(bob.principal, provider.pk) == provider
+        with pytest.raises(NotAllowed):
+            selectors.provider_for(bob.principal, provider.pk, change=True)
+        with pytest.raises(NotAllowed):
+            selectors.provider_for(vic.principal, provider.pk)
+        with pytest.raises(NotFound):
+            selectors.provider_for(carol.principal, provider.pk)
+    assert api_key(alice).get("/api/v1/providers").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "ftp://x",
+        "https://",
+        "https://user:pw@example.org",
+        "https://example.org?key=1",
+        "http://x:99999",
+    ],
+)
+def test_address_that_is_none_or_holds_a_password_is_refused(url, alice):
+    with pytest.raises(InvalidValue):
+        credentials.create_provider(alice.principal, team_id=alice.team.pk, name="x", base_url=url)
+
+
+def test_second_provider_of_a_name_is_refused(alice):
+    make_provider(alice)
+
+    with pytest.raises(NameTaken):
+        make_provider(alice)
+
+
+def test_offline_provider_needs_no_address(alice):
+    made = credentials.create_provider(
+        alice.principal, team_id=alice.team.pk, name="offline", kind="offline"
+    )
+
+    assert (made.base_url, made.credential) == ("", None)
+
+
+def test_secret_variable_is_no_plain_column(alice):
+    workflow = make_workflow(alice, source=with_secret())
+
+    with tenant([alice.team.pk]):
+        token = WorkflowSecret.objects.unscoped().get(workflow=workflow).secret
+        rows = json.dumps(list(workflow.variables.values_list("name", "value")))
+    assert (rows, ENV_CANARY.encode() in bytes(token)) == ('[["KEY", null]]', False)

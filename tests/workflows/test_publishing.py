@@ -1,0 +1,121 @@
+"""Versions are numbered, pinned to a content, and never change."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from accounts.errors import NotAllowed
+from accounts.tenancy import tenant
+from tests.factories.workflows import (
+    document,
+    make_journal,
+    make_run,
+    make_version,
+    make_workflow,
+    within,
+)
+from workflows import selectors
+from workflows.engine.errors import DocumentInvalid
+from workflows.errors import NothingToPublish
+from workflows.models import Snapshot
+from workflows.services import importing, publishing
+
+
+pytestmark = pytest.mark.django_db
+
+
+def test_published_versions_are_numbered_from_one(alice):
+    workflow = make_workflow(alice)
+
+    first = make_version(alice, workflow, note=" first ")
+    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    second = make_version(alice, workflow)
+
+    assert [(first.number, first.note), (second.number, second.note)] == [(1, "first"), (2, "")]
+    assert first.content_hash != second.content_hash
+    with within(alice):
+        found = selectors.workflow_for(alice.principal, workflow.pk)
+        assert found.published_version == second
+        assert [row.number for row in selectors.versions_of(alice.principal, found)] == [2, 1]
+
+
+def test_unchanged_draft_is_not_published_twice(alice):
+    workflow = make_workflow(alice)
+    make_version(alice, workflow)
+
+    with pytest.raises(NothingToPublish):
+        make_version(alice, workflow)
+
+
+def test_draft_brought_back_to_an_older_content_reuses_its_snapshot(alice):
+    workflow = make_workflow(alice)
+    first = make_version(alice, workflow)
+    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    make_version(alice, workflow)
+
+    importing.reimport(alice.principal, workflow=workflow, source=document("Echo"))
+    third = make_version(alice, workflow)
+
+    assert (third.number, third.snapshot_id) == (3, first.snapshot_id)
+
+
+def test_draft_with_an_error_is_not_published_and_every_error_is_named(alice):
+    broken = document()
+    broken["nodes"].append({"id": "x", "data": {"type": "no-such-kind"}})
+    broken["edges"].append({"id": "e2", "source": "start", "target": "x"})
+    broken["edges"].append({"id": "e3", "source": "start", "target": "nowhere"})
+    workflow = make_workflow(alice, source=broken)
+
+    with pytest.raises(DocumentInvalid) as refused:
+        publishing.publish(alice.principal, workflow=workflow)
+
+    places = {(problem.node, problem.edge) for problem in refused.value.problems}
+    assert {("x", None), (None, "e3")} <= places
+
+
+def test_viewer_may_not_publish(alice, vic):
+    with pytest.raises(NotAllowed):
+        publishing.publish(vic.principal, workflow=make_workflow(alice))
+
+
+FIXED = {
+    "workflows_snapshot": "hash",
+    "workflows_version": "note",
+    "workflows_runevent": "name",
+    "workflows_stepintent": "idempotency_key",
+}
+
+
+@pytest.mark.parametrize(("table", "column"), FIXED.items())
+def test_fixed_row_updated_by_the_app_is_refused(table, column, alice):
+    workflow = make_workflow(alice)
+    make_version(alice, workflow)
+    make_journal(make_run(alice, workflow))
+
+    with (
+        pytest.raises(DatabaseError, match="permission denied"),
+        transaction.atomic(),
+        tenant([alice.team.pk]),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"UPDATE {table} SET {column} = 'other'")
+
+
+@pytest.mark.parametrize(("table", "column"), FIXED.items())
+def test_fixed_row_updated_by_the_owner_is_refused_by_the_trigger(table, column, owner_db, cast):
+    workflow = make_workflow(cast.alice)
+    make_version(cast.alice, workflow)
+    make_journal(make_run(cast.alice, workflow))
+
+    with pytest.raises(Exception, match="never changed"):
+        owner_db.execute(f"UPDATE {table} SET {column} = 'other'")
+
+
+def test_stored_document_changed_afterwards_would_no_longer_fit_its_hash(alice):
+    from workflows.models.documents import content_hash
+
+    version = make_version(alice, make_workflow(alice))
+
+    with tenant([alice.team.pk]):
+        stored = Snapshot.objects.unscoped().get(pk=version.snapshot_id)
+    assert content_hash(stored.document) == stored.hash == version.content_hash
+    assert content_hash({**stored.document, "x": 1}) != stored.hash
