@@ -120,8 +120,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     ) as fault:  # somebody was quicker: their version and what was typed, side by side
         newest = _entry(request, entry_id)
         form.add_error(None, str(fault))
-        form.data = form.data.copy()
-        form.data["revision"] = str(newest.revision)  # saving again is now a choice
+        form.data = {**request.POST.dict(), "revision": str(newest.revision)}  # now a choice
         return _show_entry(request, newest, form, status=409)
     messages.success(request, _("Saved."))
     return redirect("memory:entry", entry_id=entry_id)

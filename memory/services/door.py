@@ -48,7 +48,7 @@ class Door:
 
     def claim(self) -> Namespace:
         """The namespace, locked; made if it is new."""
-        ownership = _ownership(self.caller, self.place.named)
+        ownership = _ownership(self.caller, self.place)
         most = self.rules.max_namespaces
         return rows.claim_namespace(self.caller.team_id, self.text, ownership, most=most)
 
@@ -177,7 +177,11 @@ def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> 
         raise AccessDenied(f"Runs for outside people may only read {text}.")
 
 
-def _ownership(caller: MemoryCaller, named: ParsedNamespace) -> rows.Ownership:
+def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
+    """Whose a new namespace is, and who joins an old one: those of a run that is of it, never a guest."""
+    named = place.named
+    if place.row is not None and named.text not in (caller.reach or ()):
+        return rows.NOBODY
     if named.scope is Scope.USER:
         owner = permissions.account_named(named)
         introducer = None if owner else caller.principal.user_id

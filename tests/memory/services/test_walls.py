@@ -163,3 +163,20 @@ def test_shared_namespace_is_seen_until_the_sharing_ends(cast: Cast, secret: str
     services.unshare(mine, namespace=secret, verb="view", member=cast.vic.user)
     with pytest.raises(NotFound):
         services.recall(theirs, namespace=secret)
+
+
+def test_guest_who_writes_does_not_become_a_participant(cast: Cast) -> None:
+    services.remember(
+        in_run(cast.alice, conversation_id="c1"), scope="conversation", key="k", value=1
+    )
+    mine, guest = at_door(cast.alice), at_door(cast.bob)
+    for verb in ("view", "write"):
+        services.share(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
+    services.remember(guest, namespace="conv:c1", key="note", value="from a guest")
+
+    for verb in ("view", "write"):
+        services.unshare(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
+
+    with pytest.raises(NotFound):
+        services.recall(guest, namespace="conv:c1")
+    assert len(services.recall(mine, namespace="conv:c1")) == 2
