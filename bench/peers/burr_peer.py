@@ -1,0 +1,48 @@
+"""Burr: the same chain and the same five-node runs, built the way its documentation does."""
+
+import asyncio
+import json
+
+from bench._common import repeat
+from burr.core import ApplicationBuilder, State, action, default
+
+
+def step(*, waits: bool) -> object:
+    if waits:
+
+        @action(reads=["text"], writes=["text"])
+        async def later(state: State) -> State:
+            return state.update(text="node: " + state["text"][:20])
+
+        return later
+
+    @action(reads=["text"], writes=["text"])
+    def now(state: State) -> State:
+        return state.update(text="node: " + state["text"][:20])
+
+    return now
+
+
+def builder(length: int, *, waits: bool) -> ApplicationBuilder:
+    actions = {f"n{i}": step(waits=waits) for i in range(length)}
+    ways = [(f"n{i}", f"n{i + 1}", default) for i in range(length - 1)]
+    made = ApplicationBuilder().with_actions(**actions).with_transitions(*ways)
+    return made.with_state(text="x").with_entrypoint("n0")
+
+
+def chain(length: int) -> dict[str, float]:
+    # Built outside of the measurement: ours is compiled once, too.
+    ready = [builder(length, waits=False).build() for _ in range(8)]
+    return repeat(lambda: ready.pop().run(halt_after=[f"n{length - 1}"]), 7).summary()
+
+
+async def many(count: int) -> None:
+    async def one() -> None:
+        application = await builder(5, waits=True).abuild()
+        await application.arun(halt_after=["n4"])
+
+    await asyncio.gather(*(one() for _ in range(count)))
+
+
+small = repeat(lambda: asyncio.run(many(200)), 5).summary()
+print(json.dumps({"chain": chain(1000), "small": small}))  # noqa: T201

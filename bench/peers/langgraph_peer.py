@@ -1,0 +1,65 @@
+"""LangGraph: compiled once, no checkpointer, asked for its updates as ours is for its events."""
+
+import asyncio
+import json
+import operator
+from typing import Annotated, TypedDict
+
+from bench._common import repeat
+from langgraph.graph import END, START, StateGraph
+
+
+class Text(TypedDict):
+    text: str
+    seen: Annotated[list, operator.add]
+
+
+def chain(length: int):  # noqa: ANN201 - a type of the peer's
+    graph = StateGraph(Text)
+    for index in range(length):
+
+        async def step(state, index=index):  # noqa: ANN001, ANN202
+            return {"text": f"node {index}: {state['text'][:20]}"}
+
+        graph.add_node(f"n{index}", step)
+        graph.add_edge(START if index == 0 else f"n{index - 1}", f"n{index}")
+    graph.add_edge(f"n{length - 1}", END)
+    return graph.compile()
+
+
+def fan(width: int):  # noqa: ANN201
+    graph = StateGraph(Text)
+
+    async def begin(state):  # noqa: ANN001, ANN202
+        return {}
+
+    async def nap(state):  # noqa: ANN001, ANN202
+        await asyncio.sleep(0.02)
+        return {"seen": [1]}
+
+    graph.add_node("begin", begin)
+    graph.add_edge(START, "begin")
+    graph.add_node("join", begin)
+    for index in range(width):
+        graph.add_node(f"b{index}", nap)
+        graph.add_edge("begin", f"b{index}")
+    graph.add_edge([f"b{index}" for index in range(width)], "join")
+    graph.add_edge("join", END)
+    return graph.compile()
+
+
+async def invoke(graph, length: int) -> None:  # noqa: ANN001
+    await graph.ainvoke({"text": "x", "seen": []}, {"recursion_limit": length + 10})
+
+
+async def many(graph, count: int) -> None:  # noqa: ANN001
+    await asyncio.gather(*(invoke(graph, 5) for _ in range(count)))
+
+
+long, wide, short = chain(1000), fan(100), chain(5)
+measured = {
+    "chain": repeat(lambda: asyncio.run(invoke(long, 1000)), 3),
+    "fan": repeat(lambda: asyncio.run(invoke(wide, 10)), 5),
+    "small": repeat(lambda: asyncio.run(many(short, 200)), 3),
+}
+print(json.dumps({name: spans.summary() for name, spans in measured.items()}))  # noqa: T201

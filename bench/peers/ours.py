@@ -1,0 +1,83 @@
+"""Our engine, in process: the chain emits its events, which are read to the end."""
+
+import asyncio
+import json
+
+from bench._common import Spans, repeat
+from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
+from workflows.engine.runner import WorkflowRunner
+
+
+class Nap(NodeKind[NodeConfig, NodeConfig]):
+    name = "nap"
+    title = "Nap"
+
+    async def run(self, prepared: NodeConfig, ctx: NodeContext) -> NodeResult:
+        await asyncio.sleep(0.02)
+        return NodeResult({"output": 1})
+
+
+def template(node_id: str, source: str) -> NodeSpec:
+    name = "q" if source == "start" else "output"
+    variables = [{"variable": "a", "value_selector": [source, name]}]
+    # Only the start's text is passed on, so that texts don't grow along the chain.
+    return NodeSpec(
+        node_id, "template-transform", {"template": "node: {{ a }}", "variables": variables}
+    )
+
+
+def chain(length: int) -> Document:
+    names = [f"n{index}" for index in range(length)]
+    nodes = [NodeSpec("start", "start", {"variables": [{"variable": "q", "type": "paragraph"}]})]
+    nodes += [template(name, "start") for name in names]
+    outputs = [{"variable": "o", "value_selector": [names[-1], "output"]}]
+    nodes.append(NodeSpec("end", "end", {"outputs": outputs}))
+    path = ["start", *names, "end"]
+    edges = [EdgeSpec(f"e{i}", path[i], path[i + 1]) for i in range(len(path) - 1)]
+    return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
+
+
+def fan(width: int) -> Document:
+    names = [f"b{index}" for index in range(width)]
+    nodes = [NodeSpec("start", "start", {})]
+    nodes += [NodeSpec(name, "nap", {}) for name in names]
+    nodes.append(NodeSpec("end", "end", {"outputs": []}))
+    edges = [EdgeSpec(f"i{name}", "start", name) for name in names]
+    edges += [EdgeSpec(f"o{name}", name, "end") for name in names]
+    return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
+
+
+async def one(runner: WorkflowRunner, events: int) -> None:
+    handle = runner.start(inputs={"q": "x"})
+    seen = 0
+    async for _ in handle.events():
+        seen += 1
+    result = await handle.result()
+    if not result.succeeded or seen < events:
+        raise RuntimeError(f"{result.status}: {result.error}, {seen} events")
+
+
+async def many(runner: WorkflowRunner, count: int) -> None:
+    await asyncio.gather(*(one(runner, 10) for _ in range(count)))
+
+
+async def floor(width: int) -> None:
+    await asyncio.gather(*(asyncio.sleep(0.02) for _ in range(width)))
+
+
+def main() -> None:
+    long = WorkflowRunner(chain(1000), max_steps=2000)
+    wide = WorkflowRunner(fan(100), plugins=[Nap()])
+    short = WorkflowRunner(chain(3))  # five nodes with its start and end
+    loop = asyncio.new_event_loop()
+    measured: dict[str, Spans] = {
+        "chain": repeat(lambda: loop.run_until_complete(one(long, 2004)), 15),
+        "floor": repeat(lambda: loop.run_until_complete(floor(100)), 15),
+        "fan": repeat(lambda: loop.run_until_complete(one(wide, 204)), 15),
+        "small": repeat(lambda: loop.run_until_complete(many(short, 200)), 10),
+    }
+    print(json.dumps({name: spans.summary() for name, spans in measured.items()}))  # noqa: T201
+
+
+main()
