@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.urls import reverse
-from ninja import Query, Router, Status
+from ninja import Router, Status
+from pydantic import Field
 
 from accounts import schemas, selectors, services
 from accounts.audit import verify
@@ -129,8 +131,8 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> Status[None]:
 def read_audit(
     request: HttpRequest,
     team_id: UUID,
-    before: int | None = Query(None, ge=1, lt=2**63),
-    limit: int = Query(50, ge=1, le=500),
+    before: Annotated[int | None, Field(ge=1, lt=2**63)] = None,
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
 ) -> list[AuditEntry]:
     """The newest entries first; ``before`` a sequence number goes on from there."""
     principal = principal_of(request)

@@ -85,7 +85,7 @@ class KeyForm(forms.Form):
     days = forms.TypedChoiceField(
         label=_("Expires"),
         coerce=int,
-        empty_value=0,
+        empty_value="",
         required=False,
         choices=[
             (30, _("in 30 days")),
@@ -97,5 +97,5 @@ class KeyForm(forms.Form):
     )
 
     def expires_at(self) -> dt.datetime | None:
-        days: int = self.cleaned_data["days"]
+        days = self.cleaned_data["days"]
         return timezone.now() + dt.timedelta(days=days) if days else None

@@ -101,7 +101,8 @@ def test_page_read_by_a_member_shows_nothing_of_another_team(row: Row, cast: Cas
     assert CANARY_B.lower().encode() not in body_of(answer)
 
 
-PLAIN = [route for route in routes() if route.methods is None and not in_family(route.path)]
+# A route without any row is named by the first test already.
+PLAIN = [r for r in routes() if r.methods is None and any(row.route == r.path for row in ROWS)]
 
 
 @pytest.mark.parametrize("route", PLAIN, ids=lambda route: route.path)
