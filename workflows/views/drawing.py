@@ -14,6 +14,10 @@ CARD = Box(220, 64)
 PORT_Y = 32.0
 MARGIN = 24.0
 
+# A wide graph is drawn smaller up to a point, and scrolled beyond it: its words must stay readable.
+COMFORTABLE_WIDTH = 1040.0
+SMALLEST_SCALE = 0.75
+
 # kind → (icon of static/icons.svg, colour family of canvas.css)
 LOOKS: dict[str, tuple[str, str]] = {
     "start": ("start", "flow"),
@@ -78,6 +82,18 @@ class Drawing:
     @property
     def view_box(self) -> str:
         return f"{self.left:g} {self.top:g} {self.width:g} {self.height:g}"
+
+    @property
+    def scale(self) -> float:
+        return min(1.0, max(SMALLEST_SCALE, COMFORTABLE_WIDTH / self.width))
+
+    @property
+    def shown_width(self) -> str:
+        return f"{self.width * self.scale:g}"
+
+    @property
+    def shown_height(self) -> str:
+        return f"{self.height * self.scale:g}"
 
 
 def draw(document: Document) -> Drawing:

@@ -12,7 +12,7 @@ from accounts.principals import current_team_id, principal_of
 from workflows import selectors
 from workflows.engine.errors import InputRejected
 from workflows.forms import input_fields, read_inputs
-from workflows.models import RunStatus
+from workflows.models.run import RunStatus
 from workflows.services.drafts import draft_document
 from workflows.services.runs import cancel_run, start_run
 from workflows.views.finding import run_for, workflow_for
