@@ -1,0 +1,103 @@
+"""The reference suite, when it lies beside the checkout (CI has it there), and the harness itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.engine import JinjaHere
+from workflows.engine.backends import InProcess
+from workflows.engine.conformance import Case, judge, read_cases
+from workflows.engine.nodes import builtin_kinds
+
+
+SUITE = Path(__file__).resolve().parents[2].parent / "shared" / "conformance"
+KINDS = builtin_kinds()
+
+DOCUMENT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "t", "mode": "workflow"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "variables": []}},
+                {
+                    "id": "end",
+                    "data": {
+                        "type": "end",
+                        "outputs": [{"variable": "o", "value_selector": ["start", "q"]}],
+                    },
+                },
+            ],
+            "edges": [{"source": "start", "target": "end"}],
+        }
+    },
+}
+
+
+def _built() -> list[Case]:
+    if not SUITE.is_dir():
+        return []
+    return [case for case in read_cases(SUITE) if all(kind in KINDS for kind in case.kinds)]
+
+
+@pytest.mark.skipif(not SUITE.is_dir(), reason="no ../shared/conformance beside the checkout")
+@pytest.mark.parametrize("case", _built(), ids=lambda case: case.id)
+async def test_case_of_the_reference_suite_passes(case: Case) -> None:
+    verdict = await judge(case, InProcess(templates=JinjaHere()), KINDS)
+
+    assert verdict.differences == ()
+
+
+def _suite(folder: Path, **expect: Any) -> list[Case]:
+    case = {"id": "c", "group": "g", "file": "d.json", "inputs": {"q": "x"},
+            "node_types": ["start", "end"], "expect": expect}  # fmt: skip
+    (folder / "d.json").write_text(json.dumps(DOCUMENT))
+    (folder / "cases.json").write_text(json.dumps({"cases": [case]}))
+    return read_cases(folder)
+
+
+async def test_harness_right_answer_passes(tmp_path: Path) -> None:
+    (case,) = _suite(tmp_path, status="succeeded", outputs={"o": "x"}, nodes_run=["start", "end"])
+
+    assert (await judge(case, InProcess(), KINDS)).passed
+
+
+async def test_harness_every_wrong_answer_is_a_difference(tmp_path: Path) -> None:
+    (case,) = _suite(
+        tmp_path,
+        status="succeeded",
+        outputs={"o": "y"},
+        stream_text="y",
+        stream_chunks=["y"],
+        stream_chunk_count=7,
+        nodes_run=["start"],
+        nodes_not_run=["end"],
+        conversation_after={"v": 1},
+        attempts={"end": 2},
+        exceptions_count=1,
+        llm_messages={"x": []},
+    )
+
+    verdict = await judge(case, InProcess(), KINDS)
+
+    assert [difference.what for difference in verdict.differences] == [
+        "outputs", "stream_text", "stream_chunks", "stream_chunk_count", "nodes_run",
+        "nodes_not_run", "conversation_after", "attempts", "exceptions_count", "llm_messages",
+    ]  # fmt: skip
+
+
+async def test_harness_unexpected_status_is_the_only_difference(tmp_path: Path) -> None:
+    (case,) = _suite(tmp_path, status="failed", outputs={"o": "y"})
+
+    verdict = await judge(case, InProcess(), KINDS)
+
+    assert [difference.what for difference in verdict.differences] == ["status"]
+
+
+def test_harness_only_picks_groups(tmp_path: Path) -> None:
+    _suite(tmp_path, status="succeeded")
+
+    assert [len(read_cases(tmp_path, only)) for only in (["g"], ["other"], [])] == [1, 0, 1]
