@@ -51,6 +51,7 @@ def test_supervisor_asked_to_end_ends_every_child(
 ):
     supervisor = Supervisor([Program("a", FOREVER), Program("b", FOREVER)], tmp_path)
     supervisor.start()
+    supervisor.start_rest()
     pids = [child.process.pid for child in supervisor.children if child.process]
     until(lambda: capfd.readouterr().err.count("here") >= 1)
 
