@@ -93,9 +93,9 @@ def peer_python(name: str, requirements: list[str], interpreter: str = sys.execu
     if not stamp.exists() or stamp.read_text() != wanted:
         sys.stderr.write(f"installing {', '.join(requirements)} …\n")
         if not python.exists():
-            subprocess.run([interpreter, "-m", "venv", str(home)], check=True)  # noqa: S603
+            subprocess.run([interpreter, "-m", "venv", str(home)], check=True)
         install = [str(python), "-m", "pip", "install", "-q", *requirements]
-        subprocess.run(install, check=True, stdout=sys.stderr)  # noqa: S603
+        subprocess.run(install, check=True, stdout=sys.stderr)
         stamp.write_text(wanted)
     return python
 
@@ -108,7 +108,7 @@ def run_script(python: Path | str, script: Path) -> dict[str, dict[str, float]]:
         "PYTHONWARNINGS": "ignore",
         "LANGSMITH_TRACING": "false",
     }
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [str(python), str(script)], check=True, capture_output=True, text=True, env=environment
     )
     return json.loads(done.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]

@@ -3,8 +3,9 @@
 import asyncio
 import json
 
-from bench._common import repeat
 from burr.core import ApplicationBuilder, State, action, default
+
+from bench._common import repeat
 
 
 def step(*, waits: bool) -> object:
@@ -45,4 +46,4 @@ async def many(count: int) -> None:
 
 
 small = repeat(lambda: asyncio.run(many(200)), 5).summary()
-print(json.dumps({"chain": chain(1000), "small": small}))  # noqa: T201
+print(json.dumps({"chain": chain(1000), "small": small}))

@@ -4,15 +4,16 @@ import json
 import logging
 import time
 
-from bench._common import Spans
 from graphon.dsl import loads, node_factory
+
+from bench._common import Spans
 
 
 logging.disable(logging.WARNING)
 
 
 class Render(node_factory.Jinja2TemplateRenderer):
-    def render_template(self, template, variables):  # noqa: ANN001, ANN201
+    def render_template(self, template, variables):
         if template == "nap":
             time.sleep(0.02)
         return "node: " + str(next(iter(variables.values()), ""))[:20]
@@ -33,9 +34,19 @@ def template(node_id: str, source: list[str], text: str) -> dict[str, object]:
 def document(inner: list[dict[str, object]], ways: list[tuple[str, str]], last: str) -> str:
     question = {"variable": "q", "label": "q", "type": "text-input", "required": False}
     outputs = [{"variable": "o", "value_selector": [last, "output"]}]
-    nodes = [node("start", "start", variables=[question]), *inner, node("end", "end", outputs=outputs)]
+    nodes = [
+        node("start", "start", variables=[question]),
+        *inner,
+        node("end", "end", outputs=outputs),
+    ]
     edges = [
-        {"id": f"{a}-{b}", "source": a, "target": b, "sourceHandle": "source", "targetHandle": "target"}
+        {
+            "id": f"{a}-{b}",
+            "source": a,
+            "target": b,
+            "sourceHandle": "source",
+            "targetHandle": "target",
+        }
         for a, b in [*ways, (last, "end")]
     ]
     graph = {"nodes": nodes, "edges": edges}
@@ -72,4 +83,4 @@ def measure(text: str, times: int) -> dict[str, float]:
     return spans.summary()
 
 
-print(json.dumps({"chain": measure(chain(1000), 3), "fan": measure(fan(100), 3)}))  # noqa: T201
+print(json.dumps({"chain": measure(chain(1000), 3), "fan": measure(fan(100), 3)}))

@@ -5,8 +5,9 @@ import json
 import operator
 from typing import Annotated, TypedDict
 
-from bench._common import repeat
 from langgraph.graph import END, START, StateGraph
+
+from bench._common import repeat
 
 
 class Text(TypedDict):
@@ -14,11 +15,11 @@ class Text(TypedDict):
     seen: Annotated[list, operator.add]
 
 
-def chain(length: int):  # noqa: ANN201 - a type of the peer's
+def chain(length: int):
     graph = StateGraph(Text)
     for index in range(length):
 
-        async def step(state, index=index):  # noqa: ANN001, ANN202
+        async def step(state, index=index):
             return {"text": f"node {index}: {state['text'][:20]}"}
 
         graph.add_node(f"n{index}", step)
@@ -27,13 +28,13 @@ def chain(length: int):  # noqa: ANN201 - a type of the peer's
     return graph.compile()
 
 
-def fan(width: int):  # noqa: ANN201
+def fan(width: int):
     graph = StateGraph(Text)
 
-    async def begin(state):  # noqa: ANN001, ANN202
+    async def begin(state):
         return {}
 
-    async def nap(state):  # noqa: ANN001, ANN202
+    async def nap(state):
         await asyncio.sleep(0.02)
         return {"seen": [1]}
 
@@ -48,11 +49,11 @@ def fan(width: int):  # noqa: ANN201
     return graph.compile()
 
 
-async def invoke(graph, length: int) -> None:  # noqa: ANN001
+async def invoke(graph, length: int) -> None:
     await graph.ainvoke({"text": "x", "seen": []}, {"recursion_limit": length + 10})
 
 
-async def many(graph, count: int) -> None:  # noqa: ANN001
+async def many(graph, count: int) -> None:
     await asyncio.gather(*(invoke(graph, 5) for _ in range(count)))
 
 
@@ -62,4 +63,4 @@ measured = {
     "fan": repeat(lambda: asyncio.run(invoke(wide, 10)), 5),
     "small": repeat(lambda: asyncio.run(many(short, 200)), 3),
 }
-print(json.dumps({name: spans.summary() for name, spans in measured.items()}))  # noqa: T201
+print(json.dumps({name: spans.summary() for name, spans in measured.items()}))

@@ -77,7 +77,7 @@ def main() -> None:
         "fan": repeat(lambda: loop.run_until_complete(one(wide, 204)), 15),
         "small": repeat(lambda: loop.run_until_complete(many(short, 200)), 10),
     }
-    print(json.dumps({name: spans.summary() for name, spans in measured.items()}))  # noqa: T201
+    print(json.dumps({name: spans.summary() for name, spans in measured.items()}))
 
 
 main()

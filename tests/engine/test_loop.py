@@ -47,9 +47,7 @@ def guarded(**data: object):
 
 
 async def test_fail_branch_failure_goes_its_way_and_run_is_partial() -> None:
-    result = await run_plan(
-        guarded(error_strategy="fail-branch"), mocks={"x": {"error": "kaput"}}
-    )
+    result = await run_plan(guarded(error_strategy="fail-branch"), mocks={"x": {"error": "kaput"}})
 
     assert (result.status, result.outputs) == (RunStatus.PARTIAL, {"o": "BAD"})
     failed = next(step for step in result.steps if step.key.node_id == "x")
@@ -116,9 +114,7 @@ async def test_unexpected_exception_fails_the_node_by_its_name(caplog) -> None:
 async def test_node_timeout_is_a_failure_of_the_node() -> None:
     nodes = [start(), node("slow", "nap", timeout_secs=0.02), end()]
 
-    result = await run_plan(
-        document(nodes, ["start -> slow", "slow -> end"]), plugins=[Nap(5)]
-    )
+    result = await run_plan(document(nodes, ["start -> slow", "slow -> end"]), plugins=[Nap(5)])
 
     assert (result.status, result.error_type) == (RunStatus.FAILED, "NodeTimedOut")
 
@@ -136,9 +132,7 @@ async def test_run_timeout_ends_the_run() -> None:
 async def test_step_limit_ends_the_run() -> None:
     nodes = [start(), template("a", "A"), template("b", "B"), end()]
 
-    result = await run_plan(
-        document(nodes, ["start -> a", "a -> b", "b -> end"]), max_steps=2
-    )
+    result = await run_plan(document(nodes, ["start -> a", "a -> b", "b -> end"]), max_steps=2)
 
     assert (result.status, result.error_type) == (RunStatus.FAILED, "LimitReached")
 
@@ -162,9 +156,7 @@ async def test_stop_ends_a_waiting_run_at_once() -> None:
     plan = compile_plan(
         document(nodes, ["start -> slow", "slow -> end"]), builtin_kinds(plugins=[nap])
     )
-    task = asyncio.create_task(
-        drive(plan, RunStart("r"), ports(), ListJournal(), control=control)
-    )
+    task = asyncio.create_task(drive(plan, RunStart("r"), ports(), ListJournal(), control=control))
     await asyncio.sleep(0.02)
 
     control.stop("enough")

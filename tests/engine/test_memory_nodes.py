@@ -1,5 +1,6 @@
 """Memory in workflows: the scenarios of the founding design, with the in-memory provider."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def store(node_id: str, key: str, value: list[str], scope: str = "conversation",
 
 def path(*nodes: Any, **more: Any) -> Document:
     ids = [made.id for made in nodes]
-    edges = [f"{a} -> {b}" for a, b in zip(ids, ids[1:], strict=False)]
+    edges = [f"{a} -> {b}" for a, b in itertools.pairwise(ids)]
     return document(nodes, edges, **more)
 
 
@@ -228,9 +229,9 @@ async def test_format_template_replaces_the_list() -> None:
     made = path(start("q"), store("keep", "k", ["start", "q"]),
                 llm("x", enhanced_memory=enhanced(format_template=form)), end())  # fmt: skip
 
-    await WorkflowRunner(
-        made, memory=InMemoryProvider(), models=models, templates=JinjaHere()
-    ).run(inputs={"q": "v"}, system=SYSTEM)
+    await WorkflowRunner(made, memory=InMemoryProvider(), models=models, templates=JinjaHere()).run(
+        inputs={"q": "v"}, system=SYSTEM
+    )
 
     assert models.requests[0].messages[0] == Message("system", "<k=v>")
 

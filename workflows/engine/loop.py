@@ -5,12 +5,9 @@ queue. Nothing here knows whether the journal is a list or a database.
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from json import JSONEncoder
-from json.encoder import encode_basestring
 
 from workflows.engine.document import Json
 from workflows.engine.errors import (
@@ -26,22 +23,14 @@ from workflows.engine.plan import FAIL_HANDLE, Plan, PlanNode
 from workflows.engine.policy import Strategy
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.records import RunStatus, StepError, StepRecord, StepStatus
+from workflows.engine.reporting import ENDS, ended, error_of, retrying
 from workflows.engine.runs import RunControl, RunResult, RunStart
 from workflows.engine.state import NodeState, RunState, broken, finished_steps, succeeded
 from workflows.engine.streaming import Streaming
 
 
-log = logging.getLogger(__name__)
-
 # After so many steps that never waited the run lets others on its event loop have a turn.
 _TURN = 50
-
-_STATES = {
-    StepStatus.SUCCEEDED: (NodeState.SUCCEEDED, "completed"),
-    StepStatus.EXCEPTION: (NodeState.EXCEPTION, "failed"),
-    StepStatus.FAILED: (NodeState.FAILED, "failed"),
-    StepStatus.STOPPED: (NodeState.STOPPED, "stopped"),
-}
 
 
 async def drive(
@@ -186,7 +175,8 @@ class _Driver:
                 continue
             node = nodes[ready.popleft()]
             if self._over_limit():
-                return self._fail(self._limit())
+                self._fail(self._limit())
+                return
             await self._begin(node, alone=not ready and not self._flying)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
@@ -198,7 +188,7 @@ class _Driver:
         if node.quick and mock is None:
             try:
                 first = node.kind.run(node.prepared, ctx)
-            except Exception as fault:  # noqa: BLE001 - whatever a node raises, the node failed
+            except Exception as fault:
                 first = fault
             if first.__class__ is NodeResult:
                 record = self._made(node, first, 1, began)  # type: ignore[arg-type]
@@ -236,7 +226,7 @@ class _Driver:
             )
         except asyncio.CancelledError:
             raise
-        except BaseException as broke:  # noqa: BLE001 - the loop raises it in the run's own task
+        except BaseException as broke:
             report = broke
         self._done.put_nowait(report)
 
@@ -296,7 +286,7 @@ class _Driver:
                 record = self._made(node, result, tries, began)
                 events = result.events
                 break
-            except Exception as fault:  # noqa: BLE001 - whatever a node raises, the node failed
+            except Exception as fault:
                 first = None
                 retry = node.policy.retry
                 retryable = bool(getattr(fault, "retryable", False))
@@ -357,7 +347,7 @@ class _Driver:
 
     def _gave_up(self, node: PlanNode, fault: Exception, tries: int, began: float) -> StepRecord:
         """The last try failed: what the node's error strategy makes of it."""
-        error = _error_of(fault, node.id)
+        error = error_of(fault, node.id)
         says: Mapping[str, Json] = {"error_message": error.message, "error_type": error.type}
         status, outputs, handle = StepStatus.EXCEPTION, says, None
         if node.policy.strategy is Strategy.FAIL_BRANCH:
@@ -383,26 +373,12 @@ class _Driver:
     ) -> None:
         # Before anything is awaited: a second assigner must find what the first one wrote.
         self._keep(node, record)
-        state, word = _STATES[record.status]
-        error = record.error
-        change = NodeStateChange(
-            node.id,
-            word,
-            node.kind_name,
-            node.title,
-            at=record.started_at + record.elapsed,
-            elapsed=record.elapsed,
-            size=_size(record.outputs),
-            attempt=record.tries,
-            handle=record.handle,
-            error=error.message if error else None,
-            error_type=error.type if error else None,
-        )
+        change = ended(node, record)
         await self._journal.record(record, (*events, change) if events else (change,))
 
     def _keep(self, node: PlanNode, record: StepRecord) -> None:
         self._begun.pop(node.index, None)
-        self._state.move(node.index, _STATES[record.status][0])
+        self._state.move(node.index, ENDS[record.status][0])
         self._state.keep(node, record)
 
     # -- beginnings and ends --------------------------------------------------------------------
@@ -485,20 +461,8 @@ class _Driver:
         return now
 
     def _note_retry(self, node: PlanNode, fault: Exception, tries: int) -> None:
-        error = _error_of(fault, node.id)
         at = self._wall + self._ports.clock.monotonic()
-        self._journal.note(
-            NodeStateChange(
-                node.id,
-                "retrying",
-                node.kind_name,
-                node.title,
-                at=at,
-                attempt=tries + 1,
-                error=error.message,
-                error_type=error.type,
-            )
-        )
+        self._journal.note(retrying(node, error_of(fault, node.id), tries, at))
 
     async def _pause(self, seconds: float) -> None:
         if seconds > 0:
@@ -523,28 +487,3 @@ def _forget(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: obj
     tasks.discard(task)
     if isinstance(first, Coroutine):  # a task cancelled before its first turn never came to it
         first.close()
-
-
-def _error_of(fault: Exception, node_id: str) -> StepError:
-    if isinstance(fault, WorkflowFault):
-        return StepError(fault.error_type, fault.message)
-    if not hasattr(
-        fault, "is_recoverable"
-    ):  # memory's faults are expected, they only live elsewhere
-        log.exception("node_broke", exc_info=fault, extra={"node": node_id})
-    return StepError(type(fault).__name__, str(fault) or (type(fault).__doc__ or "").strip())
-
-
-_encode = JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str
-).encode
-
-
-def _size(outputs: Mapping[str, Json]) -> int:
-    """Bytes of the outputs as JSON. Text, nearly always what it is, is measured without a document."""
-    size = 1 + len(outputs) if outputs else 2
-    for name, value in outputs.items():
-        text = encode_basestring(value) if isinstance(value, str) else _encode(value)
-        size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        size += len(name) + 3
-    return size

@@ -1,7 +1,7 @@
 """The messages a model is sent: prompt, injected memory, window of the conversation, current question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -91,8 +91,8 @@ class PromptSpec:
 
     messages: tuple[PromptMessage, ...]
     completion: bool = False
-    jinja: PromptConfig = PromptConfig()
-    context: ContextConfig = ContextConfig()
+    jinja: PromptConfig = field(default_factory=PromptConfig)
+    context: ContextConfig = field(default_factory=ContextConfig)
     window: WindowConfig | None = None
     memory: EnhancedMemory | None = None
 

@@ -30,7 +30,7 @@ async def recall(
     scope: str,
     key: str | None = None,
     query_selector: Sequence[str] = (),
-    filter: Mapping[str, Json] | None = None,
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
     top_k: int | None = None,
     injected: bool = False,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:

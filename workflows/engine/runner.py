@@ -1,9 +1,9 @@
 """Runs a workflow here and now, in one process, with nothing behind it.
 
-    runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
-    handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
-    async for event in handle.events(): ...
-    result = await handle.result()
+runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
+handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
+async for event in handle.events(): ...
+result = await handle.result()
 """
 
 import asyncio

@@ -35,7 +35,7 @@ class RunResult:
     error: str | None = None
     error_type: str | None = None
     error_node: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     steps: tuple[StepRecord, ...] = ()
     stream: str = ""  # everything that was streamed to the person, in order
     conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now

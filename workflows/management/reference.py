@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 from accounts.roles import render_permissions
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.nodes import builtin_kinds
 from workflows.engine.state import NODE_MOVES, RUN_MOVES
+
+
+State = TypeVar("State", bound=StrEnum)
 
 
 def node_kinds() -> str:
@@ -85,7 +89,7 @@ def _form(field: Field) -> str:
     return f"{field.widget.value}: {', '.join(f'`{value}`' for value, _label in field.choices)}"
 
 
-def _moves(table: Mapping[StrEnum, frozenset[StrEnum]]) -> Iterable[str]:
+def _moves(table: Mapping[State, frozenset[State]]) -> Iterable[str]:
     yield from ("| from | to |", "|---|---|")
     # In the enum's order: the tables hold sets, whose order changes from process to process.
     for state in type(next(iter(table))):

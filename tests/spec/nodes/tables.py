@@ -1,10 +1,21 @@
 """The rows. A backend that can run a ``Request`` passes all of them."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.documents import answer, assign, branch, document, end, llm, node, start, template
+from tests.support.documents import (
+    answer,
+    assign,
+    branch,
+    document,
+    end,
+    llm,
+    node,
+    start,
+    template,
+)
 from workflows.engine.backends import Request
 from workflows.engine.document import Mode
 
@@ -74,7 +85,7 @@ def _groups() -> Row:
 
 def _failing(name: str, *nodes: Any, **conversation: Any) -> Row:
     path = ["start", *(made.id for made in nodes)]
-    edges = [f"{a} -> {b}" for a, b in zip(path, path[1:], strict=False)]
+    edges = [f"{a} -> {b}" for a, b in itertools.pairwise(path)]
     made = document([start("q"), *nodes], edges, mode=Mode.CHAT, conversation=conversation)
     return Row(name, Request(made, inputs={"q": "x"}), status="failed")
 

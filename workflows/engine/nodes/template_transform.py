@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.errors import PortMissing, TemplateFailed
 from workflows.engine.jinja import PlainTemplate, plain_template
 from workflows.engine.kinds import (
@@ -18,7 +18,6 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.document import Json
 
 
 MAX_CHARACTERS = 400_000

@@ -1,0 +1,79 @@
+"""What is told of a step: its events, its error in words, its size."""
+
+import logging
+from collections.abc import Mapping
+from json import JSONEncoder
+from json.encoder import encode_basestring
+
+from workflows.engine.document import Json
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.events import NodeStateChange
+from workflows.engine.plan import PlanNode
+from workflows.engine.records import StepError, StepRecord, StepStatus
+from workflows.engine.state import NodeState
+
+
+log = logging.getLogger(__name__)
+
+# How a step ended → the node's state, and the word of its event.
+ENDS: Mapping[StepStatus, tuple[NodeState, str]] = {
+    StepStatus.SUCCEEDED: (NodeState.SUCCEEDED, "completed"),
+    StepStatus.EXCEPTION: (NodeState.EXCEPTION, "failed"),
+    StepStatus.FAILED: (NodeState.FAILED, "failed"),
+    StepStatus.STOPPED: (NodeState.STOPPED, "stopped"),
+}
+
+
+def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
+    error = record.error
+    return NodeStateChange(
+        node.id,
+        ENDS[record.status][1],
+        node.kind_name,
+        node.title,
+        at=record.started_at + record.elapsed,
+        elapsed=record.elapsed,
+        size=size_of(record.outputs),
+        attempt=record.tries,
+        handle=record.handle,
+        error=error.message if error else None,
+        error_type=error.type if error else None,
+    )
+
+
+def retrying(node: PlanNode, error: StepError, tries: int, at: float) -> NodeStateChange:
+    return NodeStateChange(
+        node.id,
+        "retrying",
+        node.kind_name,
+        node.title,
+        at=at,
+        attempt=tries + 1,
+        error=error.message,
+        error_type=error.type,
+    )
+
+
+def error_of(fault: Exception, node_id: str) -> StepError:
+    if isinstance(fault, WorkflowFault):
+        return StepError(fault.error_type, fault.message)
+    if not hasattr(
+        fault, "is_recoverable"
+    ):  # memory's faults are expected, they only live elsewhere
+        log.error("node_broke", exc_info=fault, extra={"node": node_id})
+    return StepError(type(fault).__name__, str(fault) or (type(fault).__doc__ or "").strip())
+
+
+_encode = JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str
+).encode
+
+
+def size_of(outputs: Mapping[str, Json]) -> int:
+    """Bytes of the outputs as JSON. Text, nearly always what it is, is measured without a document."""
+    size = 1 + len(outputs) if outputs else 2
+    for name, value in outputs.items():
+        text = encode_basestring(value) if isinstance(value, str) else _encode(value)
+        size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        size += len(name) + 3
+    return size
