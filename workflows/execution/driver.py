@@ -176,9 +176,10 @@ def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
         "prompt_tokens": result.usage.prompt_tokens,
         "completion_tokens": result.usage.completion_tokens,
     }
-    if claim.row["conversation_id"] and result.succeeded:
-        end["answer"] = str(result.outputs.get("answer", ""))
+    if claim.row["conversation_id"]:
         end["variables"] = result.conversation
+        if result.succeeded:
+            end["answer"] = str(result.outputs.get("answer", ""))
     return end
 
 

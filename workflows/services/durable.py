@@ -154,12 +154,15 @@ def _outcome(run: Run) -> Outcome:
         partial = RunPartial.objects.unscoped().filter(run=run).first()
         steps = [step_record(row) for row in rows]
     talk = ended.conversation
+    # Tokens are joined on their way: a piece here is what one source said without a break.
+    pieces = [segment[5] for segment in partial.segments] if partial else []
     return Outcome(
         status=ended.status,
         outputs=ended.outputs or {},
         error=ended.error or None,
         error_node=ended.error_node or None,
-        stream="".join(segment[5] for segment in partial.segments) if partial else "",
+        stream="".join(pieces),
+        chunks=pieces,
         steps=steps,
         conversation=talk.variables if talk else {},
         exceptions_count=ended.exceptions_count,

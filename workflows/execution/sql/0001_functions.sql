@@ -189,8 +189,11 @@ begin
         elapsed = extract(epoch from clock_timestamp() - started_at)
         where id = p_run and status = 'running'
         returning conversation_id into talk;
-    if talk is not null and p_end->>'answer' is not null then
-        update workflows_message set answer = p_end->>'answer' where run_id = p_run;
+    if talk is not null then
+        if p_end->>'answer' is not null then
+            update workflows_message set answer = p_end->>'answer' where run_id = p_run;
+        end if;
+        -- What assigners wrote stays, also when the run failed after them.
         update workflows_conversation set
             variables = coalesce(p_end->'variables', variables), last_message_at = clock_timestamp()
             where id = talk;

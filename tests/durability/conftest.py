@@ -1,0 +1,238 @@
+"""Real workers on the test's own database and Valkey, to be killed; a model server that keeps a ledger."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from kombu import pools
+
+from config.embedded.programs import worker as worker_program
+from config.env import ROOT, env
+from tests.fakes.openai_server import FakeOpenAI, Scripted
+from tests.support import servers
+from tests.support.cast import Cast
+from tests.support.database import database_name, worker_number
+from workflows.models import Run, Workflow
+from workflows.services import importing
+from workflows.services.credentials import create_provider
+
+
+ENDED = ("succeeded", "partial-succeeded", "failed", "stopped")
+
+
+@dataclass
+class Cluster:
+    """Workers by name, and the rows as the owner sees them."""
+
+    db: psycopg.Connection[Any]
+    logs: Path
+    environment: dict[str, str]
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str = "one") -> None:
+        program = worker_program(env().model_copy(update={"worker_threads": 8}))
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                program.command,
+                cwd=ROOT,
+                env={**os.environ, **program.environment, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def signal(self, how: signal.Signals, name: str = "one") -> None:
+        self.processes[name].send_signal(how)
+
+    def kill(self, name: str = "one") -> None:
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def expire_leases(self) -> None:
+        """As if fifteen seconds had gone by."""
+        self.db.execute("update workflows_run set lease_until = now() where status = 'running'")
+
+    def row(self, run: Run) -> dict[str, Any]:
+        cursor = self.db.execute("select * from workflows_run where id = %s", (run.pk,))
+        names = [column.name for column in cursor.description or ()]
+        return dict(zip(names, cursor.fetchone() or (), strict=True))
+
+    def events(self, run: Run) -> list[tuple[int, str, Any]]:
+        return self.db.execute(
+            "select seq, name, data from workflows_runevent where run_id = %s order by seq",
+            (run.pk,),
+        ).fetchall()
+
+    def steps(self, run: Run) -> list[tuple[str, str, int]]:
+        return self.db.execute(
+            "select node_key, status, attempt from workflows_step where run_id = %s order by id",
+            (run.pk,),
+        ).fetchall()
+
+    def until(self, what: Callable[[], Any], seconds: float = 30) -> Any:
+        end = time.monotonic() + seconds
+        while not (found := what()):
+            assert time.monotonic() < end, self.story()
+            time.sleep(0.03)
+        return found
+
+    def until_ended(self, run: Run, seconds: float = 30) -> dict[str, Any]:
+        self.until(lambda: self.row(run)["status"] in ENDED, seconds)
+        return self.row(run)
+
+    def check(self, run: Run) -> None:
+        """What holds after every test: ended once, one result a node, a sequence without holes."""
+        row, events = self.row(run), self.events(run)
+        assert row["status"] in ENDED
+        assert [seq for seq, _name, _data in events] == list(range(1, row["last_seq"] + 1))
+        assert [name for _seq, name, _data in events].count("run_finished") == 1
+        assert events[-1][1] == "run_finished"
+        assert row["lease_until"] is None
+        nodes = [node for node, _status, _attempt in self.steps(run)]
+        assert len(nodes) == len(set(nodes))
+
+    def story(self) -> str:
+        return "\n".join(path.read_text(errors="replace")[-3000:] for path in self.logs.iterdir())
+
+
+@pytest.fixture
+def cluster(
+    owner_db: psycopg.Connection[Any], valkey_url: str, tmp_path: Path, settings: Any
+) -> Iterator[Cluster]:
+    # Inline import: the app reads the settings when it is made.
+    from config.celery import app
+
+    at, socket = servers.place(), servers.start_valkey().socket
+    broker = f"redis+socket://{socket}?virtual_host={worker_number()}"
+    settings.REDIS_URL = valkey_url
+    before = app.conf.broker_url
+    _point(app, broker)
+    made = Cluster(
+        owner_db,
+        tmp_path,
+        {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_URL": at.database_url("mnemoflow_app", database_name()),
+            "BROKER_URL": broker,
+            "REDIS_URL": valkey_url,
+        },
+    )
+    try:
+        yield made
+    finally:
+        made.stop()
+        _point(app, before)
+
+
+def _point(app: Any, broker: str) -> None:
+    """Celery keeps its connections; new ones go elsewhere."""
+    app.conf.broker_url = broker
+    app.amqp._producer_pool = None
+    app._pool = None
+    pools.reset()
+
+
+@pytest.fixture
+def ledger(cluster: Cluster) -> Iterator[FakeOpenAI]:
+    """A model server that writes down every request; the effects whose number counts."""
+    with FakeOpenAI() as server:
+        cluster.environment["NET_ALLOW"] = server.base_url.split("/")[2]
+        yield server
+
+
+def chain(kinds: Sequence[str]) -> dict[str, Any]:
+    """start → the given nodes → end; an llm node asks about its own name."""
+    ids = [f"{kind}{number}" for number, kind in enumerate(kinds, start=1)]
+    return {
+        "version": "0.1.0",
+        "nodes": [
+            {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+            *(
+                {"id": name, "data": DATA[kind](name)}
+                for name, kind in zip(ids, kinds, strict=True)
+            ),
+            {
+                "id": "end",
+                "data": {
+                    "type": "end",
+                    "title": "End",
+                    "outputs": [
+                        {"variable": name, "value_selector": [name, FIELD[kind]]}
+                        for name, kind in zip(ids, kinds, strict=True)
+                    ],
+                },
+            },
+        ],
+        "edges": [
+            {"id": f"e{number}", "source": source, "target": target}
+            for number, (source, target) in enumerate(
+                zip(["start", *ids], [*ids, "end"], strict=True), start=1
+            )
+        ],
+    }
+
+
+def _llm(name: str) -> dict[str, Any]:
+    return {
+        "type": "llm",
+        "title": name,
+        "model": {"provider": "ledger", "name": "small", "mode": "chat"},
+        "prompt_template": [{"role": "user", "text": name}],
+    }
+
+
+def _template(name: str) -> dict[str, Any]:
+    return {"type": "template-transform", "title": name, "template": name, "variables": []}
+
+
+DATA: dict[str, Callable[[str], dict[str, Any]]] = {"llm": _llm, "template-transform": _template}
+FIELD = {"llm": "text", "template-transform": "output"}
+
+
+@pytest.fixture
+def workflow(cluster: Cluster, cast: Cast, ledger: FakeOpenAI) -> Callable[..., Workflow]:
+    """Alice's; its models are the ledger's."""
+    create_provider(
+        cast.alice.principal,
+        team_id=cast.team_a.pk,
+        name="ledger",
+        base_url=ledger.base_url,
+        secret="sk-ledger-0123456789",
+    )
+
+    def make(*kinds: str) -> Workflow:
+        return importing.import_document(
+            cast.alice.principal, team_id=cast.team_a.pk, source=chain(kinds), name="durable"
+        ).workflow
+
+    return make
+
+
+def asked(ledger: FakeOpenAI, name: str) -> int:
+    return sum(request.last_message == name for request in ledger.requests if request.body)
+
+
+def answer_from_now_on(ledger: FakeOpenAI, reply: Scripted) -> None:
+    """The ledger itself stays."""
+    ledger._script[:] = [reply]

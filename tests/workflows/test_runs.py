@@ -1,0 +1,138 @@
+"""Starting and stopping runs: what is checked, what is written, and for whom."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from accounts.errors import NotAllowed, NotFound
+from accounts.tenancy import tenant
+from tests.factories.workflows import document, make_version, make_workflow
+from tests.support.cast import Cast
+from workflows.engine.errors import InputRejected
+from workflows.errors import InvalidValue
+from workflows.models import Run, RunEvent, Workflow
+from workflows.services.runs import cancel_run, start_run
+
+
+pytestmark = pytest.mark.django_db
+
+
+def fresh(workflow: Workflow) -> Workflow:
+    with tenant([workflow.team_id]):
+        return Workflow.objects.unscoped().get(pk=workflow.pk)
+
+
+def test_started_run_is_queued_for_its_starter(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    run = start_run(cast.alice.principal, workflow=workflow, inputs={"text": "hi", "more": 1})
+
+    assert run.status == "queued"
+    assert run.inputs == {"text": "hi"}
+    assert run.subject == run.system["user_id"] == str(cast.alice.user.pk)
+    assert run.subject_user_id == run.started_by_id == cast.alice.user.pk
+    assert run.system["workflow_run_id"] == str(run.pk)
+    assert run.version is None
+
+
+def test_published_version_is_what_runs_unless_the_draft_is_asked_for(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+    version = make_version(cast.alice, workflow)
+
+    published = start_run(cast.alice.principal, workflow=fresh(workflow), inputs={"text": "x"})
+    draft = start_run(
+        cast.alice.principal, workflow=fresh(workflow), inputs={"text": "x"}, version="draft"
+    )
+
+    assert published.version_id == version.pk
+    assert draft.version_id is None
+
+
+def test_input_of_the_wrong_type_is_refused_by_name(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice, source=document("Echo", required=True))
+
+    with pytest.raises(InputRejected) as refused:
+        start_run(cast.alice.principal, workflow=workflow, inputs={})
+
+    assert [problem.field for problem in refused.value.problems] == ["text"]
+    with tenant([workflow.team_id]):
+        assert not Run.objects.unscoped().exists()
+
+
+def test_stranger_may_not_start_a_run(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    with pytest.raises(NotAllowed):
+        start_run(cast.carol.principal, workflow=workflow, inputs={"text": "x"})
+
+
+def test_unpublished_workflow_has_no_published_version_to_run(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    with pytest.raises(InvalidValue):
+        start_run(
+            cast.alice.principal, workflow=workflow, inputs={"text": "x"}, version="published"
+        )
+
+
+def test_account_of_somebody_else_can_not_be_named_as_the_person(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    with pytest.raises(NotFound):
+        start_run(
+            cast.bob.principal,
+            workflow=workflow,
+            inputs={"text": "x"},
+            subject=str(cast.alice.user.pk),
+        )
+
+
+@pytest.mark.parametrize("subject", ["", "a:b", " x", "ä", "x" * 81, "user:alice", "-x", "a\n"])
+def test_person_with_an_odd_id_is_refused(cast: Cast, subject: str) -> None:
+    workflow = make_workflow(cast.alice)
+
+    with pytest.raises(InvalidValue):
+        start_run(
+            cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject
+        )
+
+
+def test_person_by_an_outside_id_is_nobody_of_ours(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    for subject in ("customer-7", str(uuid4())):
+        run = start_run(
+            cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject
+        )
+
+        assert (run.subject, run.subject_user_id) == (subject, None)
+
+
+def test_queued_run_is_stopped_at_once_and_only_once(cast: Cast) -> None:
+    run = start_run(cast.alice.principal, workflow=make_workflow(cast.alice), inputs={"text": "x"})
+
+    stopped = cancel_run(cast.alice.principal, run)
+    again = cancel_run(cast.alice.principal, run)
+
+    assert (stopped.status, again.status) == ("stopped", "stopped")
+    with tenant([run.team_id]):
+        events = RunEvent.objects.unscoped().filter(run=run).values_list("seq", "name")
+        assert list(events) == [(1, "run_finished")]
+
+
+def test_wake_up_that_nobody_hears_loses_no_run(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("workflows.tasks.advance_run.apply_async", refuse)
+
+    with django_capture_on_commit_callbacks(execute=True) as told:
+        run = start_run(
+            cast.alice.principal, workflow=make_workflow(cast.alice), inputs={"text": "x"}
+        )
+
+    assert told
+    assert run.status == "queued"
