@@ -90,7 +90,10 @@ CREDENTIAL = {"credential_id": "credential"}
 DOCUMENT = {
     "document": {
         "version": "0.1.0",
-        "nodes": [{"id": "start", "data": {"type": "start"}}, {"id": "end", "data": {"type": "end"}}],
+        "nodes": [
+            {"id": "start", "data": {"type": "start"}},
+            {"id": "end", "data": {"type": "end"}},
+        ],
         "edges": [{"source": "start", "target": "end"}],
     }
 }
