@@ -191,7 +191,7 @@ async def test_effect_is_intended_before_and_recorded_before_anything_after() ->
         async def intend(self, step: StepKey) -> None:
             order.append(f"intend {step.node_id}")
 
-        async def record(self, record, events) -> None:  # type: ignore[no-untyped-def]
+        async def record(self, record, events) -> None:
             await asyncio.sleep(0.01)
             order.append(f"record {record.key.node_id}")
 

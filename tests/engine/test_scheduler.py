@@ -29,7 +29,7 @@ def graphs(draw: st.DrawFn) -> tuple[Document, list[bool]]:
     return document(made, edges), choices
 
 
-def naive(plan, choices):  # type: ignore[no-untyped-def]
+def naive(plan, choices):
     """Look at everything again and again until nothing changes."""
     edges = [EdgeState.UNKNOWN] * len(plan.edges)
     done = {plan.root}
@@ -59,7 +59,7 @@ def naive(plan, choices):  # type: ignore[no-untyped-def]
 
 
 @given(graphs(), st.randoms())
-def test_scheduler_any_order_agrees_with_the_naive_rule(made, random) -> None:  # type: ignore[no-untyped-def]
+def test_scheduler_any_order_agrees_with_the_naive_rule(made, random) -> None:
     graph, choices = made
     plan = compile_plan(graph, builtin_kinds())
     scheduler = Scheduler(plan)

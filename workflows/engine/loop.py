@@ -191,8 +191,8 @@ class _Driver:
             except Exception as fault:
                 first = fault
             if first.__class__ is NodeResult:
-                record = self._made(node, first, 1, began)  # type: ignore[arg-type]
-                await self._write_down(node, record, first.events)  # type: ignore[union-attr]
+                record = self._made(node, first, 1, began)
+                await self._write_down(node, record, first.events)
                 self._settle(node, record)
                 await self._take_turns()
                 return

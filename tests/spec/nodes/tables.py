@@ -44,7 +44,7 @@ def _two_models() -> Row:
     nodes = [start(), llm("slow"), llm("fast"),
              answer("say", "1 {{#slow.text#}} 2 {{#fast.text#}} 3")]  # fmt: skip
     edges = ["start -> slow", "start -> fast", "slow -> say", "fast -> say"]
-    mocks = {
+    mocks: dict[str, dict[str, Any]] = {
         "slow": {"outputs": {"text": "tick tock"}, "delay_s": 0.03},
         "fast": {"outputs": {"text": "zoom zoom"}},
     }
