@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from config.ids import uuid7
 from memory.core.filters import document_of, matches, parse_filter
@@ -36,10 +36,11 @@ class InMemoryProvider(MemoryProvider):
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
         with self._lock:
-            self._drop_expired(params.namespace)
+            now = self._clock()  # one moment an act
+            self._drop_expired(params.namespace, now)
             living = self._values.setdefault(params.namespace, {})
             past = living.get(params.key, [])
-            entry = self._entry(params, past[-1] if past else None)
+            entry = _entry(params, past[-1] if past else None, now)
             self._check_room(params.namespace, entry)
             living[params.key] = [*past, entry]
         return deepcopy(entry)
@@ -63,50 +64,49 @@ class InMemoryProvider(MemoryProvider):
     async def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         with self._lock:
-            self._drop_expired(namespace)
+            self._drop_expired(namespace, self._clock())
             return self._values.get(namespace, {}).pop(key, None) is not None
 
     async def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
         with self._lock:
-            self._drop_expired(namespace)
+            self._drop_expired(namespace, self._clock())
             return len(self._values.pop(namespace, {}))
 
     async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         with self._lock:
-            self._drop_expired(namespace)
+            self._drop_expired(namespace, self._clock())
             return deepcopy(self._values.get(namespace, {}).get(key, []))
-
-    def _entry(self, params: StoreParams, before: MemoryEntry | None) -> MemoryEntry:
-        now = self._clock()
-        fresh = MemoryEntry(
-            id=before.id if before else str(uuid7()),
-            namespace=params.namespace,
-            key=params.key,
-            value=deepcopy(params.value),
-            metadata=deepcopy(dict(params.metadata)),
-            category=params.category,
-            tier=params.tier,
-            importance=params.importance,
-            created_at=(before and before.created_at) or now,
-            updated_at=now,
-            source=params.source,
-            revision=before.revision + 1 if before else 1,
-        )
-        if params.ttl_seconds is None:
-            return fresh
-        return replace(fresh, expires_at=now + timedelta(seconds=params.ttl_seconds))
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         others = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
         size = sum(size_of(other.value) for other in others) + size_of(entry.value)
         check_room(self._policy, namespace, entries=len(others) + 1, size=size)
 
-    def _drop_expired(self, namespace: str) -> None:
-        now = self._clock()
+    def _drop_expired(self, namespace: str, now: datetime) -> None:
         living = self._values.get(namespace, {})
         for key, values in list(living.items()):
             expires = values[-1].expires_at
             if expires is not None and expires <= now:
                 del living[key]
+
+
+def _entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:
+    fresh = MemoryEntry(
+        id=before.id if before else str(uuid7()),
+        namespace=params.namespace,
+        key=params.key,
+        value=deepcopy(params.value),
+        metadata=deepcopy(dict(params.metadata)),
+        category=params.category,
+        tier=params.tier,
+        importance=params.importance,
+        created_at=(before and before.created_at) or now,
+        updated_at=now,
+        source=params.source,
+        revision=before.revision + 1 if before else 1,
+    )
+    if params.ttl_seconds is None:
+        return fresh
+    return replace(fresh, expires_at=now + timedelta(seconds=params.ttl_seconds))

@@ -122,5 +122,6 @@ def test_postgres_agrees_with_the_oracle(acts: list[Any], questions: list[Any]) 
         assert do(postgres, act) == done
         postgres.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
 
-    for question in questions:
+    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
+    for question in [*everything, *questions]:
         assert told(postgres, question) == told(oracle, question)
