@@ -18,6 +18,8 @@ from workflows.models import (
     Credential,
     ModelProvider,
     Run,
+    RunEvent,
+    Step,
     Version,
     Workflow,
 )
@@ -92,6 +94,18 @@ def run_for(principal: Principal, run_id: UUID) -> Run:
     found = _one(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
     permissions.check_view_run(principal, found)
     return found
+
+
+def steps_of(principal: Principal, run: Run) -> QuerySet[Step]:
+    """In the order they began."""
+    permissions.check_view_run(principal, run)
+    return Step.objects.visible_to(principal).filter(run=run).order_by("started_at", "id")
+
+
+def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]:
+    """What was said by these names, in order."""
+    permissions.check_view_run(principal, run)
+    return RunEvent.objects.visible_to(principal).filter(run=run, name__in=names).order_by("seq")
 
 
 def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:

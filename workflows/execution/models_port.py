@@ -1,5 +1,6 @@
 """The team's models as the engine's port; its providers are looked up when a run first asks for one."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -29,11 +30,12 @@ def configs_of(team_id: UUID) -> list[ProviderConfig]:
 
 
 def config_of(row: ModelProvider) -> ProviderConfig:
+    """With the secret only where it may be sent; without it, the endpoint says that a key is missing."""
     held = row.credential
-    return ProviderConfig(
-        name=row.name,
-        kind=row.kind,
-        base_url=row.base_url or (held.base_url if held else ""),
-        api_key=decrypt(bytes(held.secret)) if held else "",
-        default_model=row.default_model,
+    base_url = row.base_url or (held.base_url if held else "")
+    config = ProviderConfig(
+        name=row.name, kind=row.kind, base_url=base_url, default_model=row.default_model
     )
+    if held and held.may_go_to(config.address):
+        return replace(config, api_key=decrypt(bytes(held.secret)))
+    return config

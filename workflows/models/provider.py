@@ -1,5 +1,7 @@
 """Where models come from, and the secrets that open the door there."""
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -57,6 +59,14 @@ class Credential(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def may_go_to(self, url: str) -> bool:
+        """Whether the secret may be sent to that address: "change the URL, keep the key" gets no key."""
+        host = (urlsplit(url).hostname or "").lower()
+        pattern = self.hosts.lower()
+        if pattern.startswith("*."):
+            return host.endswith(pattern[1:])
+        return bool(host) and host == pattern
 
 
 class ModelProvider(TenantModel):

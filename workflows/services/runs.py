@@ -77,8 +77,8 @@ def start_run(
 ) -> Run:
     """Queue a run of the published version, or of the draft where there is none.
 
-    In a chat workflow ``conversation`` is the one to go on with, by row or key; none opens a new
-    one. Raises InputRejected naming the fields that don't fit, NotFound for what isn't theirs.
+    ``conversation`` is the one to go on with, by row or key. A chat workflow without one opens a new
+    one; another workflow needs none, and may have one for the memory of its name. Raises InputRejected naming the fields that don't fit, NotFound for what isn't theirs.
     """
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
@@ -90,10 +90,10 @@ def start_run(
         checked = check_start(document, inputs or {})
         if mocks:
             Mocks(mocks)  # raises NodeFailed for what isn't a mock
+        if workflow.is_chat and not (query or "").strip():
+            raise InvalidValue(_("A chat workflow needs a message."))
         talk = None
-        if workflow.is_chat:
-            if not (query or "").strip():
-                raise InvalidValue(_("A chat workflow needs a message."))
+        if workflow.is_chat or conversation is not None:
             talk = _conversation(principal, workflow, conversation, person)
         return queue_run(
             principal,
@@ -130,15 +130,12 @@ def queue_run(principal: Principal, order: Order) -> Run:
             offline=order.offline,
             queued_at=timezone.now(),
         )
-        if order.conversation is not None:
-            run.system = {}
-            run.save(force_insert=True)
-            add_message(order.conversation, run=run, query=order.query or "", answer="")
-            run.system = _system(order, run)
+        run.system = _system(order, run)
+        run.save(force_insert=True)
+        if order.conversation is not None and order.query is not None:
+            add_message(order.conversation, run=run, query=order.query, answer="")
+            run.system = _system(order, run)  # which turn of the conversation it is
             run.save(update_fields=["system"])
-        else:
-            run.system = _system(order, run)
-            run.save(force_insert=True)
         audited.note(principal, run, "run.started", workflow=str(order.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
     return run

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.urls import reverse
 
 from accounts.principals import Principal
-from workflows import permissions
+from workflows import permissions, selectors
 from workflows.engine.document import Json
 from workflows.models import Run, RunEvent, Step
 from workflows.models.documents import from_json
@@ -77,9 +77,9 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "outputs": _pairs(run.outputs or {}),
         "partial_text": "",  # the stream brings it, in order with what follows
         # while a run is live its stream brings all of it, from the beginning
-        "steps": [] if live else [StepRow(step) for step in _steps(run)],
-        "recalled": [] if live else list(_recalled(run)),
-        "written": [] if live else list(_written(run)),
+        "steps": [] if live else [StepRow(step) for step in selectors.steps_of(principal, run)],
+        "recalled": [] if live else list(_recalled(principal, run)),
+        "written": [] if live else list(_written(principal, run)),
     }
 
 
@@ -98,22 +98,14 @@ def _said(run: Run) -> dict[str, Json]:
     return {"sys.query": query} if query and query not in run.inputs.values() else {}
 
 
-def _steps(run: Run) -> Iterable[Step]:
-    return Step.objects.unscoped().filter(run=run).order_by("started_at", "id")
-
-
-def _events(run: Run, name: str) -> Iterable[RunEvent]:
-    return RunEvent.objects.unscoped().filter(run=run, name=name).order_by("seq")
-
-
-def _recalled(run: Run) -> Iterable[Remembered]:
-    for event in _events(run, "memory_recalled"):
+def _recalled(principal: Principal, run: Run) -> Iterable[Remembered]:
+    for event in selectors.events_of(principal, run, "memory_recalled"):
         for entry in event.data.get("entries", []):
             yield _remembered(entry, event, injected=bool(event.data.get("injected")))
 
 
-def _written(run: Run) -> Iterable[Remembered]:
-    for event in _events(run, "memory_written"):
+def _written(principal: Principal, run: Run) -> Iterable[Remembered]:
+    for event in selectors.events_of(principal, run, "memory_written"):
         yield _remembered(event.data["entry"], event)
 
 
