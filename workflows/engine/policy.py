@@ -107,9 +107,9 @@ def _retry(spec: NodeSpec, problems: list[Problem]) -> Retry | None:
     written = spec.data.get("retry_config")
     if not isinstance(written, Mapping):
         return None
-    # Dify switches retries with a flag, xworkflow by their number alone.
+    # Off unless switched on, as in Dify; the reader of xworkflow, which knows no flag, sets it.
     retries = _number(spec, "retry_config.max_retries", written.get("max_retries"), problems)
-    if not written.get("retry_enabled", "retry_enabled" not in written) or not retries:
+    if not written.get("retry_enabled", False) or not retries:
         return None
     interval = _number(spec, "retry_config.retry_interval", written.get("retry_interval"), problems)
     try:

@@ -10,9 +10,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workflows.engine.backends import Outcome, Request
 from workflows.engine.dsl import load_document
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import DocumentInvalid, WorkflowFault
 from workflows.engine.events import Event
+from workflows.engine.problems import errors_of
 from workflows.engine.records import RunStatus, StepRecord
+from workflows.engine.validation import validate
+from workflows.execution.kinds import kinds
 from workflows.management.backends import backend_for
 
 
@@ -45,11 +48,21 @@ class Command(BaseCommand):
 
     async def _run(self, options: dict[str, Any]) -> Outcome:
         request = _request(options)
+        self._validate(request)
         backend = backend_for(durable=options["durable"], offline=options["offline"])
         try:
             return await backend.run(request, self._print_event if options["events"] else None)
         finally:
             await backend.close()
+
+    def _validate(self, request: Request) -> None:
+        """Every problem at once: warnings are said, errors end it before anything runs."""
+        problems = validate(request.document, kinds())
+        for problem in problems:
+            if not problem.is_error:
+                self.stderr.write(f"warning: {problem.where}: {problem.message}")
+        if errors := errors_of(problems):
+            raise DocumentInvalid(errors)
 
     def _print_event(self, event: Event) -> None:
         # Apart from the outputs, which others may want to parse.
