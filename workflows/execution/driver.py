@@ -188,12 +188,12 @@ async def _interrupted(held: Drive, world: World, journal: DurableJournal) -> No
     if isinstance(held.lost, JournalRefused):
         await _fail(held, world, held.lost)
     elif held.lost is not None:
-        log.info("run_lost", extra={"run": str(held.claim.run_id), "why": str(held.lost)})
+        log.warning("run_lost", extra={"run": str(held.claim.run_id), "why": str(held.lost)})
     elif held.handing_over:
         try:
             await journal.flush()
         except WorkflowFault as fault:
-            log.info("run_lost", extra={"run": str(held.claim.run_id), "why": str(fault)})
+            log.warning("run_lost", extra={"run": str(held.claim.run_id), "why": str(fault)})
             return
         await claims.release(world.db, held.claim)
 
@@ -218,6 +218,6 @@ async def _fail(held: Drive, world: World, fault: WorkflowFault) -> None:
             {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},
         )
     except WorkflowFault as lost:
-        log.info("run_lost", extra={"run": str(claim.run_id), "why": str(lost)})
+        log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(lost)})
     finally:
         journal.close()

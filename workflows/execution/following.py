@@ -63,22 +63,12 @@ async def _follow(
 ) -> AsyncIterator[Said | None]:
     message: Message = LOOK
     while True:
-        gap = not message or _gap(message, place)
-        if gap == TEXT_MISSING:
-            # It is saved once a second; until then every further piece would ask again.
-            await asyncio.sleep(TEXT_LAGS)
-        if gap:
-            async for said in _from_rows(hub, team_id, run_id, place):
-                if said is None:
-                    return
-                yield said
-                if said.name == RUN_FINISHED:
-                    return
-        else:
-            for said in _from_message(message, place):
-                yield said
-                if said.name == RUN_FINISHED:
-                    return
+        async for said in _after_message(hub, team_id, run_id, place, message):
+            if said is None:
+                return
+            yield said
+            if said.name == RUN_FINISHED:
+                return
         try:
             message = await asyncio.wait_for(reader.get(), timeout=patience)
         except TimeoutError:
@@ -86,9 +76,25 @@ async def _follow(
             message = LOOK
 
 
+async def _after_message(
+    hub: Hub, team_id: UUID, run_id: UUID, place: _Place, message: Message
+) -> AsyncIterator[Said | None]:
+    """What is new after a message, from itself or from the rows. None: the run has ended before."""
+    gap = _gap(message, place)
+    if gap == TEXT_MISSING:
+        # It is saved once a second; until then every further piece would ask again.
+        await asyncio.sleep(TEXT_LAGS)
+    if gap:
+        async for said in _from_rows(hub, team_id, run_id, place):
+            yield said
+    if message and not (gap and _gap(message, place)):
+        for told in _from_message(message, place):
+            yield told
+
+
 def _gap(message: Message, place: _Place) -> str:
     """What is missing between what was seen and this, or is only in the rows; "" for nothing."""
-    if message["attempt"] != place.attempt:
+    if not message or message["attempt"] != place.attempt:
         return ROWS_MISSING
     seq, text = place.seq, place.text
     for item in message["items"]:

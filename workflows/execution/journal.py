@@ -198,7 +198,7 @@ class DurableJournal:
             last = await self._insist(statement, values)
         except (FencedOut, JournalUnreachable, JournalRefused) as lost:
             self._lost = lost  # raised by the next write, whoever makes it
-            log.info("journal_lost", extra={"run": self._claim.run_id, "why": str(lost)})
+            log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(lost)})
             if self._on_lost is not None:
                 self._on_lost(lost)
         else:
