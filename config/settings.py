@@ -206,7 +206,8 @@ STATIC_URL = "/static/"
 STATIC_ROOT = ROOT / "staticfiles"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic needed before the first page
-WHITENOISE_AUTOREFRESH = ENV.debug
+# A checkout is edited and pulled while it runs; what is deployed for good names its database.
+WHITENOISE_AUTOREFRESH = ENV.debug or not ENV.database_url
 LOGGING_CONFIG = "config.logs.configure"
 LOGGING = logging_config(ENV.log_format, ENV.log_level)
 globals().update(mail_settings(ENV.email_url, ENV.email_from))

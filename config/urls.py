@@ -2,7 +2,9 @@
 
 from django.conf import settings
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 from config.api import api
 from config.health import healthz, metrics
@@ -12,6 +14,7 @@ from config.installed import present
 PAGES = ["accounts.urls", *(["memory.urls"] if settings.MEMORY_ENABLED else []), "workflows.urls"]
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg")), name="favicon"),
     path("healthz", healthz, name="healthz"),
     path("metrics", metrics, name="metrics"),
     path("api/v1/", api.urls),
