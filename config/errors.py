@@ -16,12 +16,31 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from accounts import errors as accounts
 from config.crypto import SecretUnreadable
 from config.strict import NotStrictJson
-from memory.core import errors as memory
 from workflows import errors as drafts
 from workflows.engine import errors as workflows
 
 
 log = structlog.get_logger(__name__)
+
+
+def _of_memory() -> dict[type[Exception], int]:
+    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
+    if not settings.MEMORY_ENABLED:
+        return {}
+    from memory.core import errors as memory  # noqa: PLC0415
+
+    return {
+        memory.MemoryFault: 500,
+        memory.NotFound: 404,
+        memory.AlreadyExists: 409,
+        memory.AccessDenied: 403,
+        memory.QuotaExceeded: 409,
+        memory.InvalidInput: 422,
+        memory.Serialization: 422,
+        memory.ProviderError: 503,
+        memory.RetrievalError: 503,
+    }
+
 
 # The most specific row wins. A family's root stands for what nobody foresaw in it: that is a server error.
 STATUS: Mapping[type[Exception], int] = {
@@ -35,15 +54,6 @@ STATUS: Mapping[type[Exception], int] = {
     accounts.AlreadyMember: 409,
     accounts.InvalidChoice: 422,
     accounts.UnscopedQuery: 500,
-    memory.MemoryFault: 500,
-    memory.NotFound: 404,
-    memory.AlreadyExists: 409,
-    memory.AccessDenied: 403,
-    memory.QuotaExceeded: 409,
-    memory.InvalidInput: 422,
-    memory.Serialization: 422,
-    memory.ProviderError: 503,
-    memory.RetrievalError: 503,
     workflows.WorkflowFault: 400,
     workflows.DocumentInvalid: 422,
     workflows.InputRejected: 422,
@@ -55,6 +65,7 @@ STATUS: Mapping[type[Exception], int] = {
     drafts.InvalidValue: 422,
     NotStrictJson: 400,
     SecretUnreadable: 500,
+    **_of_memory(),
 }
 
 
