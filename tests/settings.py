@@ -29,4 +29,4 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "django.contrib.auth.hashers.Argon2PasswordHasher",
 ]
-ACCOUNT_RATE_LIMITS: bool | dict[str, str] = False  # a test of the limits turns them on
+ACCOUNT_RATE_LIMITS = {}  # a test of the limits turns them on

@@ -137,7 +137,10 @@ def test_key_used_acts_for_its_team_within_its_scopes(cast):
     principal = services.authenticate_key(secret)
 
     assert principal is not None
-    assert (principal.actor, principal.team_ids) == (f"key:{key.id}", {cast.team_a.id})
+    assert (principal.actor, principal.team_ids) == (
+        f"key:{key.id}",
+        frozenset({cast.team_a.id}),
+    )
     assert can(principal, "run.view", cast.team_a)
     assert not can(principal, "run.cancel", cast.team_a)
     assert not can(principal, "key.manage", cast.team_a)

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from accounts.principals import TEAM_IN_SESSION
+from accounts.roles import Role
 from accounts.tenancy import tenant
 
 
@@ -120,7 +121,7 @@ def test_password_is_stored_with_argon2(settings, db):
 def test_person_of_two_teams_switches_between_them(cast):
     from accounts.services import add_member
 
-    add_member(team=cast.team_b, user=cast.bob.user, role="viewer")
+    add_member(team=cast.team_b, user=cast.bob.user, role=Role.VIEWER)
     browser = cast.bob.client
     seen = []
     for team in (cast.team_b, cast.team_a):
@@ -133,7 +134,7 @@ def test_person_of_two_teams_switches_between_them(cast):
 def test_team_chosen_and_then_left_is_no_longer_current(cast):
     from accounts.services import add_member
 
-    row = add_member(team=cast.team_b, user=cast.bob.user, role="viewer")
+    row = add_member(team=cast.team_b, user=cast.bob.user, role=Role.VIEWER)
     browser = cast.bob.client
     browser.post(reverse("accounts:switch_team"), {"team": str(cast.team_b.id)})
     with tenant([cast.team_b.id]):

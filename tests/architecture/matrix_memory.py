@@ -18,9 +18,11 @@ def _entry(person: Person, canary: str) -> Any:
     """In application memory, which the team shares; recalled by a run, so that there is a read too."""
     from memory.services import recall, remember
 
-    place = {"namespace": f"global:{canary}"}
-    entry = remember(_caller(person), key=canary, value=canary, metadata={"m": canary}, **place)
-    recall(_caller(person, run_id=canary), **place)
+    namespace = f"global:{canary}"
+    entry = remember(
+        _caller(person), key=canary, value=canary, metadata={"m": canary}, namespace=namespace
+    )
+    recall(_caller(person, run_id=canary), namespace=namespace)
     return entry.id
 
 
@@ -28,8 +30,8 @@ def _private_entry(person: Person, canary: str) -> Any:
     """What is remembered about the person themselves."""
     from memory.services import remember
 
-    place = {"namespace": f"user:{person.user.pk}"}
-    return remember(_caller(person), key=canary, value=canary, **place).id
+    namespace = f"user:{person.user.pk}"
+    return remember(_caller(person), key=canary, value=canary, namespace=namespace).id
 
 
 def _namespace(person: Person, canary: str) -> Any:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from workflows.engine.comparisons import canonical_operator
@@ -13,7 +15,7 @@ def holds(operator, actual, expected=None, **more):
 
 
 # operator, value, expected, whether it holds
-TABLE = [
+TABLE: list[tuple[Any, ...]] = [
     ("contains", "cabcde", "abc", True),
     ("contains", "ABC", "abc", False),
     ("contains", "a1", 1, True),

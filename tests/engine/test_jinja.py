@@ -41,7 +41,10 @@ INPUTS = {
     ],
 )
 def test_plain_template_renders_as_jinja_does(source):
-    assert plain_template(source).render(INPUTS) == JINJA.from_string(source).render(INPUTS)
+    plain = plain_template(source)
+
+    assert plain is not None
+    assert plain.render(INPUTS) == JINJA.from_string(source).render(INPUTS)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,10 @@ def test_template_with_more_needs_the_runner(source):
     "source", ["{{ o.items }}", "{{ s.upper }}", "{{ ghost.x }}", "{{ n.real }}"]
 )
 def test_render_where_python_shows_through_needs_the_runner(source):
-    assert plain_template(source).render(INPUTS) is None
+    plain = plain_template(source)
+
+    assert plain is not None
+    assert plain.render(INPUTS) is None
 
 
 PIECES = ["{{ s }}", "{{ o.k.deep }}", "{{o.k}}", "{{ x.y }}", "{{ l }}", "{", "}", "{{", "}}"]

@@ -1,5 +1,7 @@
 """Positions for documents that have none."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +26,7 @@ def test_a_chain_runs_from_left_to_right_on_one_line() -> None:
 
 
 def test_branches_share_a_column_and_are_centred_on_the_join() -> None:
-    where = layered(
-        boxes("s", "l", "r", "j"), [("s", "l"), ("s", "r"), ("l", "j"), ("r", "j")]
-    )
+    where = layered(boxes("s", "l", "r", "j"), [("s", "l"), ("s", "r"), ("l", "j"), ("r", "j")])
 
     assert where["l"].x == where["r"].x
     assert where["r"].y - where["l"].y == 64 + GAP_Y
@@ -54,7 +54,7 @@ def test_a_source_stands_beside_its_first_consumer() -> None:
 def test_a_chain_of_thousands_is_laid_out_without_recursion() -> None:
     names = [f"n{i}" for i in range(5000)]
 
-    where = layered(boxes(*names), list(zip(names, names[1:], strict=False)))
+    where = layered(boxes(*names), list(itertools.pairwise(names)))
 
     assert where["n4999"].x == 4999 * (220 + GAP_X)
 
@@ -76,5 +76,5 @@ def test_no_two_boxes_ever_overlap(graph: tuple[int, list[tuple[int, int]]]) -> 
 
     placed = sorted((p.x, p.y) for p in where.values())
     assert len(where) == n
-    for (x1, y1), (x2, y2) in zip(placed, placed[1:], strict=False):
+    for (x1, y1), (x2, y2) in itertools.pairwise(placed):
         assert x2 - x1 >= BOX.width or y2 - y1 >= BOX.height

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from workflows.engine.schemas import schema_complaint
@@ -52,7 +54,7 @@ def test_schema_complaint_names_the_first_mismatch(value, schema, complaint):
 
 
 def test_schema_that_multiplies_is_given_up():
-    schema = {"type": "string"}
+    schema: dict[str, Any] = {"type": "string"}
     for _ in range(30):
         schema = {"allOf": [schema] * 4}
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,7 +86,8 @@ VALUES = st.recursive(
     selector=st.lists(NAMES, min_size=2, max_size=5),
 )
 def test_get_after_any_writes_equals_nested_dicts(writes, selector):
-    subject, oracle = VariablePool(), {}
+    subject = VariablePool()
+    oracle: dict[str, dict[str, Any]] = {}
     for head, name, value in writes:
         subject.set((head, name), value)
         oracle.setdefault(head, {})[name] = value

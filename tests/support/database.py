@@ -84,4 +84,4 @@ def _teardown(self: TransactionTestCase) -> None:
     empty_tables()
 
 
-TransactionTestCase._fixture_teardown = _teardown  # type: ignore[attr-defined]
+TransactionTestCase._fixture_teardown = _teardown

@@ -93,9 +93,7 @@ def test_person_with_an_odd_id_is_refused(cast: Cast, subject: str) -> None:
     workflow = make_workflow(cast.alice)
 
     with pytest.raises(InvalidValue):
-        start_run(
-            cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject
-        )
+        start_run(cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject)
 
 
 def test_person_by_an_outside_id_is_nobody_of_ours(cast: Cast) -> None:

@@ -1,6 +1,7 @@
 """Pages of workflows: list, one of them, and what can be done with it as a whole."""
 
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.principals import current_team_id, principal_of
-from workflows import selectors
+from workflows import permissions, selectors
 from workflows.engine.document import Dialect
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NewerDocument
@@ -61,6 +62,7 @@ class Upload:
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_(request: HttpRequest) -> HttpResponse:
+    permissions.check_create(principal_of(request), current_team_id(request))
     return _import_page(request, None)
 
 
@@ -164,7 +166,7 @@ def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     dialect = _dialect(request.GET.get("dialect", ""))
-    format_ = "json" if request.GET.get("format") == "json" else "yaml"
+    format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
     text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
     types = {"json": "application/json", "yaml": "application/yaml"}
     response = HttpResponse(text, content_type=f"{types[format_]}; charset=utf-8")

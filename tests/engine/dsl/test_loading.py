@@ -3,6 +3,7 @@
 import json
 import resource
 import time
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_load_tree_of_values_is_held_to_the_same_rules(build):
 
 
 def test_load_tree_that_contains_itself_ends():
-    circle = {}
+    circle: dict[str, Any] = {}
     circle["a"] = circle
 
     with pytest.raises(DocumentInvalid, match="40 levels"):

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_node_stores_recalls_and_deletes_in_the_callers_namespace_whatever_it_cl
     claimed = {"user_id": "somebody-else", "conversation_id": "other"}
 
     async def work() -> tuple[object, ...]:
-        at = {"identity": claimed, "origin": Step()}
+        at: dict[str, Any] = {"identity": claimed, "origin": Step()}
         stored = await port.store(scope="user", key="cat", value="Miso", **at)
         found = await port.recall(scope="user", query_text="miso", injected=True, **at)
         with pytest.raises(AccessDenied):
@@ -59,7 +60,7 @@ def test_port_has_the_engines_shape(port: type, method: str) -> None:
 
 def test_provider_handed_to_the_runner_offers_a_port_that_deletes_by_filter() -> None:
     port = InMemoryProvider().port()
-    at = {"identity": {"user_id": "mia"}, "origin": Origin("r", "n", "k")}
+    at: dict[str, Any] = {"identity": {"user_id": "mia"}, "origin": Origin("r", "n", "k")}
 
     async def work() -> tuple[int, list[str]]:
         for number in range(3):

@@ -1,7 +1,7 @@
 """Who reaches what. Each refusal is tried against something that is really there."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -170,11 +170,12 @@ def test_guest_who_writes_does_not_become_a_participant(cast: Cast) -> None:
         in_run(cast.alice, conversation_id="c1"), scope="conversation", key="k", value=1
     )
     mine, guest = at_door(cast.alice), at_door(cast.bob)
-    for verb in ("view", "write"):
+    verbs: tuple[Literal["view", "write"], ...] = ("view", "write")
+    for verb in verbs:
         services.share(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
     services.remember(guest, namespace="conv:c1", key="note", value="from a guest")
 
-    for verb in ("view", "write"):
+    for verb in verbs:
         services.unshare(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
 
     with pytest.raises(NotFound):
