@@ -45,9 +45,7 @@ class InputRejected(WorkflowFault):
 class NodeFailed(WorkflowFault):
     """The node failed."""
 
-    def __init__(
-        self, error_type: str, message: str, *, retryable: bool = False
-    ) -> None:
+    def __init__(self, error_type: str, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self._error_type = error_type
         self.retryable = retryable

@@ -85,7 +85,7 @@ class MemoryPort(Protocol):
         origin: Origin,
         key: str | None = None,
         query_text: str | None = None,
-        filter: Mapping[str, Json] | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
         top_k: int | None = None,
         injected: bool = False,  # the hits go into a prompt without further ado (enhanced_memory)
     ) -> Sequence[MemoryHit]: ...
@@ -110,7 +110,7 @@ class MemoryPort(Protocol):
         identity: Mapping[str, Json],
         origin: Origin,
         key: str | None = None,
-        filter: Mapping[str, Json] | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
     ) -> int: ...
 
 
@@ -130,7 +130,8 @@ class ModelRequest:
     mode: Literal["chat", "completion"] = "chat"
     params: Mapping[str, Json] = field(default_factory=dict)
     json_schema: Mapping[str, Json] | None = None
-    memories: tuple[MemoryHit, ...] = ()  # what enhanced_memory injected; the offline provider cites it
+    # What enhanced_memory injected; the offline provider cites it.
+    memories: tuple[MemoryHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ class Problem:
     code: str
     message: str
     node: str | None = None
-    field: str | None = (
-        None  # a dotted path inside the node's data, such as ``outputs.0.variable``
-    )
+    field: str | None = None  # a dotted path inside the node's data, such as ``outputs.0.variable``
     edge: str | None = None
     severity: Severity = Severity.ERROR
 
