@@ -9,7 +9,7 @@ from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
 from memory import schemas, services
 from memory.core.errors import InvalidInput
-from memory.core.scopes import Scope
+from memory.core.scopes import scope_named
 from memory.services import MemoryCaller
 from memory.services.edit import UNCHANGED
 
@@ -23,9 +23,10 @@ def caller_of(request: HttpRequest) -> MemoryCaller:
 
 
 @router.get("/memory/namespaces", response=list[schemas.NamespaceOut])
-def list_namespaces(request: HttpRequest, scope: Scope | None = None) -> list[schemas.NamespaceOut]:
+def list_namespaces(request: HttpRequest, scope: str | None = None) -> list[schemas.NamespaceOut]:
     """Those you may look into. A key sees what is shared; a person's it reaches by naming them."""
-    found = services.namespaces(caller_of(request), scope=scope)
+    word = None if scope is None else str(scope_named(scope).word)
+    found = services.namespaces(caller_of(request), scope=word)
     return [schemas.namespace_out(row) for row in found]
 
 

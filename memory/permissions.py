@@ -7,7 +7,8 @@
 | application, workflow | as with workflows: viewers look, editors write and forget |
 
 Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
-private to a person: an admin finds nothing there either.
+private to a person: an admin finds nothing there either. A plug-in's scope says which of these rows
+is its own (``SeenBy``); one that says nothing is open to runs alone.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from uuid import UUID
 from accounts import access
 from accounts.models import User
 from accounts.principals import Principal
-from memory.core.scopes import ParsedNamespace, Scope
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import ParsedNamespace
 from memory.models import Namespace
 
 
 Verb = Literal["view", "write", "forget", "share"]
 
-SHARED = frozenset({Scope.GLOBAL, Scope.WORKFLOW})
 SCOPE_OF_VERB: dict[Verb, str] = {
     "view": "memory:read",
     "write": "memory:write",
@@ -44,7 +45,7 @@ class Place:
 def may(principal: Principal, verb: Verb, place: Place) -> bool:
     if principal.role_in(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
         return False
-    if place.named.scope in SHARED:
+    if place.named.seen_by is SeenBy.TEAM:
         return access.can(principal, f"memory.{verb}", place.row or place.team_id)
     return _is_private_to(principal, place) or is_shared_with(principal, verb, place)
 
@@ -62,7 +63,7 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
     Asked even of runs, which say themselves whom they are for: an outside id that happens to be a
     member's account must not open that member's memory.
     """
-    if place.named.scope is not Scope.USER:
+    if place.named.seen_by is not SeenBy.PERSON:
         return False
     owner = account_named(place.named)
     if owner is not None:
@@ -75,7 +76,7 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
 
 def account_named(named: ParsedNamespace) -> UUID | None:
     """The account a person's namespace means, if it is one's id rather than an outside id."""
-    if named.scope is not Scope.USER:
+    if named.seen_by is not SeenBy.PERSON:
         return None
     try:
         account = UUID(named.ids[0])
@@ -85,7 +86,9 @@ def account_named(named: ParsedNamespace) -> UUID | None:
 
 
 def _is_private_to(principal: Principal, place: Place) -> bool:
-    if place.named.scope is Scope.USER:
+    if place.named.seen_by is SeenBy.RUN:
+        return False
+    if place.named.seen_by is SeenBy.PERSON:
         return _is_person_of(principal, place)
     taking_part = place.row.participants if place.row else []
     if principal.user_id is None:

@@ -6,15 +6,18 @@ and one spelling of two people would be a leak.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
+from memory.core.scope_kinds import ScopeKind, ScopeTable, SeenBy
 
 
 class Scope(StrEnum):
+    """The built-in words; plug-ins add theirs with ``plug_in``."""
+
     CONVERSATION = "conversation"  # across the runs of one conversation
     USER = "user"  # across the conversations of one person
     GLOBAL = "global"  # the application's own
@@ -26,12 +29,16 @@ class Scope(StrEnum):
 class ParsedNamespace:
     """A namespace taken apart; ``ids`` holds one id, or stream and group for a workflow's own."""
 
-    scope: Scope
+    scope: str  # a built-in word is the member of ``Scope``
     ids: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        return ":".join((_PREFIXES[self.scope], *self.ids))
+        return ":".join((_TABLE.named(self.scope).prefix, *self.ids))
+
+    @property
+    def seen_by(self) -> SeenBy:
+        return _TABLE.named(self.scope).seen_by
 
     def __str__(self) -> str:
         return self.text
@@ -39,42 +46,61 @@ class ParsedNamespace:
 
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
     """The namespace a scope word means for someone; a missing identity names the variable."""
-    try:
-        word = Scope(scope)
-    except ValueError:
-        known = ", ".join(Scope)
-        raise InvalidInput(f"Unknown memory scope {scope!r}; use one of: {known}.") from None
-    return ParsedNamespace(word, _IDS[word](identity)).text
+    kind = _TABLE.named(scope)
+    ids = tuple(_checked(one, f"The {kind.word} scope") for one in kind.ids(identity))
+    if len(ids) != kind.arity:
+        raise InvalidInput(f"The {kind.word} scope made {len(ids)} ids; it needs {kind.arity}.")
+    return ParsedNamespace(kind.word, ids).text
 
 
 def parse_namespace(text: str) -> ParsedNamespace:
-    for scope, prefix in _PREFIXES.items():
-        if text.startswith(f"{prefix}:"):
-            ids = tuple(text[len(prefix) + 1 :].split(":"))
-            if len(ids) != _ARITY[scope]:
+    for kind in _TABLE.all():
+        if text.startswith(f"{kind.prefix}:"):
+            ids = tuple(text[len(kind.prefix) + 1 :].split(":"))
+            if len(ids) != kind.arity:
                 break
-            return ParsedNamespace(scope, tuple(_checked(one, text) for one in ids))
+            return ParsedNamespace(kind.word, tuple(_checked(one, text) for one in ids))
     raise InvalidInput(f"{text!r} is not a namespace.")
+
+
+def needed(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
+    """A system variable that a scope can't do without, fit to be an id."""
+    found = _text(identity.get(variable))
+    if not found:
+        raise InvalidInput(f"sys.{variable} is not set; the {scope} scope needs it.")
+    return _checked(found, f"sys.{variable}")
+
+
+def plug_in(kinds: Iterable[ScopeKind]) -> None:
+    """Instead of whatever was plugged in before; a clash is refused and changes nothing."""
+    _TABLE.plug_in(kinds)
+
+
+def scope_kinds() -> tuple[ScopeKind, ...]:
+    return _TABLE.all()
+
+
+def plugged_scopes() -> tuple[ScopeKind, ...]:
+    return _TABLE.plugged()
+
+
+def scope_named(word: str) -> ScopeKind:
+    return _TABLE.named(word)
+
+
+def words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
+    return _TABLE.words_seen_by(seen_by)
 
 
 # Visible ASCII without the colon: look-alikes of other scripts can't be told apart by a reader.
 _ID = re.compile(r"[!-9;-~]{1,80}")
 
-_PREFIXES = {
-    Scope.CONVERSATION: "conv",
-    Scope.USER: "user",
-    Scope.GLOBAL: "global",
-    Scope.WORKFLOW: "ai:memory",
-    Scope.RUN: "ai:notes",
-}
-_ARITY = dict.fromkeys(Scope, 1) | {Scope.WORKFLOW: 2}
-
 
 def _checked(one: str, where: str) -> str:
-    if _ID.fullmatch(one):
+    if isinstance(one, str) and _ID.fullmatch(one):
         return one
     raise InvalidInput(
-        f"{where}: {one[:100]!r} can't name a memory; "
+        f"{where}: {str(one)[:100]!r} can't name a memory; "
         "use 1 to 80 visible ASCII characters without a colon."
     )
 
@@ -85,19 +111,12 @@ def _text(value: Json) -> str:
     return str(value)
 
 
-def _needed(scope: Scope, variable: str, identity: Mapping[str, Json]) -> str:
-    found = _text(identity.get(variable))
-    if not found:
-        raise InvalidInput(f"sys.{variable} is not set; the {scope} scope needs it.")
-    return _checked(found, f"sys.{variable}")
-
-
 def _conversation(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_needed(Scope.CONVERSATION, "conversation_id", identity),)
+    return (needed(Scope.CONVERSATION, "conversation_id", identity),)
 
 
 def _user(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_needed(Scope.USER, "user_id", identity),)
+    return (needed(Scope.USER, "user_id", identity),)
 
 
 def _global(identity: Mapping[str, Json]) -> tuple[str, ...]:
@@ -110,18 +129,20 @@ def _workflow(identity: Mapping[str, Json]) -> tuple[str, ...]:
     if isinstance(names, list | tuple) and names:
         stream = _checked("-".join(_text(name) for name in names), "sys.workflow_names")
     else:
-        stream = _needed(Scope.WORKFLOW, "workflow_id", identity)
-    return (stream, _needed(Scope.WORKFLOW, "group_id", identity))
+        stream = needed(Scope.WORKFLOW, "workflow_id", identity)
+    return (stream, needed(Scope.WORKFLOW, "group_id", identity))
 
 
 def _run(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_needed(Scope.RUN, "run_id", identity),)
+    return (needed(Scope.RUN, "run_id", identity),)
 
 
-_IDS: dict[Scope, Callable[[Mapping[str, Json]], tuple[str, ...]]] = {
-    Scope.CONVERSATION: _conversation,
-    Scope.USER: _user,
-    Scope.GLOBAL: _global,
-    Scope.WORKFLOW: _workflow,
-    Scope.RUN: _run,
-}
+_TABLE = ScopeTable(
+    (
+        ScopeKind(Scope.CONVERSATION, "conv", _conversation, seen_by=SeenBy.PARTICIPANTS),
+        ScopeKind(Scope.USER, "user", _user, seen_by=SeenBy.PERSON),
+        ScopeKind(Scope.GLOBAL, "global", _global, seen_by=SeenBy.TEAM),
+        ScopeKind(Scope.WORKFLOW, "ai:memory", _workflow, arity=2, seen_by=SeenBy.TEAM),
+        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.PARTICIPANTS),
+    )
+)

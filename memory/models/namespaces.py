@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import scope_kinds, words_seen_by
 
 
 class ScopeChoice(models.TextChoices):
@@ -26,20 +28,19 @@ class ScopeChoice(models.TextChoices):
     RUN = "run", _("Run")
 
 
-# What follows the team's workflows rather than a person; key and member alike see it by their role.
-SHARED_SCOPES = (ScopeChoice.GLOBAL, ScopeChoice.WORKFLOW)
-
-
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """What this principal may look into. Roles open nothing that is private to a person."""
         who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
         if not who.allows("memory:read"):
             return self.none()
-        seen = Q(scope__in=SHARED_SCOPES)
+        # Key and member alike see by their role what follows the team's workflows.
+        seen = Q(scope__in=words_seen_by(SeenBy.TEAM))
         if who.user_id is not None:
             seen |= _private_to(who, who.user_id)
-        return super().visible_to(principal).filter(seen)
+        # What a plug-in that is gone left behind has nobody to say whose it is.
+        known = [kind.word for kind in scope_kinds()]
+        return super().visible_to(principal).filter(seen, scope__in=known)
 
 
 def _private_to(principal: Principal, user_id: UUID) -> Q:
@@ -55,7 +56,7 @@ class Namespace(TenantModel):
     """``(team, text)`` is the identity; two teams may both have ``user:alice`` and never meet."""
 
     text = models.CharField(_("namespace"), max_length=200, editable=False)
-    scope = models.CharField(_("scope"), max_length=12, choices=ScopeChoice, editable=False)
+    scope = models.CharField(_("scope"), max_length=40, editable=False)
     owner_user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,  # erasing somebody's memory comes first, and has a receipt
@@ -92,7 +93,7 @@ class Namespace(TenantModel):
         constraints = (
             models.UniqueConstraint(fields=("team", "text"), name="memory_namespace_once"),
             models.CheckConstraint(
-                condition=Q(scope__in=ScopeChoice.values), name="memory_namespace_scope"
+                condition=Q(scope__regex=r"^[a-z][a-z0-9_-]*$"), name="memory_namespace_scope"
             ),
             models.CheckConstraint(
                 condition=Q(entry_count__gte=0, byte_count__gte=0), name="memory_namespace_counts"
@@ -105,3 +106,12 @@ class Namespace(TenantModel):
 
     def __str__(self) -> str:
         return self.text
+
+    def get_scope_display(self) -> str:
+        """As Django would, were the words known when the tables are made."""
+        if self.scope in ScopeChoice.values:
+            return str(ScopeChoice(self.scope).label)
+        return (
+            next((kind.label for kind in scope_kinds() if kind.word == self.scope), "")
+            or self.scope
+        )

@@ -7,7 +7,7 @@ from uuid import UUID
 from accounts.principals import Principal
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
-from memory.core.scopes import Scope, resolve_namespace
+from memory.core.scopes import resolve_namespace, scope_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class MemoryCaller:
 def reach_of(identity: Mapping[str, Json]) -> frozenset[str]:
     """Every namespace these system variables stand for; the scopes they don't suffice for are left out."""
     found = set()
-    for scope in Scope:
+    for kind in scope_kinds():
         try:
-            found.add(resolve_namespace(scope, identity))
+            found.add(resolve_namespace(kind.word, identity))
         except InvalidInput:
             continue
     return frozenset(found)

@@ -19,6 +19,7 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.policy import MemorySecurityPolicy, check_namespace
+from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
@@ -130,7 +131,7 @@ def _named(caller: MemoryCaller, scope: str | None, namespace: str | None) -> Pa
 def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
     place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     app_id = (
-        named.ids[0] if named.scope is Scope.GLOBAL else str(caller.identity.get("app_id") or "")
+        named.ids[0] if named.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
     )
     rules = rules_for(caller.team_id, app_id, place.row)
     check_namespace(rules.policy, named.text)
@@ -155,7 +156,7 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
 def _is_new_persona(caller: MemoryCaller, place: Place) -> bool:
     """A member may introduce an outside person nobody has introduced yet."""
     return (
-        place.named.scope is Scope.USER
+        place.named.seen_by is SeenBy.PERSON
         and place.row is None
         and caller.principal.role_in(caller.team_id) is not None
         and caller.principal.allows("memory:write")
@@ -172,9 +173,15 @@ def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> 
         raise AccessDenied(f"This run does not reach {text}.")
     if permissions.is_somebody_elses(caller.principal, place) and not granted:
         raise AccessDenied(f"{text} belongs to somebody else.")
-    changes = verb in ("write", "forget") and place.named.scope is Scope.GLOBAL
+    changes = verb in ("write", "forget") and _is_everybodys(place)
     if changes and caller.outside_subject and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for outside people may only read {text}.")
+
+
+def _is_everybodys(place: Place) -> bool:
+    """A workflow's own is the team's to see, but each group's to fill."""
+    named = place.named
+    return named.seen_by is SeenBy.TEAM and named.scope != Scope.WORKFLOW
 
 
 def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
@@ -182,11 +189,11 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
     named = place.named
     if place.row is not None and named.text not in (caller.reach or ()):
         return rows.NOBODY
-    if named.scope is Scope.USER:
+    if named.seen_by is SeenBy.PERSON:
         owner = permissions.account_named(named)
         introducer = None if owner else caller.principal.user_id
         return rows.Ownership(owner_user_id=owner, persona_of_id=introducer)
-    if named.scope in (Scope.CONVERSATION, Scope.RUN):
+    if named.seen_by is SeenBy.PARTICIPANTS:
         own = {caller.principal.user_id} if caller.principal.user_id else set()
         return rows.Ownership(participants=tuple(sorted(caller.participants | own)))
     return rows.NOBODY

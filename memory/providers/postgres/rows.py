@@ -265,12 +265,12 @@ def _fresh_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespac
     return Namespace(
         team_id=team_id,
         text=text,
-        scope=parsed.scope.value,
+        scope=str(parsed.scope),
         owner_user_id=ownership.owner_user_id,
         persona_of_id=ownership.persona_of_id,
         participants=list(ownership.participants),
         app_id=parsed.ids[0] if parsed.scope in (Scope.GLOBAL, Scope.WORKFLOW) else "",
-        conversation_id=parsed.ids[0] if parsed.scope is Scope.CONVERSATION else "",
+        conversation_id=parsed.ids[0] if parsed.scope == Scope.CONVERSATION else "",
     )
 
 
