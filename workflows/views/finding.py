@@ -1,8 +1,8 @@
-"""The page's way to ``selectors``: who asks is the request's; an archived workflow has no page."""
+"""What every view begins with: who asks, what for, and what was sent. An archived workflow has no page."""
 
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, principal_of
@@ -28,3 +28,8 @@ def run_for(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
 def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
     principal = principal_of(request)
     return principal, selectors.provider_for(principal, provider_id, change=True)
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    """What binds a form: an empty form that was sent is wrong, one that is first shown isn't."""
+    return request.POST if request.method == "POST" else None

@@ -14,7 +14,7 @@ from workflows import permissions, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.forms import ProviderForm
 from workflows.services import connection, credentials
-from workflows.views.finding import provider_for
+from workflows.views.finding import posted, provider_for
 
 
 @login_required
@@ -22,7 +22,7 @@ from workflows.views.finding import provider_for
 def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = principal_of(request), current_team_id(request)
     providers = selectors.providers_for(principal, team_id)
-    form = ProviderForm(request.POST or None)
+    form = ProviderForm(posted(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         credentials.create_provider(
@@ -40,7 +40,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "providers": providers,
         "can_edit": permissions.may_manage(principal, team_id),
     }
-    return render(request, "providers/list.html", context)
+    return render(request, "providers/list.html", context, status=422 if form.errors else 200)
 
 
 @login_required

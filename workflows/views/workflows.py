@@ -21,7 +21,7 @@ from workflows.errors import NewerDocument
 from workflows.forms import ImportForm, PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import drafts, importing, publishing
-from workflows.views.finding import workflow_for
+from workflows.views.finding import posted, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.workflow_page import workflow_page
 
@@ -74,9 +74,9 @@ def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
-    form = ImportForm(request.POST or None, request.FILES or None)
-    upload = Upload()
-    if request.method == "POST" and form.is_valid():
+    form = ImportForm(posted(request), request.FILES or None)
+    upload, wrong = Upload(), bool(form.errors)
+    if request.method == "POST" and not wrong:
         upload = _upload(
             request, workflow, form.cleaned_data["text"], confirmed="confirm" in request.POST
         )
@@ -90,7 +90,9 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
         "pending": upload.pending,
         "workflow": workflow,
     }
-    return render(request, "workflows/import.html", context, status=422 if upload.problems else 200)
+    return render(
+        request, "workflows/import.html", context, status=422 if wrong or upload.problems else 200
+    )
 
 
 def _upload(
@@ -123,13 +125,14 @@ def _upload(
 def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     form = RenameForm(
-        request.POST or None,
+        posted(request),
         initial={"name": workflow.name, "description": workflow.description},
     )
     if form.is_valid():
         drafts.rename(principal, workflow=workflow, **form.cleaned_data)
         return redirect("workflows:detail", workflow.pk)
-    return render(request, "workflows/rename.html", {"workflow": workflow, "form": form})
+    context = {"workflow": workflow, "form": form}
+    return render(request, "workflows/rename.html", context, status=422 if form.errors else 200)
 
 
 @login_required
