@@ -9,6 +9,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
+from config import strict
 from workflows.engine.document import Document, Json
 
 
@@ -81,12 +82,13 @@ def _field(variable: Mapping[str, Any], typed: Mapping[str, str] | None, error: 
     default = variable.get("default")
     options = variable.get("options")
     length = variable.get("max_length")
+    control = CONTROLS.get(kind, "json")
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
-        control=CONTROLS.get(kind, "json"),
+        control=control,
         required=bool(variable.get("required")),
-        value=typed.get(name, "") if typed is not None else _shown(default),
+        value=typed.get(name, "") if typed is not None else _shown(default, control),
         options=tuple(str(o) for o in options) if isinstance(options, list) else (),
         max_length=length if isinstance(length, int) and length > 0 else None,
         hint=str(variable.get("description") or ""),
@@ -94,8 +96,9 @@ def _field(variable: Mapping[str, Any], typed: Mapping[str, str] | None, error: 
     )
 
 
-def _shown(value: Json) -> str:
-    if value is None:
+def _shown(value: Json, control: str) -> str:
+    """Nothing is what a switch that is off says, so that the template need not know its words."""
+    if value is None or (control == "switch" and value in (False, "false")):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -108,8 +111,8 @@ def _read(field: InputField, data: Mapping[str, str]) -> Json:
         if not text.strip():
             return None
         try:
-            return json.loads(text)
-        except ValueError:
+            return strict.loads(text)
+        except strict.NotStrictJson:
             return text
     if not text and not field.required:
         return None
@@ -120,7 +123,7 @@ class PageForm(forms.Form):
     """Labels stand above their fields here, without a colon."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: Django's own signature
-        super().__init__(*args, label_suffix="", **kwargs)
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
 
 
 class ImportForm(PageForm):
@@ -146,13 +149,13 @@ class ImportForm(PageForm):
         cleaned["text"] = text
         return cleaned
 
-    def _file_text(self, file: UploadedFile | None) -> str:
+    def _file_text(self, file: "UploadedFile[bytes] | None") -> str:
         if file is None:
             return ""
         if (file.size or 0) > MAX_DOCUMENT_BYTES:
             raise forms.ValidationError(_("A document may have at most 1 MB."))
         try:
-            return file.read().decode()
+            return bytes(file.read()).decode()
         except UnicodeDecodeError as error:
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
