@@ -65,6 +65,8 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
     """
     if place.named.seen_by is not SeenBy.PERSON:
         return False
+    if principal.user_id is not None and place.named.ids[0] == str(principal.user_id):
+        return False  # their own, which needs no look at the accounts
     owner = account_named(place.named)
     if owner is not None:
         return principal.user_id != owner

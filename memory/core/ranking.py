@@ -10,7 +10,7 @@ Another part (vectors, neighbours) is one more row in ``Parts`` and one more wei
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,10 +40,10 @@ def rank(query: str, texts: Sequence[str], *, language: str = DEFAULT_LANGUAGE) 
     A text is a hit by its own words or by containing the question; its predecessor's words only
     move it up.
     """
-    asked = query_terms(query, language)
-    documents = [terms(text, language) for text in texts]
-    alone = _normalised(bm25(asked, documents))
-    together = _normalised(bm25(asked, _with_predecessors(documents)))
+    asked = set(query_terms(query, language))
+    counted = [_counted(asked, terms(text, language)) for text in texts]
+    alone = _normalised(_scores(counted))
+    together = _normalised(_scores(_with_predecessors(counted)))
     needle = query.strip().casefold()
     hits = []
     for position, text in enumerate(texts):
@@ -54,17 +54,42 @@ def rank(query: str, texts: Sequence[str], *, language: str = DEFAULT_LANGUAGE) 
 
 
 def bm25(asked: Iterable[str], documents: Sequence[Sequence[str]]) -> list[float]:
+    wanted = set(asked)
+    return _scores([_counted(wanted, document) for document in documents])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """How often a document has the words that were asked for, and how long it is."""
+
+    counts: Mapping[str, int]
+    length: int
+
+
+def _counted(wanted: Set[str], document: Sequence[str]) -> _Counted:
+    if wanted.isdisjoint(document):  # most are; this runs in C
+        return _Counted(_NONE, len(document))
+    return _Counted(Counter(term for term in document if term in wanted), len(document))
+
+
+_NONE: Mapping[str, int] = {}
+
+
+def _scores(documents: Sequence[_Counted]) -> list[float]:
     if not documents:
         return []
-    wanted = set(asked)
-    counts = [Counter(term for term in document if term in wanted) for document in documents]
-    frequency = Counter(term for count in counts for term in count)
-    mean = sum(map(len, documents)) / len(documents) or 1.0
-    # In one order, so that the same words always give the very same float.
-    weights = [(term, _rarity(frequency[term], len(documents))) for term in sorted(frequency)]
+    frequency = Counter(term for document in documents for term in document.counts)
+    mean = sum(document.length for document in documents) / len(documents) or 1.0
+    rarity = {term: _rarity(found_in, len(documents)) for term, found_in in frequency.items()}
     return [
-        sum(weight * _saturated(count[term], len(document), mean) for term, weight in weights)
-        for document, count in zip(documents, counts, strict=True)
+        # In one order, so that the same words always give the very same float.
+        sum(
+            rarity[term] * _saturated(document.counts[term], document.length, mean)
+            for term in sorted(document.counts)
+        )
+        if document.counts
+        else 0.0
+        for document in documents
     ]
 
 
@@ -73,13 +98,21 @@ def _rarity(found_in: int, total: int) -> float:
 
 
 def _saturated(count: int, length: int, mean: float) -> float:
-    if not count:
-        return 0.0
     return count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
 
 
-def _with_predecessors(documents: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    return [*documents[:1], *((*before, *own) for before, own in pairwise(documents))]
+def _with_predecessors(documents: Sequence[_Counted]) -> list[_Counted]:
+    return [*documents[:1], *(_joined(before, own) for before, own in pairwise(documents))]
+
+
+def _joined(before: _Counted, own: _Counted) -> _Counted:
+    if not before.counts or not own.counts:
+        counts = before.counts or own.counts
+    else:
+        counts = {**own.counts}
+        for term, count in before.counts.items():
+            counts[term] = counts.get(term, 0) + count
+    return _Counted(counts, before.length + own.length)
 
 
 def _normalised(scores: Sequence[float]) -> list[float]:

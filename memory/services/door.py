@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -168,10 +169,10 @@ def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> 
     text = place.named.text
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} is another team's.")
-    granted = permissions.is_shared_with(caller.principal, verb, place)
-    if text not in (caller.reach or ()) and not granted:
+    shared = partial(permissions.is_shared_with, caller.principal, verb, place)
+    if text not in (caller.reach or ()) and not shared():
         raise AccessDenied(f"This run does not reach {text}.")
-    if permissions.is_somebody_elses(caller.principal, place) and not granted:
+    if permissions.is_somebody_elses(caller.principal, place) and not shared():
         raise AccessDenied(f"{text} belongs to somebody else.")
     changes = verb in ("write", "forget") and _is_everybodys(place)
     if changes and caller.outside_subject and not rules.subjects_write_global:
@@ -190,6 +191,8 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
     if place.row is not None and named.text not in (caller.reach or ()):
         return rows.NOBODY
     if named.seen_by is SeenBy.PERSON:
+        if place.row is not None:
+            return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
         owner = permissions.account_named(named)
         introducer = None if owner else caller.principal.user_id
         return rows.Ownership(owner_user_id=owner, persona_of_id=introducer)

@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
 from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
-from memory.core.recalling import answer
+from memory.core.recalling import Candidate, answer, best, is_search, scored
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
@@ -106,10 +106,23 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     found = rows.visible(namespace, now)
     if query.key is not None:
         found = found.filter(key=query.key)
-    found = narrowed(found, parse_filter(query.filter)).order_by("-updated_at", "-id")
-    if query.top_k is not None and not (query.query_text and query.query_text.strip()):
-        found = found[: query.top_k]
-    return answer(query, [rows.entry_of(row, namespace.text) for row in found])
+    found = narrowed(found, parse_filter(query.filter))
+    if is_search(query):
+        return _searched(namespace, found, query)
+    newest = found.order_by("-updated_at", "-id")[: query.top_k]
+    return answer(query, [rows.entry_of(row, namespace.text) for row in newest])
+
+
+def _searched(namespace: Namespace, found: rows.Entries, query: MemoryQuery) -> list[MemoryEntry]:
+    """Ranking reads one column of all; the whole rows are fetched for the few that are asked for."""
+    texts = found.values_list("updated_at", "id", "text")
+    hits = best(query, [Candidate(at, str(pk), text) for at, pk, text in texts])
+    whole = found.in_bulk([UUID(hit.id) for hit in hits])
+    return [
+        scored(rows.entry_of(whole[UUID(hit.id)], namespace.text), hit)
+        for hit in hits
+        if UUID(hit.id) in whole  # forgotten by somebody in between
+    ]
 
 
 def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:

@@ -223,7 +223,7 @@ def _fill(entry: Entry, params: StoreParams, act: Act, size: int) -> None:
 
 def _is_repeated(entry: Entry, act: Act) -> bool:
     """The very step that wrote the newest revision does it again after a crash."""
-    if not act.origin_key:
+    if not act.origin_key or (entry.source_run, entry.source_node) != (act.run_id, act.node_id):
         return False
     newest = Revision.objects.unscoped().filter(entry=entry, number=entry.revision).first()
     return newest is not None and (newest.run_id, newest.node_id, newest.origin_key) == (
@@ -243,8 +243,8 @@ def _take_room(
     if size > 0 and widest is not None:
         room = room.filter(byte_count__lte=widest - size)
     taken = room.update(entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size)
-    namespace.refresh_from_db(fields=["entry_count", "byte_count"])
     if not taken:
+        namespace.refresh_from_db(fields=["entry_count", "byte_count"])
         check_room(
             policy,
             namespace.text,
