@@ -37,7 +37,8 @@ class Row:
     expect: str
     ids: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
-    foreign: int = 404  # an admin who names another team's object gets this
+    # An admin who names another team's object gets this; by id where they differ
+    foreign: int | Mapping[str, int] = 404
 
     @property
     def name(self) -> str:
@@ -49,6 +50,9 @@ class Row:
         if len(words) != len(PRINCIPALS):
             raise ValueError(f"{self.name}: six outcomes, please")
         return dict(zip(PRINCIPALS, words, strict=True))
+
+    def foreign_as(self, name: str) -> int:
+        return self.foreign if isinstance(self.foreign, int) else self.foreign[name]
 
     @property
     def is_api(self) -> bool:

@@ -23,4 +23,5 @@ FAMILIES = (
     "healthz",
     "metrics",
     "static/",
+    "favicon.ico",
 )

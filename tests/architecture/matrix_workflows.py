@@ -8,6 +8,7 @@ every route and method; see matrix_accounts.py for examples. A route without a r
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.architecture.matrix_core import Maker, Row
@@ -50,6 +51,33 @@ def _run(person: Person, canary: str) -> Any:
     return run.pk
 
 
+def _run_for_ada(person: Person, canary: str) -> Any:
+    """Somebody started it for her, so that she may see it and nobody else but who started it."""
+    from accounts.models import User
+    from accounts.tenancy import tenant
+    from tests.factories.workflows import make_journal, make_run, make_workflow
+
+    with tenant([person.team.pk]):
+        ada = User.objects.filter(name="Ada", memberships__team=person.team).first()
+    given = {"subject": str(ada.pk), "subject_user": ada} if ada else {}
+    texts = {"inputs": {"text": canary}, "outputs": {"text": canary}}
+    run = make_run(person, make_workflow(person, canary), **texts, **given)
+    make_journal(run, canary)
+    return run.pk
+
+
+def _chat(person: Person, canary: str) -> Any:
+    from workflows.services import drafts
+    from workflows.services.samples import copy_sample
+
+    made = copy_sample(person.principal, team_id=person.team.pk, slug="chatbot")
+    return drafts.rename(person.principal, workflow=made, name=canary).pk
+
+
+def _account(person: Person, canary: str) -> Any:
+    return person.user.pk
+
+
 def _conversation(person: Person, canary: str) -> Any:
     from tests.factories.workflows import make_message, make_workflow
 
@@ -60,6 +88,16 @@ def _provider(person: Person, canary: str) -> Any:
     from tests.factories.workflows import make_provider
 
     return make_provider(person, name=canary).pk
+
+
+def _unreachable_provider(person: Person, canary: str) -> Any:
+    """Its address is one that the guarded client refuses, so that trying it asks nobody."""
+    from tests.factories.workflows import make_provider
+    from workflows.services.credentials import update_provider
+
+    made = make_provider(person, name=f"{canary} elsewhere")
+    changed = update_provider(person.principal, provider=made, base_url="http://127.0.0.1:9/v1")
+    return changed.pk
 
 
 def _credential(person: Person, canary: str) -> Any:
@@ -76,17 +114,33 @@ OBJECTS: dict[str, Maker] = {
     "published workflow": _published,
     "version number": _number,
     "sample": _sample,
+    "chat": _chat,
     "run": _run,
+    "run for ada": _run_for_ada,
     "conversation": _conversation,
+    "account": _account,
     "provider": _provider,
+    "unreachable provider": _unreachable_provider,
     "credential": _credential,
 }
 
 WORKFLOW = {"workflow_id": "workflow"}
 PUBLISHED = {"workflow_id": "published workflow"}
 VERSION = {**PUBLISHED, "number": "version number"}
+CHAT = {"workflow_id": "chat"}
+RUN = {"run_id": "run"}  # of a team-mate: no role opens it
+RUN_FOR_ADA = {"run_id": "run for ada"}
+# What a start names besides the workflow: another's conversation, another's account
+TALK = {"conversation": "conversation"}
+TALK_ID = {"conversation_id": "conversation"}
+# A key is one team's: the same words open a new conversation in another, and nothing of the first is in it
+KEY_IS_FREE = {"workflow_id": 404, "conversation_id": 202}
+KEY_IS_FREE_HERE = {"workflow_id": 404, "conversation": 302}
 PROVIDER = {"provider_id": "provider"}
+UNREACHABLE = {"provider_id": "unreachable provider"}
 CREDENTIAL = {"credential_id": "credential"}
+SAMPLE = {"slug": "sample"}
+ADDRESS = {"name": "mine", "base_url": "https://models.example.org/v1"}
 DOCUMENT = {
     "document": {
         "version": "0.1.0",
@@ -97,6 +151,9 @@ DOCUMENT = {
         "edges": [{"source": "start", "target": "end"}],
     }
 }
+
+PASTED = {"document": json.dumps(DOCUMENT["document"])}
+SAID = {"query": "Hello?"}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS: list[Row] = [
@@ -116,6 +173,21 @@ ROWS: list[Row] = [
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/publish", "- 404 403 201 201 404", WORKFLOW, {}),
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/versions", "- 404 200 200 200 404", PUBLISHED),
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/versions/<int:number>", "- 404 200 200 200 404", VERSION),
+    Row("GET", "api/v1/workflows", "- 200 200 200 200 200", {"team": "team"}, {}, foreign=200),
+    # Runs over the API: who started one or whom it is for, and nobody else of the team
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", WORKFLOW, {}),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", CHAT, SAID),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**CHAT, **TALK_ID}, SAID, foreign=KEY_IS_FREE),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, **TALK_ID}, {}, foreign=KEY_IS_FREE),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, "user": "account"}, {}),
+    Row("GET", "api/v1/runs", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/runs", "- 404 200 200 200 404", {"workflow": "workflow"}, {}),
+    Row("GET", "api/v1/runs/<uuid:run_id>", "- 404 404 404 404 404", RUN),
+    Row("GET", "api/v1/runs/<uuid:run_id>", "- 404 404 404 200 404", RUN_FOR_ADA),
+    Row("GET", "api/v1/runs/<uuid:run_id>/events", "- 404 404 404 404 404", RUN),
+    Row("GET", "api/v1/runs/<uuid:run_id>/events", "- 404 404 404 200 404", RUN_FOR_ADA),
+    Row("POST", "api/v1/runs/<uuid:run_id>/cancel", "- 404 404 404 404 404", RUN, {}),
+    Row("POST", "api/v1/runs/<uuid:run_id>/cancel", "- 404 404 404 200 404", RUN_FOR_ADA, {}),
     # Model providers and credentials: people who manage them, and never a key
     Row("GET", "api/v1/providers", "- 200 403 200 200 403"),
     Row("POST", "api/v1/providers", "- 201 403 403 201 403", body={"name": "mine", "kind": "offline"}),
@@ -126,4 +198,40 @@ ROWS: list[Row] = [
     Row("POST", "api/v1/credentials", "- 201 403 403 201 403", body={"name": "mine", "secret": "s"}),
     Row("PUT", "api/v1/credentials/<uuid:credential_id>/secret", "- 404 403 403 200 404", CREDENTIAL, {"secret": "s"}),
     Row("DELETE", "api/v1/credentials/<uuid:credential_id>", "- 404 403 403 204 404", CREDENTIAL),
+    # Pages: samples and workflows
+    Row("GET", "", "- 200 200 200 200 -"),
+    Row("GET", "samples/", "- 200 200 200 200 -"),
+    Row("POST", "samples/<slug:slug>/copy/", "- 302 403 302 302 -", SAMPLE, {}, foreign=302),
+    Row("GET", "workflows/", "- 200 200 200 200 -"),
+    Row("GET", "workflows/import/", "- 200 403 200 200 -"),
+    Row("POST", "workflows/import/", "- 302 403 302 302 -", body=PASTED),
+    Row("GET", "workflows/<uuid:workflow_id>/", "- 404 200 200 200 -", WORKFLOW),
+    Row("GET", "workflows/<uuid:workflow_id>/", "- 404 200 200 200 -", CHAT),
+    Row("GET", "workflows/<uuid:workflow_id>/rename/", "- 404 403 200 200 -", WORKFLOW),
+    Row("POST", "workflows/<uuid:workflow_id>/rename/", "- 404 403 302 302 -", WORKFLOW, {"name": "x"}),
+    Row("GET", "workflows/<uuid:workflow_id>/replace/", "- 404 403 200 200 -", WORKFLOW),
+    Row("POST", "workflows/<uuid:workflow_id>/replace/", "- 404 403 302 302 -", WORKFLOW, PASTED),
+    Row("POST", "workflows/<uuid:workflow_id>/publish/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/duplicate/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/archive/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("GET", "workflows/<uuid:workflow_id>/export/", "- 404 200 200 200 -", WORKFLOW),
+    # Pages: runs
+    Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 302 302 302 -", CHAT, SAID),
+    Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 404 404 404 -", {**CHAT, **TALK}, SAID, foreign=KEY_IS_FREE_HERE),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 302 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, "person": "account"}, {}),
+    Row("GET", "runs/", "- 200 200 200 200 -"),
+    Row("GET", "runs/", "- 404 200 200 200 -", {"workflow": "workflow"}, {}),
+    Row("GET", "runs/<uuid:run_id>/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/", "- 404 404 404 200 -", RUN_FOR_ADA),
+    Row("POST", "runs/<uuid:run_id>/cancel/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/cancel/", "- 404 404 404 302 -", RUN_FOR_ADA, {}),
+    Row("GET", "runs/<uuid:run_id>/events/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/events/", "- 404 404 404 200 -", RUN_FOR_ADA),
+    # Pages: models
+    Row("GET", "models/", "- 200 403 200 200 -"),
+    Row("POST", "models/", "- 302 403 403 302 -", body=ADDRESS),
+    Row("POST", "models/<uuid:provider_id>/test/", "- 404 403 403 200 -", UNREACHABLE, {}),
+    Row("POST", "models/<uuid:provider_id>/delete/", "- 404 403 403 302 -", PROVIDER, {}),
 ]  # fmt: skip

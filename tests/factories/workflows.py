@@ -68,6 +68,7 @@ def make_journal(run: Run, text: str = "hello") -> None:
         )
         StepIntent.objects.create(**own, node_key="end", attempt=1, idempotency_key="k")
         RunEvent.objects.create(**own, seq=1, name="run_started", data={"text": text})
+        Run.objects.unscoped().filter(pk=run.pk).update(last_seq=1)
         RunPartial.objects.create(**own, segments=[["end", None, 0, 0, 0, text]])
 
 
