@@ -5,10 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from celery import shared_task
-from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
 from kombu.exceptions import KombuError
 
 from workflows.execution.process import worker
+from workflows.llm.registry import warm_up
 
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,11 @@ def wake_worker(run_id: UUID) -> None:
 @worker_init.connect
 def begin(**_: Any) -> None:  # Any: what Celery's signals carry differs by signal
     worker().start()
+
+
+@worker_ready.connect
+def go_on_loading(**_: Any) -> None:
+    warm_up()
 
 
 @worker_shutting_down.connect

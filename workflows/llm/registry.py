@@ -1,7 +1,9 @@
 """Which model answers a request: the team's provider of that name, or the offline one."""
 
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Literal
 
 from config import plugins
@@ -9,14 +11,21 @@ from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, canonical
 from workflows.llm.offline import OfflineModels
-from workflows.llm.openai_compatible import OpenAICompatible
 
 
 Fallback = Literal["offline", "error"]
 Factory = Callable[[ProviderConfig], ModelPort]
 
+
+def _openai_compatible(config: ProviderConfig) -> ModelPort:
+    # Inline import: the package behind it takes longer to load than all the rest of this house together.
+    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
+
+    return OpenAICompatible(config)
+
+
 _BUILT_IN: Mapping[str, Factory] = {
-    OPENAI_COMPATIBLE: OpenAICompatible,
+    OPENAI_COMPATIBLE: _openai_compatible,
     OFFLINE: lambda _: OfflineModels(),
 }
 
@@ -27,6 +36,12 @@ def kinds() -> dict[str, Factory]:
     for name in _BUILT_IN.keys() & added.keys():
         raise plugins.PluginClash("model_providers", name)
     return {**_BUILT_IN, **added}
+
+
+def warm_up() -> None:
+    """Load in the background what the first call of a model would wait for."""
+    name = "workflows.llm.openai_compatible"
+    threading.Thread(target=import_module, args=[name], name="warm-up", daemon=True).start()
 
 
 def resolve(

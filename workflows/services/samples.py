@@ -10,14 +10,7 @@ from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services import importing
 
 
-__all__ = ["SAMPLES", "Sample", "copy_sample", "load_samples"]
-
-
-def load_samples() -> tuple[Sample, ...]:
-    """Every sample, read once: a broken one is found when the house is opened, not at a click."""
-    for sample in SAMPLES:
-        importing.read(sample.source, confirm_newer=False)
-    return SAMPLES
+__all__ = ["SAMPLES", "Sample", "copy_sample"]
 
 
 def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:

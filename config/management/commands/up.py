@@ -7,7 +7,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 
+from accounts.services import first_run
 from config.embedded.errors import AlreadyUp, EmbeddedFault
 from config.embedded.layout import layout
 from config.embedded.ports import next_free
@@ -23,7 +23,6 @@ from config.embedded.programs import beat, web, worker
 from config.embedded.progress import step
 from config.embedded.supervisor import Program, Supervisor
 from config.env import Env, env
-from config.installed import present
 
 
 class Command(BaseCommand):
@@ -57,11 +56,12 @@ class Command(BaseCommand):
         try:
             with step("Starting the web server"):
                 supervisor.start()
+                address = f"{base}{first_run()}"  # while the web server loads, which takes longer
                 ready = answers(f"{base}/healthz", supervisor)
             if ready:
                 if port != settings.port:
                     self.stderr.write(f"Port {settings.port} is taken; using {port}.")
-                self._announce(base, note)
+                self._announce(base, address, note)
             return supervisor.watch()
         finally:
             supervisor.stop()
@@ -69,14 +69,12 @@ class Command(BaseCommand):
     def _programs(self, settings: Env, port: int) -> list[Program]:
         return [web(settings, port), worker(settings), beat(settings)]
 
-    def _announce(self, base: str, note: IO[str]) -> None:
+    def _announce(self, base: str, address: str, note: IO[str]) -> None:
         note.seek(0)
         note.truncate()
         note.write(base)
         note.flush()
-        self.stdout.write(
-            f"\nMnemoflow is ready. Open\n\n  {start_address(base)}\n\nCtrl-C ends it.\n"
-        )
+        self.stdout.write(f"\nMnemoflow is ready. Open\n\n  {address}\n\nCtrl-C ends it.\n")
         self.stdout.flush()
 
 
@@ -87,18 +85,6 @@ def prepare_data() -> None:
         with step("Bringing the database up to date"):
             call_command("migrate", verbosity=0, interactive=False)
     owner.close()
-    if module := present("workflows.services.samples"):
-        with step("Loading the sample workflows"):
-            import_module(module[0]).load_samples()
-
-
-def start_address(base: str) -> str:
-    """With a sign-in link that works once; without one, the sign-in page."""
-    if module := present("accounts.services"):
-        first_run = getattr(import_module(module[0]), "first_run", None)
-        if first_run and (path := first_run()):
-            return f"{base}{path}"
-    return f"{base}/"
 
 
 def answers(address: str, supervisor: Supervisor) -> bool:
