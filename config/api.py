@@ -10,7 +10,6 @@ from ninja.parser import Parser
 
 from config import strict
 from config.errors import register
-from config.installed import present
 
 
 class StrictParser(Parser):
@@ -33,5 +32,5 @@ api = NinjaAPI(
 register(api)
 
 ROUTERS = ["accounts.api", *(["memory.api"] if settings.MEMORY_ENABLED else []), "workflows.api"]
-for module in present(*ROUTERS):
+for module in ROUTERS:
     api.add_router("", import_module(module).router)

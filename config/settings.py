@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 from config.databases import database
 from config.embedded.layout import layout
 from config.env import ROOT, env
-from config.installed import present
 from config.keyfile import kept_secrets
 from config.logs import logging_config
 from config.mail import mail_settings
@@ -70,7 +69,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.errors.DomainErrorMiddleware",
-    *(["accounts.middleware.TenantMiddleware"] if present("accounts.middleware") else []),
+    "accounts.middleware.TenantMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -148,8 +147,7 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_FORMS = {"signup": "accounts.forms.SignUpForm"}
 ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key"}
-if present("accounts.adapter"):
-    ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 SIGNUP_OPEN = ENV.signup_open
 GUARDIAN_RAISE_403 = False
 ANONYMOUS_USER_NAME = None  # guardian would make a row for nobody

@@ -8,7 +8,6 @@ from django.views.generic import RedirectView
 
 from config.api import api
 from config.health import healthz, metrics
-from config.installed import present
 
 
 PAGES = ["accounts.urls", *(["memory.urls"] if settings.MEMORY_ENABLED else []), "workflows.urls"]
@@ -21,5 +20,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("accounts/", include("allauth.urls")),
-    *(path("", include(module)) for module in present(*PAGES)),
+    *(path("", include(module)) for module in PAGES),
 ]
