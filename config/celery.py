@@ -5,10 +5,12 @@ A lost, doubled or late message costs at most one round of the reconciler.
 """
 
 import os
+from importlib import import_module
 from typing import Any
 
 from celery import Celery
 from celery.signals import setup_logging
+from django.apps import apps
 from django.conf import settings
 
 
@@ -46,6 +48,15 @@ app.conf.update(
     task_routes={"memory.*": {"queue": "upkeep"}, "accounts.*": {"queue": "upkeep"}},
 )
 app.autodiscover_tasks()
+
+
+@app.on_after_finalize.connect
+def fill_timetable(sender: Celery, **_: Any) -> None:
+    """Beat's rows stand beside the tasks they call: each app that has any says BEAT_SCHEDULE in its ``tasks``."""
+    for name in ("memory", "workflows"):
+        if apps.is_installed(name):
+            tasks = import_module(f"{name}.tasks")
+            sender.conf.beat_schedule.update(getattr(tasks, "BEAT_SCHEDULE", {}))
 
 
 @setup_logging.connect

@@ -38,3 +38,11 @@ def test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else(cast: Cast)
 def test_beat_asks_for_the_sweep_by_its_name() -> None:
     assert {row["task"] for row in BEAT_SCHEDULE.values()} == {sweep_expired.name}
     assert sweep_expired() == 0
+
+
+def test_beat_has_the_sweep_in_its_timetable() -> None:
+    from config.celery import app
+
+    app.finalize()
+
+    assert app.conf.beat_schedule["memory-sweep-expired"] == BEAT_SCHEDULE["memory-sweep-expired"]
