@@ -1,19 +1,20 @@
 """The backends a command may be pointed at, and the model providers a shell run has."""
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-from django.core.management.base import CommandError
-from django.utils.module_loading import import_string
+from django.conf import settings
 
-from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.backends import Backend, InProcess
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.templates import TemplatePool
+from workflows.services.durable import DurableBackend
 
 
-DURABLE = "workflows.services.durable.DurableBackend"
+if TYPE_CHECKING:
+    from memory.providers.in_memory import InMemoryProvider
 
 
 class OfflineOnly:
@@ -34,17 +35,20 @@ class ShellBackend(InProcess):
     def __init__(self, *, offline: bool) -> None:
         self._templates_pool = TemplatePool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
-        super().__init__(memory=InMemoryProvider(), models=models, templates=self._templates_pool)
+        super().__init__(memory=_memory(), models=models, templates=self._templates_pool)
 
     async def close(self) -> None:
         self._templates_pool.close()
 
 
 def backend_for(*, durable: bool, offline: bool) -> Backend:
-    if not durable:
-        return ShellBackend(offline=offline)
-    try:
-        made = import_string(DURABLE)()
-    except ImportError as missing:
-        raise CommandError(f"Durable runs are not available: {missing}") from missing
-    return made  # type: ignore[no-any-return]
+    return DurableBackend() if durable else ShellBackend(offline=offline)
+
+
+def _memory() -> "InMemoryProvider | None":
+    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
+    if not settings.MEMORY_ENABLED:
+        return None
+    from memory.providers.in_memory import InMemoryProvider  # noqa: PLC0415
+
+    return InMemoryProvider()

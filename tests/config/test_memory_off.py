@@ -1,0 +1,168 @@
+"""MEMORY_ENABLED=0 and MEMORY_NODES_ENABLED=0, in real processes: on an empty database, web server and worker too."""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from config.embedded.session import prepare
+from config.env import ROOT
+from tests.engine.test_memory_nodes import SECTION_12
+from tests.support import servers
+from tests.support.database import worker_name
+from tests.support.stack import LiveStack
+
+
+# Loaded by every Python that starts with it on its path, before anything else.
+WALL = """
+import sys
+
+class Wall:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "memory":
+            raise ImportError("memory is switched off")
+
+sys.meta_path.insert(0, Wall)
+"""
+
+GREETING = """
+version: "0.1.0"
+nodes:
+  - {id: start, data: {type: start, title: Start, variables: [{variable: name, type: string, required: true}]}}
+  - {id: end, data: {type: end, title: End, outputs: [{variable: who, value_selector: [start, name]}]}}
+edges:
+  - {source: start, target: end}
+"""
+
+
+@pytest.fixture(scope="module")
+def without(
+    _stack: LiveStack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LiveStack, Path]]:
+    """Web server and worker that die when they touch memory, on a database that never had any."""
+    folder = tmp_path_factory.mktemp("without")
+    (folder / "sitecustomize.py").write_text(WALL)
+    (folder / "greeting.yml").write_text(GREETING)
+    (folder / "remembers.yml").write_text(SECTION_12)
+    database = f"without_{worker_name()}"
+    prepare(servers.postgres(), database)
+    at = servers.place()
+    environment = {
+        **_stack.environment,
+        "DATABASE_URL": at.database_url("mnemoflow_app", database),
+        "DATABASE_OWNER_URL": at.database_url("postgres", database),
+        "MEMORY_ENABLED": "0",
+        "PYTHONPATH": str(folder),
+    }
+    # Its worker would take messages meant for ours, which share a queue.
+    _stack.stop_worker()
+    port = _stack.port + 50
+    stack = LiveStack(f"http://127.0.0.1:{port}", environment, folder, port)
+    try:
+        stack.manage("migrate", "--verbosity", "0")
+        stack.start_web()
+        stack.start_worker()
+        yield stack, folder
+    finally:
+        stack.stop()
+        with psycopg.connect(servers.postgres().url(), autocommit=True) as connection:
+            name = sql.Identifier(database)
+            connection.execute(sql.SQL("drop database if exists {} with (force)").format(name))
+
+
+def run_workflow(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "run_workflow", *arguments, "--offline", "--json"],
+        cwd=ROOT, env=dict(environment), capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return done.returncode, done.stdout or done.stderr
+
+
+def test_memory_off_database_has_no_table_of_it(without: tuple[LiveStack, Path]):
+    stack, _ = without
+
+    tables = [name for (name,) in stack.sql("select tablename from pg_tables")]
+
+    assert [name for name in tables if str(name).startswith("memory_")] == []
+    assert "workflows_run" in tables
+
+
+def test_memory_off_no_module_of_it_is_loaded(without: tuple[LiveStack, Path]):
+    stack, _ = without
+    code = (
+        "import sys, config.urls, config.asgi, config.celery; config.celery.app.finalize();"
+        "print([name for name in sys.modules if name.partition('.')[0] == 'memory'],"
+        " sorted(config.celery.app.conf.beat_schedule))"
+    )
+    unwalled = {name: value for name, value in stack.environment.items() if name != "PYTHONPATH"}
+
+    loaded = LiveStack(stack.url, unwalled, stack.logs, stack.port).manage(
+        "shell", "--no-imports", "-c", code
+    )
+
+    assert loaded.strip() == "[] []"
+
+
+def test_memory_off_pages_are_whole_and_lead_to_none_of_its_own(without: tuple[LiveStack, Path]):
+    stack, _ = without
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    pages = dict.fromkeys((stack.start_url(), f"{stack.url}/runs/", stack.url), "")
+    for address in pages:
+        with browser.open(address) as response:
+            pages[address] = response.read().decode()
+
+    assert [page for page in pages.values() if not re.search(r'href="/runs/', page)] == []
+    assert [page for page in pages.values() if re.search(r'href="/memory', page)] == []
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        browser.open(f"{stack.url}/memory/")
+
+
+@pytest.mark.parametrize("how", [(), ("--durable",)])
+def test_memory_off_workflow_runs(without: tuple[LiveStack, Path], how: tuple[str, ...]):
+    stack, folder = without
+
+    status, said = run_workflow(
+        stack.environment, str(folder / "greeting.yml"), "--input", "name=Mia", *how
+    )
+
+    assert status == 0, said
+    report = json.loads(said)
+    assert (report["status"], report["outputs"]) == ("succeeded", {"who": "Mia"})
+    assert stack.running(), stack.log("worker")
+
+
+def test_memory_off_its_nodes_are_unknown_by_name(without: tuple[LiveStack, Path]):
+    stack, folder = without
+
+    status, said = run_workflow(
+        stack.environment, str(folder / "remembers.yml"), "--input", "query=x"
+    )
+
+    assert status == 1
+    assert "memory-recall" in json.loads(said)["error"]
+    assert "memory-store" in json.loads(said)["error"]
+
+
+def test_memory_nodes_off_leaves_memory_and_hides_its_nodes(live_stack: LiveStack, tmp_path: Path):
+    document = tmp_path / "remembers.yml"
+    document.write_text(SECTION_12)
+    environment = {**live_stack.environment, "MEMORY_NODES_ENABLED": "0"}
+    asked = LiveStack(live_stack.url, environment, live_stack.logs, live_stack.port).manage(
+        "shell", "--no-imports", "-c",
+        "from django.urls import reverse; from workflows.execution.kinds import kinds;"
+        "print(reverse('memory:list'), [k for k in kinds() if k.startswith('memory')])",
+    )  # fmt: skip
+
+    status, said = run_workflow(environment, str(document), "--input", "query=x")
+
+    assert asked.strip() == "/memory/ []"
+    assert (status, "memory-recall" in json.loads(said)["error"]) == (1, True)
