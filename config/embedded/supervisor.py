@@ -33,6 +33,10 @@ class Program:
     patience: float = 8  # seconds between asking it to end and ending it
     mark: str = ""  # part of its command line by which a left-over one is known
 
+    def surroundings(self) -> dict[str, str]:
+        """The environment of a child: ours, for what the system needs of it, and the program's own above it."""
+        return {**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"}
+
 
 class Child:
     """One program and the process that runs it now."""
@@ -54,7 +58,7 @@ class Child:
     def start(self) -> None:
         self.process = subprocess.Popen(
             self.program.command,
-            env={**os.environ, **self.program.environment, "PYTHONUNBUFFERED": "1"},
+            env=self.program.surroundings(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,7 +1,6 @@
 """The engine's backend that goes through the database and a Celery worker, as the server does."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import time
@@ -100,7 +99,7 @@ class ChildWorker:
         self._process = subprocess.Popen(
             program.command,
             cwd=ROOT,
-            env={**os.environ, **program.environment, **_places()},
+            env={**program.surroundings(), **_places()},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
