@@ -12,6 +12,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    StorageState,
     sync_playwright,
 )
 
@@ -29,8 +30,9 @@ QUIET = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """A module long: while it is open its event loop counts as running, and Django and asyncio tests want none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         message = "No chromium on this machine; `make test` installs Debian's where it may."
@@ -70,6 +72,12 @@ class Troubles:
             self.found.append(f"{request.failure} {request.url}")
 
 
+@pytest.fixture(scope="session")
+def session_of_owner() -> dict[str, StorageState]:
+    """Address → cookies of the demo owner there: one start link serves all journeys."""
+    return {}
+
+
 @pytest.fixture
 def context(chromium: Browser, live_stack: LiveStack) -> Iterator[BrowserContext]:
     context = chromium.new_context(base_url=live_stack.url, viewport={"width": 1440, "height": 900})
@@ -88,7 +96,13 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def signed_in(page: Page, live_stack: LiveStack) -> Page:
-    """The page after the first-run link: the demo owner, in the gallery."""
-    page.goto(live_stack.start_url())
+def signed_in(
+    page: Page, live_stack: LiveStack, session_of_owner: dict[str, StorageState]
+) -> Page:
+    """A page of the demo owner, who came by the first-run link."""
+    if known := session_of_owner.get(live_stack.url):
+        page.context.add_cookies(known.get("cookies", []))  # type: ignore[arg-type]  # read and written alike
+    else:
+        page.goto(live_stack.start_url())
+        session_of_owner[live_stack.url] = page.context.storage_state()
     return page

@@ -1,0 +1,46 @@
+"""The chat pane as a person uses it."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def use_sample(page: Page, title: str) -> None:
+    page.goto("/samples/")
+    page.get_by_role("article").filter(has_text=title).get_by_role("button").click()
+    expect(page).to_have_url(re.compile("/workflows/[0-9a-f-]{36}/"))
+
+
+def say(page: Page, text: str) -> Locator:
+    """The answer's bubble, once all of it is there."""
+    bubbles = page.locator(".chat-log .bubble-it")
+    before = bubbles.count()
+    box = page.get_by_role("textbox", name="Say something")
+    box.fill(text)
+    box.press("Enter")
+    expect(bubbles).to_have_count(before + 1)
+    answer = bubbles.last
+    expect(answer).not_to_have_attribute("data-waiting", re.compile(""))
+    return answer
+
+
+def new_conversation(page: Page) -> None:
+    page.get_by_role("link", name="New conversation").click()
+    expect(page.locator(".chat-log .bubble")).to_have_count(0)
+
+
+def be(page: Page, person: str) -> None:
+    page.locator(".chat-head summary").click()
+    page.get_by_label("Be someone else").fill(person)
+    page.get_by_role("button", name="Be that person").click()
+    expect(page.locator(".chat-head summary")).to_contain_text(person)
+
+
+def be_oneself(page: Page) -> None:
+    page.locator(".chat-head summary").click()
+    page.get_by_role("link", name="Yourself").click()
+    expect(page.locator(".chat-head summary")).to_contain_text("You")
+
+
+def node(page: Page, name: str) -> Locator:
+    return page.locator(f'article[data-node="{name}"]')
