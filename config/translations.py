@@ -1,0 +1,50 @@
+"""Catalogues are kept as text (``.po``); Django reads them compiled (``.mo``). This compiles what is stale, at start.
+
+In Python, because a machine that only has Python has no ``msgfmt``.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import polib
+
+
+def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
+    """Compile each catalogue whose compiled form is missing or made from other text; name what was written."""
+    written = []
+    for folder in folders:
+        for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
+            target = source.with_suffix(".mo")
+            if _is_stale(source, target) and _compile(source, target):
+                written.append(target)
+    return written
+
+
+def _is_stale(source: Path, target: Path) -> bool:
+    """The compiled file carries its source's time: a checkout may go back in time as well as forward."""
+    try:
+        return target.stat().st_mtime_ns != source.stat().st_mtime_ns
+    except FileNotFoundError:
+        return True
+
+
+def _compile(source: Path, target: Path) -> bool:
+    made = source.stat().st_mtime_ns
+    content = polib.pofile(str(source), encoding="utf-8").to_binary()
+    try:
+        # Several processes may start at once: each writes a file of its own, and the last rename wins.
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError:  # a read-only installation: compiled when it was built, or English
+        return False
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(0o644)
+        os.utime(temporary, ns=(made, made))
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
