@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev browser run test check fix bench docs pins clean
+.PHONY: help setup setup-dev browser run test check fix bench docs messages pins clean
 
 # The newest Python we know of that has venv; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -47,6 +47,10 @@ bench: setup-dev  ## list the benchmarks; each is one command
 docs: setup-dev  ## write the generated files: .env.example and docs/reference
 	$(BIN)/python manage.py export_env
 	@if $(BIN)/python manage.py help export_docs >/dev/null 2>&1; then $(BIN)/python manage.py export_docs; fi
+
+messages: setup-dev  ## find new texts to translate and write them to locale/ (needs xgettext)
+	@command -v xgettext >/dev/null || { echo "xgettext is needed (on Debian: apt-get install gettext)."; exit 1; }
+	@$(BIN)/python manage.py messages
 
 pins:  ## compile pyproject.toml's ranges into requirements*.txt (needs uv)
 	uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url -q pyproject.toml -o requirements.txt

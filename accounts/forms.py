@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import password_validation
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Role, User
 from accounts.models.users import normalise_email
@@ -80,7 +81,9 @@ class InvitationForm(RoleForm):
 class KeyForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=120)
     scopes = forms.MultipleChoiceField(
-        label=_("May"), choices=list(SCOPES.items()), widget=forms.CheckboxSelectMultiple
+        label=pgettext_lazy("a key", "May"),
+        choices=list(SCOPES.items()),
+        widget=forms.CheckboxSelectMultiple,
     )
     days = forms.TypedChoiceField(
         label=_("Expires"),

@@ -1,0 +1,51 @@
+"""Brings the catalogues up to date with the code; Django's makemessages finds the texts, and needs xgettext for it."""
+
+from pathlib import Path
+from typing import Any
+
+import polib
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from config.translations import compile_stale
+
+
+IGNORED = (".*", "tests", "bench", "staticfiles", "node_modules")
+
+
+class Command(BaseCommand):
+    help = "Find the texts to translate, and write them to every catalogue in locale/."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        call_command(
+            "makemessages", all=True, no_location=True, no_wrap=True, no_obsolete=True,
+            ignore_patterns=list(IGNORED), verbosity=0,
+        )  # fmt: skip
+        unfinished = 0
+        for folder in settings.LOCALE_PATHS:
+            for path in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
+                unfinished += tidy(path)
+        compile_stale(settings.LOCALE_PATHS)
+        if unfinished:
+            raise CommandError(
+                f"{unfinished} texts still need a translator (empty, or marked fuzzy)."
+            )
+
+
+def tidy(path: Path) -> int:
+    """Sort a catalogue and drop what changes with every run; tell how many texts are not done."""
+    catalogue = polib.pofile(str(path), wrapwidth=0)
+    catalogue.header = ""
+    for name in (
+        "POT-Creation-Date",
+        "PO-Revision-Date",
+        "Report-Msgid-Bugs-To",
+        "Last-Translator",
+        "Language-Team",
+    ):
+        catalogue.metadata.pop(name, None)
+    catalogue.sort(key=lambda entry: (entry.msgid, entry.msgctxt or ""))
+    catalogue.save()
+    return len(catalogue.untranslated_entries()) + len(catalogue.fuzzy_entries())
