@@ -6,6 +6,7 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from accounts.views.language import choose as choose_language
 from config.api import api
 from config.health import healthz, metrics
 
@@ -18,7 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics, name="metrics"),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/setlang/", choose_language, name="set_language"),
     path("accounts/", include("allauth.urls")),
     *(path("", include(module)) for module in PAGES),
 ]

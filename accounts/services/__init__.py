@@ -8,7 +8,7 @@ from accounts.services.invitations import (
     revoke_invitation,
 )
 from accounts.services.keys import authenticate_key, issue_key, revoke_key
-from accounts.services.people import change_password, change_profile, sign_up
+from accounts.services.people import change_language, change_password, change_profile, sign_up
 from accounts.services.teams import (
     add_member,
     change_role,
@@ -22,6 +22,7 @@ __all__ = [
     "accept_invitation",
     "add_member",
     "authenticate_key",
+    "change_language",
     "change_password",
     "change_profile",
     "change_role",

@@ -30,6 +30,11 @@ def change_profile(user: User, *, name: str, locale: str, email: str | None = No
     return user
 
 
+def change_language(user: User, *, locale: str) -> None:
+    user.locale = locale
+    user.save(update_fields=["locale"])
+
+
 def change_password(user: User, password: str) -> None:
     """Ends every other session of the person: their session hash no longer fits."""
     user.set_password(password)

@@ -1,0 +1,23 @@
+"""Which language a page speaks: the person's own choice, then this browser's, then what the browser asks for."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
+
+
+class PersonLanguageMiddleware(MiddlewareMixin):
+    """After Django's, which knows cookie and headers but not people."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        user = getattr(request, "user", None)
+        locale = getattr(user, "locale", "")  # nobody signed in has none
+        if is_spoken(locale):
+            translation.activate(locale)
+            request.LANGUAGE_CODE = translation.get_language()
+
+
+def is_spoken(locale: str) -> bool:
+    return locale in dict(settings.LANGUAGES)

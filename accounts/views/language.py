@@ -1,0 +1,20 @@
+"""The button that changes the language: of this browser, and of the profile when somebody is signed in."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
+
+from accounts import services
+from accounts.language import is_spoken
+from accounts.models import User
+
+
+@require_POST
+def choose(request: HttpRequest) -> HttpResponseBase:
+    locale = request.POST.get("language", "")
+    if isinstance(request.user, User) and is_spoken(locale):
+        services.change_language(request.user, locale=locale)
+    return set_language(request)
