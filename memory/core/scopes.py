@@ -96,7 +96,7 @@ def words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
 _ID = re.compile(r"[!-9;-~]{1,80}")
 
 
-def _checked(one: str, where: str) -> str:
+def _checked(one: object, where: str) -> str:
     if isinstance(one, str) and _ID.fullmatch(one):
         return one
     raise InvalidInput(

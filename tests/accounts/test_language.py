@@ -1,5 +1,7 @@
 """Whose word counts for a page's language: the person's, then the browser's cookie, then its headers."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -7,7 +9,8 @@ from django.urls import reverse
 
 pytestmark = pytest.mark.django_db
 
-CHINESE, ENGLISH = {"headers": {"accept-language": "zh-CN"}}, {"headers": {"accept-language": "en"}}
+CHINESE: dict[str, Any] = {"headers": {"accept-language": "zh-CN"}}
+ENGLISH: dict[str, Any] = {"headers": {"accept-language": "en"}}
 
 
 @pytest.fixture
