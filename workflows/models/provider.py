@@ -52,7 +52,7 @@ class Credential(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["team", "name"], name="credential_name_once"),
             models.CheckConstraint(
-                condition=models.Q(kind__in=ProviderKind.values),
+                condition=models.Q(kind__regex=r"^[a-z][a-z0-9_-]*$"),
                 name="credential_kind_known",
             ),
         ]
@@ -95,7 +95,7 @@ class ModelProvider(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["team", "name"], name="model_provider_name_once"),
             models.CheckConstraint(
-                condition=models.Q(kind__in=ProviderKind.values),
+                condition=models.Q(kind__regex=r"^[a-z][a-z0-9_-]*$"),
                 name="model_provider_kind_known",
             ),
             models.CheckConstraint(

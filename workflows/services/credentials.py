@@ -18,6 +18,7 @@ from accounts.tenancy import tenant
 from config.crypto import SecretUnreadable, decrypt, encrypt, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
+from workflows.llm import registry
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
 from workflows.services import audited
@@ -246,6 +247,6 @@ def _clean_name(name: str) -> str:
 
 
 def _clean_kind(kind: str) -> str:
-    if kind not in ProviderKind.values:
+    if kind not in registry.kinds():  # those of plug-ins too
         raise InvalidValue(_("There is no such kind of provider."))
     return kind
