@@ -1,0 +1,202 @@
+"""Saying something: one turn, one run, in one's own conversation."""
+
+import re
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.factories.workflows import make_run, make_workflow, within
+from tests.support.cast import Cast, Person
+from tests.workflows.views.conftest import HTMX, text_of
+from workflows.models import Run, Workflow
+from workflows.services.samples import copy_sample
+
+
+KEY = re.compile(r'name="conversation" value="([^"]*)"')
+CANARY = "canary-said-by-alice"
+
+
+def say(who: Person, workflow: Workflow, query: str = "Hello?", /, **more: str) -> Any:
+    address = reverse("workflows:say", args=[workflow.pk])
+    headers = {"headers": HTMX} if more.pop("htmx", "") else {}
+    return who.client.post(address, {"query": query, **more}, **headers)
+
+
+def page_of(who: Person, workflow: Workflow, /, **query: str) -> str:
+    return text_of(who.client.get(reverse("workflows:detail", args=[workflow.pk]), query))
+
+
+def runs(person: Person) -> list[Run]:
+    with within(person):
+        rows = Run.objects.visible_to(person.principal).select_related("conversation")
+        return list(rows.order_by("created_at", "id"))
+
+
+def test_turn_without_htmx_leads_back_to_the_conversation(alice: Person, chat: Workflow):
+    answer = say(alice, chat, CANARY)
+
+    (run,) = runs(alice)
+    place = reverse("workflows:detail", args=[chat.pk])
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        f"{place}?conversation={run.conversation.key}",
+    )
+    page = page_of(alice, chat, conversation=run.conversation.key)
+    assert page.count(CANARY) >= 1
+    assert reverse("workflows:run_events", args=[run.pk]) in page
+    assert KEY.findall(page) == [run.conversation.key]
+
+
+def test_turn_with_htmx_is_a_fragment_that_moves_the_page_into_the_conversation(
+    alice: Person, chat: Workflow
+):
+    answer = say(alice, chat, "<b>bold</b>", htmx="yes", person="ben")
+
+    (run,) = runs(alice)
+    html = text_of(answer)
+    place = reverse("workflows:detail", args=[chat.pk])
+    assert answer["HX-Replace-Url"] == f"{place}?person=ben&conversation={run.conversation.key}"
+    assert "<html" not in html
+    assert "&lt;b&gt;bold&lt;/b&gt;" in html
+    assert html.count("<run-stream") == 1
+    assert 'id="chat-place" hx-swap-oob="true"' in html
+    assert KEY.findall(html) == [run.conversation.key]
+    assert 'name="person" value="ben"' in html
+
+
+def test_second_turn_goes_on_in_the_same_conversation(alice: Person, chat: Workflow):
+    say(alice, chat, "one")
+    key = runs(alice)[0].conversation.key
+
+    say(alice, chat, "two", conversation=key)
+
+    assert [run.conversation.key for run in runs(alice)] == [key, key]
+    page = page_of(alice, chat, conversation=key)
+    assert page.index('"bubble bubble-me">one') < page.index('"bubble bubble-me">two')
+
+
+def test_turn_of_a_person_one_plays_is_for_that_person(alice: Person, chat: Workflow):
+    say(alice, chat, person="ben")
+    say(alice, chat)
+
+    assert [(run.subject, run.subject_user_id) for run in runs(alice)] == [
+        ("ben", None),
+        (str(alice.user.pk), alice.user.pk),
+    ]
+    assert "?person=ben" in page_of(alice, chat)
+
+
+@pytest.mark.parametrize("person", ["", "a b", "../x", "x" * 81, "<script>"])
+def test_name_that_could_be_nobodys_is_oneself(alice: Person, chat: Workflow, person: str):
+    say(alice, chat, person=person)
+
+    assert runs(alice)[0].subject_user_id == alice.user.pk
+    assert 'name="person" value=""' in page_of(alice, chat, person=person)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_nothing_said_starts_nothing(alice: Person, chat: Workflow, query: str):
+    assert say(alice, chat, query).status_code == 422
+    assert runs(alice) == []
+
+
+def test_conversation_of_somebody_else_is_neither_shown_nor_gone_on_with(
+    cast: Cast, chat: Workflow
+):
+    say(cast.alice, chat, CANARY)
+    key = runs(cast.alice)[0].conversation.key
+
+    page = page_of(cast.bob, chat, conversation=key)
+    refused = say(cast.bob, chat, conversation=key)
+
+    assert CANARY not in page
+    assert KEY.findall(page) == [""]
+    assert refused.status_code == 404
+    assert runs(cast.bob) == []
+
+
+def test_conversation_of_another_person_one_played_is_not_gone_on_with(
+    alice: Person, chat: Workflow
+):
+    say(alice, chat, CANARY, person="ana")
+    key = runs(alice)[0].conversation.key
+
+    assert say(alice, chat, conversation=key, person="ben").status_code == 404
+    assert say(alice, chat, conversation=key).status_code == 404
+
+
+def test_conversation_of_another_workflow_is_not_shown(alice: Person, chat: Workflow):
+    say(alice, chat, CANARY)
+    other = copy_sample(alice.principal, team_id=alice.team.pk, slug="chatbot")
+    key = runs(alice)[0].conversation.key
+
+    assert f'bubble-me">{CANARY}' not in page_of(alice, other, conversation=key)
+    assert say(alice, other, conversation=key).status_code == 404
+
+
+def test_conversation_of_another_person_one_played_is_not_shown(alice: Person, chat: Workflow):
+    say(alice, chat, CANARY, person="ana")
+    key = runs(alice)[0].conversation.key
+
+    page = page_of(alice, chat, conversation=key, person="ben")
+
+    assert f'bubble-me">{CANARY}' not in page
+    assert KEY.findall(page) == [""]
+
+
+def test_failed_turn_shows_why(alice: Person, chat: Workflow):
+    say(alice, chat)
+    (run,) = runs(alice)
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="failed", error="The model is away.", finished_at=timezone.now()
+        )
+
+    page = page_of(alice, chat, conversation=run.conversation.key)
+
+    assert "bubble-bad" in page
+    assert "The model is away." in page
+
+
+def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, chat: Workflow):
+    page = page_of(alice, chat)
+
+    assert "Tell me something about yourself." in page
+    assert page.count("data-say=") == 2
+
+
+def test_character_no_database_can_keep_is_left_out(alice: Person, chat: Workflow):
+    answers = [
+        say(alice, chat, "half\x00way"),
+        say(alice, chat, "x", conversation="\x00"),
+        alice.client.get(reverse("workflows:detail", args=[chat.pk]), {"conversation": "\x00"}),
+        alice.client.get(reverse("workflows:list"), {"q": "\x00"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [302, 302, 200, 200]
+    assert runs(alice)[0].system["query"] == "halfway"
+
+
+def test_page_of_a_chat_with_one_and_with_three_turns_asks_as_often(
+    alice: Person, chat: Workflow, django_assert_num_queries
+):
+    client = alice.client
+    say(alice, chat, "one")
+    address = f"{reverse('workflows:detail', args=[chat.pk])}?conversation={runs(alice)[0].conversation.key}"
+    client.get(address)
+    key = {"conversation": runs(alice)[0].conversation.key}
+
+    with django_assert_num_queries(25):
+        client.get(address)
+    say(alice, chat, "two", **key)
+    say(alice, chat, "three", **key)
+    with django_assert_num_queries(25):
+        client.get(address)
+
+
+def test_run_of_a_plain_workflow_has_no_place_in_a_chat(alice: Person, chat: Workflow):
+    make_run(alice, make_workflow(alice), inputs={"text": CANARY})
+
+    assert CANARY not in page_of(alice, chat)

@@ -1,0 +1,173 @@
+"""Documents in and out of the pages."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from tests.factories.workflows import document, make_workflow, within
+from tests.support.cast import Person
+from tests.workflows.views.conftest import text_of
+from workflows.models import Workflow
+from workflows.samples import SAMPLES
+from workflows.services.drafts import draft_document
+
+
+IMPORT = reverse("workflows:import")
+
+
+def the_only(person: Person) -> Workflow:
+    with within(person):
+        return Workflow.objects.visible_to(person.principal).get()
+
+
+def pasted(source: object) -> dict[str, str]:
+    return {"document": source if isinstance(source, str) else json.dumps(source)}
+
+
+def test_document_that_is_pasted_becomes_a_workflow(alice: Person):
+    answer = alice.client.post(IMPORT, pasted({**document(), "name": "Pasted"}))
+
+    made = the_only(alice)
+    assert answer["Location"] == reverse("workflows:detail", args=[made.pk])
+    assert {node.id for node in draft_document(made).nodes} == {"start", "end"}
+
+
+def test_document_in_a_file_becomes_a_workflow(alice: Person):
+    file = SimpleUploadedFile("chat.yml", SAMPLES[0].source.encode())
+
+    answer = alice.client.post(IMPORT, {"file": file})
+
+    assert answer.status_code == 302
+    assert (the_only(alice).name, the_only(alice).is_chat) == ("A chatbot that remembers", True)
+
+
+def test_document_with_problems_shows_all_of_them_and_what_was_pasted(alice: Person):
+    source = document()
+    source["nodes"] += [{"id": "bare"}, {"data": {"type": "end"}}]
+
+    answer = alice.client.post(IMPORT, pasted(source))
+
+    assert answer.status_code == 422
+    page = text_of(answer)
+    assert "This document can&#x27;t be read" in page or "This document can't be read" in page
+    assert page.count("<li>") >= 2
+    assert "&quot;nodes&quot;" in page
+    with within(alice):
+        assert not Workflow.objects.visible_to(alice.principal).exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "a: b: c", "- just\n- a list", "\x00", "!!python/object:os x"]
+)
+def test_text_that_is_no_document_is_refused_with_a_reason(alice: Person, text: str):
+    answer = alice.client.post(IMPORT, pasted(text))
+
+    assert answer.status_code == 422
+    assert 'role="alert"' in text_of(answer) or "errorlist" in text_of(answer)
+
+
+def test_nothing_pasted_asks_for_something(alice: Person):
+    answer = alice.client.post(IMPORT, {})
+
+    assert answer.status_code == 422
+    assert "Paste a document or choose a file." in text_of(answer)
+
+
+def test_document_of_a_newer_version_waits_for_a_yes(alice: Person):
+    newer = pasted(SAMPLES[0].source.replace("version: 0.6.0", "version: 9.0.0", 1))
+
+    asked = alice.client.post(IMPORT, newer)
+
+    assert "Import anyway" in text_of(asked)
+    assert 'name="confirm"' in text_of(asked)
+    with within(alice):
+        assert not Workflow.objects.visible_to(alice.principal).exists()
+    assert alice.client.post(IMPORT, {**newer, "confirm": "yes"}).status_code == 302
+    assert len(draft_document(the_only(alice)).nodes) == 6
+
+
+def test_what_is_not_understood_is_said_after_the_import(alice: Person):
+    source = document()
+    source["nodes"].insert(1, {"id": "new", "data": {"type": "quantum-sort"}})
+
+    page = text_of(alice.client.post(IMPORT, pasted(source), follow=True))
+
+    assert "quantum-sort" in page
+
+
+def test_replaced_draft_keeps_its_name_and_its_address(bob: Person):
+    workflow = make_workflow(bob, "Mine")
+
+    answer = bob.client.post(
+        reverse("workflows:replace", args=[workflow.pk]), pasted(SAMPLES[1].source)
+    )
+
+    assert answer["Location"] == reverse("workflows:detail", args=[workflow.pk])
+    after = the_only(bob)
+    assert (after.pk, after.name, after.revision) == (workflow.pk, "Mine", workflow.revision + 1)
+    assert "recall_context" in {node.id for node in draft_document(after).nodes}
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+@pytest.mark.parametrize("format_", ["yaml", "json"])
+@pytest.mark.parametrize("dialect", ["dify", "xworkflow"])
+def test_export_imported_again_is_the_same_workflow(
+    alice: Person, sample, dialect: str, format_: str
+):
+    first = make_workflow(alice, "Round trip", sample.source)
+    address = reverse("workflows:export", args=[first.pk])
+
+    export = alice.client.get(address, {"dialect": dialect, "format": format_})
+    text = text_of(export)
+    alice.client.post(IMPORT, pasted(text))
+    with within(alice):
+        second = Workflow.objects.visible_to(alice.principal).exclude(pk=first.pk).get()
+    again = alice.client.get(
+        reverse("workflows:export", args=[second.pk]), {"dialect": dialect, "format": format_}
+    )
+
+    extension = {"yaml": "yml", "json": "json"}[format_]
+    assert export["Content-Disposition"] == f'attachment; filename="round-trip.{extension}"'
+    assert export["Content-Type"] == f"application/{format_}; charset=utf-8"
+    before, after = draft_document(first), draft_document(second)
+    assert [(n.id, n.kind, n.data) for n in after.nodes] == [
+        (n.id, n.kind, n.data) for n in before.nodes
+    ]
+    assert {(e.source, e.handle, e.target) for e in after.edges} == {
+        (e.source, e.handle, e.target) for e in before.edges
+    }
+    assert text_of(again).replace(second.name, "") == text.replace("Round trip", "").replace(
+        second.name, ""
+    )
+
+
+@pytest.mark.parametrize("asked", [{"dialect": "nonsense"}, {"format": "exe"}, {}])
+def test_export_of_what_there_is_none_of_is_the_workflows_own(alice: Person, asked: dict[str, str]):
+    workflow = make_workflow(alice, "工作流")
+    address = reverse("workflows:export", args=[workflow.pk])
+
+    answer = alice.client.get(address, asked)
+
+    assert text_of(answer) == text_of(alice.client.get(address, {"dialect": "xworkflow"}))
+    assert answer["Content-Disposition"] == 'attachment; filename="workflow.yml"'
+
+
+def test_export_never_holds_a_secret_variable(alice: Person):
+    secret = {"name": "KEY", "value_type": "secret", "value": "canary-5e3c"}
+    workflow = make_workflow(alice, source=document() | {"environment_variables": [secret]})
+
+    texts = [
+        text_of(
+            alice.client.get(
+                reverse("workflows:export", args=[workflow.pk]),
+                {"dialect": dialect, "format": format_, "include_secrets": "true"},
+            )
+        )
+        for dialect in ("dify", "xworkflow")
+        for format_ in ("yaml", "json")
+    ]
+
+    assert ["KEY" in text for text in texts] == [True] * 4
+    assert ["canary-5e3c" in text for text in texts] == [False] * 4

@@ -1,0 +1,258 @@
+"""Starting a run by its form, the list of runs, and the page of one."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.factories.workflows import (
+    document,
+    make_conversation,
+    make_journal,
+    make_run,
+    make_workflow,
+    within,
+)
+from tests.support.cast import Cast, Person
+from tests.workflows.views.conftest import HTMX, text_of
+from workflows.models import Run, RunEvent, Step, Workflow
+
+
+RUNS = reverse("workflows:runs")
+FAILED = {"status": "failed", "finished_at": timezone.now()}
+
+
+def start(who: Person, workflow: Workflow, /, *, htmx: bool = False, **data: str) -> Any:
+    headers = {"headers": HTMX} if htmx else {}
+    return who.client.post(reverse("workflows:start", args=[workflow.pk]), data, **headers)
+
+
+def page_of(person: Person, run: Run, **options: Any) -> str:
+    return text_of(person.client.get(reverse("workflows:run", args=[run.pk]), **options))
+
+
+def the_run(person: Person) -> Run:
+    with within(person):
+        return Run.objects.visible_to(person.principal).select_related("conversation").get()
+
+
+def count(person: Person) -> int:
+    with within(person):
+        return Run.objects.visible_to(person.principal).count()
+
+
+def asking(**variable: Any) -> dict[str, Any]:
+    return document(**variable)
+
+
+def test_form_that_fits_starts_a_run_and_leads_to_it(alice: Person):
+    answer = start(alice, make_workflow(alice), text="Hello")
+
+    run = the_run(alice)
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        reverse("workflows:run", args=[run.pk]),
+    )
+    assert (run.inputs, run.subject_user_id, run.status) == (
+        {"text": "Hello"},
+        alice.user.pk,
+        "queued",
+    )
+
+
+def test_form_sent_by_htmx_shows_the_run_under_it(alice: Person):
+    html = text_of(start(alice, make_workflow(alice), htmx=True, text="Hello"))
+
+    run = the_run(alice)
+    assert html.count("<run-stream") == 1
+    assert reverse("workflows:run_events", args=[run.pk]) in html
+    assert 'value="Hello"' in html
+    assert "<html" not in html
+
+
+@pytest.mark.parametrize(
+    ("variable", "typed", "sentence"),
+    [
+        ({"type": "number"}, "several", "number"),
+        ({"type": "string", "required": True}, "", "required"),
+        ({"type": "select", "options": ["a", "b"]}, "c", "one of"),
+        ({"type": "string", "max_length": 3}, "long", "3"),
+        ({"type": "object"}, "{", "object"),
+    ],
+)
+def test_input_that_does_not_fit_is_named_at_its_field_and_kept(
+    alice: Person, variable: dict[str, Any], typed: str, sentence: str
+):
+    workflow = make_workflow(alice, source=asking(**variable))
+
+    answer = start(alice, workflow, htmx=True, text=typed, person="ben")
+
+    html = text_of(answer)
+    assert answer.status_code == 422
+    assert 'aria-invalid="true" aria-describedby="input-text-error"' in html
+    assert sentence in html.partition('id="input-text-error">')[2].partition("<")[0].lower()
+    assert 'name="person" value="ben"' in html
+    assert count(alice) == 0
+
+
+def test_form_that_does_not_fit_comes_back_as_a_whole_page_without_htmx(alice: Person):
+    workflow = make_workflow(alice, source=asking(type="number"))
+
+    answer = start(alice, workflow, text="several")
+
+    assert answer.status_code == 422
+    assert text_of(answer).lstrip().startswith("<!doctype html>")
+    assert 'value="several"' in text_of(answer)
+
+
+def test_run_is_for_the_person_and_in_the_conversation_that_were_named(alice: Person):
+    start(alice, make_workflow(alice), text="Hello", person="ben", conversation=" c1 ")
+
+    run = the_run(alice)
+    assert (run.subject, run.subject_user_id) == ("ben", None)
+    assert run.system["conversation_id"] == "c1"
+
+
+def test_run_is_not_put_into_a_conversation_of_somebody_else(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    key = make_conversation(cast.alice, workflow).key
+
+    assert start(cast.bob, workflow, text="x", conversation=key).status_code == 404
+    assert count(cast.bob) == 0
+
+
+def test_viewer_may_run_but_not_change(cast: Cast):
+    assert start(cast.vic, make_workflow(cast.alice), text="x").status_code == 302
+
+
+def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_assert_num_queries):
+    client, workflow = alice.client, make_workflow(alice)
+    make_run(alice, workflow)
+    client.get(RUNS)
+
+    with django_assert_num_queries(14):
+        client.get(RUNS)
+    make_run(alice, workflow, subject="ben", subject_user=None)
+    make_run(alice, make_workflow(alice))
+    with django_assert_num_queries(14):
+        client.get(RUNS)
+
+
+def test_list_shows_ones_own_runs_and_what_was_run_for_one(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    make_run(cast.alice, workflow, inputs={"text": "own"})
+    make_run(cast.bob, workflow, inputs={"text": "of bob"})
+    make_run(cast.bob, workflow, inputs={"text": "for alice"}, subject_user=cast.alice.user)
+
+    page = text_of(cast.alice.client.get(RUNS))
+
+    assert [words in page for words in ("own", "of bob", "for alice")] == [True, False, True]
+
+
+def test_list_is_narrowed_by_status_and_workflow(alice: Person):
+    one, two = make_workflow(alice), make_workflow(alice)
+    make_run(alice, one, inputs={"text": "queued-one"})
+    make_run(alice, one, inputs={"text": "failed-one"}, **FAILED)
+    make_run(alice, two, inputs={"text": "failed-two"}, **FAILED)
+    ask = alice.client.get
+
+    failed = text_of(ask(RUNS, {"status": "failed", "workflow": str(one.pk)}))
+    odd = text_of(ask(RUNS, {"status": "no-such"}))
+
+    assert [n in failed for n in ("queued-one", "failed-one", "failed-two")] == [False, True, False]
+    assert [n in odd for n in ("queued-one", "failed-one", "failed-two")] == [True, True, True]
+    assert "No run here" in text_of(ask(RUNS, {"status": "paused"}))
+
+
+@pytest.mark.parametrize("text", ["not-an-id", "'", "00000000-0000-0000-0000-000000000000"])
+def test_list_of_a_workflow_that_is_not_there_is_not_found(alice: Person, text: str):
+    assert alice.client.get(RUNS, {"workflow": text}).status_code == 404
+
+
+def test_page_of_a_live_run_leaves_the_telling_to_its_stream(alice: Person):
+    run = make_run(alice, make_workflow(alice), inputs={"text": "Hello"})
+
+    page = page_of(alice, run)
+
+    assert 'data-text="run-text"' in page
+    assert reverse("workflows:cancel_run", args=[run.pk]) in page
+    assert 'id="steps-title"' not in page
+
+
+def ended_run(person: Person) -> Run:
+    workflow = make_workflow(person)
+    run = make_run(
+        person,
+        workflow,
+        inputs={"text": "Hello"},
+        outputs={"text": "<i>Bye</i>"},
+        status="succeeded",
+        finished_at=timezone.now(),
+        elapsed=1.25,
+        prompt_tokens=5,
+        completion_tokens=7,
+    )
+    make_journal(run, "step-output")
+    entry = {"key": "k1", "value": "Miso", "score": 0.5, "id": str(run.pk)}
+    own = {"team_id": run.team_id, "run": run}
+    with within(person):
+        RunEvent.objects.create(
+            **own,
+            seq=2,
+            name="memory_recalled",
+            data={"namespace": "user:u", "entries": [entry], "injected": True},
+        )
+        RunEvent.objects.create(
+            **own,
+            seq=3,
+            name="memory_written",
+            data={"namespace": "user:u", "entry": {**entry, "key": "k2"}},
+        )
+        Step.objects.create(**own, node_key="gone", kind="llm", status="failed", error="No model.")
+    return run
+
+
+def test_page_of_an_ended_run_shows_outputs_steps_and_memories(alice: Person):
+    page = page_of(alice, ended_run(alice))
+
+    for words in ("&lt;i&gt;Bye&lt;/i&gt;", "step-output", "No model.", "1.25 s", "12 tokens"):
+        assert words in page
+    recalled = page.partition('id="recalled"')[2].partition('id="written"')[0]
+    assert [w in recalled for w in ("k1", "0.50", "reached the prompt")] == [True, True, True]
+    assert "k2" in page.partition('id="written"')[2]
+    assert 'data-text="run-text"' not in page
+    assert "cancel" not in page
+
+
+def test_page_of_a_run_asked_by_htmx_is_its_body_and_head(alice: Person):
+    html = page_of(alice, ended_run(alice), headers=HTMX)
+
+    assert "<html" not in html
+    assert html.index('id="run-body"') < html.index('id="run-head" hx-swap-oob="true"')
+
+
+def test_failed_run_says_where_and_why(alice: Person):
+    run = make_run(alice, make_workflow(alice), **FAILED, error="No model.", error_node="llm")
+
+    page = page_of(alice, run)
+
+    assert "Failed at llm" in page
+    assert "No model." in page
+
+
+def test_stopped_run_is_stopped_once(alice: Person):
+    run = make_run(alice, make_workflow(alice))
+    address = reverse("workflows:cancel_run", args=[run.pk])
+
+    answers = [alice.client.post(address) for _ in range(2)]
+
+    assert [a["Location"] for a in answers] == [reverse("workflows:run", args=[run.pk])] * 2
+    assert the_run(alice).status == "stopped"
+
+
+def test_run_of_an_archived_workflow_can_still_be_read(alice: Person):
+    run = ended_run(alice)
+    alice.client.post(reverse("workflows:archive", args=[run.workflow_id]))
+
+    assert "step-output" in page_of(alice, run)

@@ -1,0 +1,185 @@
+"""The list of workflows, the page of one, and what is done with it as a whole."""
+
+import pytest
+from django.urls import reverse
+
+from tests.factories.workflows import document, make_run, make_version, make_workflow, within
+from tests.support.cast import Cast, Person
+from tests.workflows.views.conftest import text_of
+from workflows.models import Workflow
+
+
+LIST = reverse("workflows:list")
+
+
+def place(name: str, workflow: Workflow) -> str:
+    return reverse(f"workflows:{name}", args=[workflow.pk])
+
+
+def fresh(person: Person, workflow: Workflow) -> Workflow:
+    with within(person):
+        return Workflow.objects.visible_to(person.principal).get(pk=workflow.pk)
+
+
+@pytest.mark.django_db
+def test_list_with_one_and_with_three_workflows_asks_as_often(
+    alice: Person, django_assert_num_queries
+):
+    client = alice.client
+    make_workflow(alice, "one")
+    client.get(LIST)
+
+    with django_assert_num_queries(14):
+        client.get(LIST)
+    make_version(alice, make_workflow(alice, "two"))
+    make_version(alice, make_workflow(alice, "three"))
+    with django_assert_num_queries(14):
+        page = text_of(client.get(LIST))
+
+    assert all(f">{name}</a>" in page for name in ("one", "two", "three"))
+
+
+def test_search_finds_by_part_of_the_name_whatever_the_case(alice: Person):
+    make_workflow(alice, "Weather report")
+    make_workflow(alice, "Invoices")
+
+    page = text_of(alice.client.get(LIST, {"q": " WEATHER "}))
+    nothing = text_of(alice.client.get(LIST, {"q": "<b>"}))
+
+    assert ("Weather report" in page, "Invoices" in page) == (True, False)
+    assert "No workflow is called “&lt;b&gt;”." in nothing
+
+
+def test_list_of_a_new_team_says_what_to_do(carol: Person):
+    page = text_of(carol.client.get(LIST))
+
+    assert "No workflow yet" in page
+    assert "http://testserver/api/v1/workflows" in page
+
+
+@pytest.mark.parametrize(
+    ("who", "may"), [("alice", True), ("ada", True), ("bob", True), ("vic", False)]
+)
+def test_page_of_a_workflow_offers_changes_to_those_who_may_make_them(
+    cast: Cast, who: str, may: bool
+):
+    workflow = make_workflow(cast.alice, "Weather")
+
+    page = text_of(cast.people[who].client.get(place("detail", workflow)))
+
+    assert "<h1>Weather</h1>" in page
+    assert {
+        name: place(name, workflow) in page
+        for name in ("publish", "rename", "replace", "duplicate", "archive")
+    } == dict.fromkeys(("publish", "rename", "replace", "duplicate", "archive"), may)
+    assert place("start", workflow) in page  # viewers may run
+    assert page.count('data-node="') == 2
+
+
+def test_page_of_a_workflow_asks_for_what_its_start_node_wants(alice: Person):
+    workflow = make_workflow(alice, source=document(label="Your text", max_length=80))
+
+    page = text_of(alice.client.get(place("detail", workflow)))
+
+    assert '<label for="input-text">Your text' in page
+    assert 'maxlength="80"' in page
+
+
+def test_page_of_a_workflow_lists_ones_own_runs_of_it_alone(cast: Cast):
+    workflow, other = make_workflow(cast.alice), make_workflow(cast.alice)
+    make_run(cast.alice, workflow, inputs={"text": "by alice"})
+    make_run(cast.bob, workflow, inputs={"text": "by bob"})
+    make_run(cast.alice, other, inputs={"text": "elsewhere"})
+
+    page = text_of(cast.alice.client.get(place("detail", workflow)))
+
+    assert [words in page for words in ("by alice", "by bob", "elsewhere")] == [True, False, False]
+
+
+def test_draft_with_problems_names_all_of_them(alice: Person):
+    source = document()
+    source["nodes"][1]["data"]["outputs"][0]["value_selector"] = ["nowhere", "text"]
+    workflow = make_workflow(alice, source=source)
+
+    page = text_of(alice.client.get(place("detail", workflow)))
+
+    assert "to look at" in page
+    assert "nowhere" in page
+
+
+def test_rename_changes_name_and_description(bob: Person):
+    workflow = make_workflow(bob, "Before")
+    form = text_of(bob.client.get(place("rename", workflow)))
+
+    answer = bob.client.post(
+        place("rename", workflow), {"name": "After", "description": "Tells the weather."}
+    )
+
+    assert 'value="Before"' in form
+    assert (answer.status_code, answer["Location"]) == (302, place("detail", workflow))
+    after = fresh(bob, workflow)
+    assert (after.name, after.description) == ("After", "Tells the weather.")
+
+
+@pytest.mark.parametrize(("name", "status"), [("", 422), ("x" * 256, 422), ("   ", 422)])
+def test_rename_to_what_is_no_name_keeps_the_old_one(bob: Person, name: str, status: int):
+    workflow = make_workflow(bob, "Before")
+
+    answer = bob.client.post(place("rename", workflow), {"name": name})
+
+    assert (answer.status_code, fresh(bob, workflow).name) == (status, "Before")
+    assert "errorlist" in text_of(answer)
+
+
+def test_publish_makes_numbered_versions_with_their_notes(bob: Person):
+    workflow = make_workflow(bob)
+
+    first = bob.client.post(place("publish", workflow), {"note": "It begins"}, follow=True)
+
+    assert "Published as version 1." in text_of(first)
+    assert "published v1" in text_of(first)
+    with within(bob):
+        assert fresh(bob, workflow).published_version.note == "It begins"
+
+
+def test_publish_of_an_unchanged_draft_says_so(bob: Person):
+    workflow = make_workflow(bob)
+    make_version(bob, workflow)
+
+    answer = bob.client.post(place("publish", workflow))
+
+    assert answer.status_code == 409
+    assert "Nothing has changed since the last version." in text_of(answer)
+
+
+def test_duplicate_is_a_second_workflow_with_the_same_draft(bob: Person):
+    workflow = make_workflow(bob, "Weather")
+
+    answer = bob.client.post(place("duplicate", workflow), follow=True)
+
+    with within(bob):
+        (copy,) = Workflow.objects.visible_to(bob.principal).exclude(pk=workflow.pk)
+    assert copy.name == "Weather (copy)"
+    assert answer.redirect_chain == [(place("detail", copy), 302)]
+    texts = [bob.client.get(place("export", w)).content for w in (workflow, copy)]
+    assert texts[0] == texts[1].replace(b"Weather (copy)", b"Weather")
+
+
+def test_archived_workflow_has_no_page_any_more(bob: Person):
+    workflow = make_workflow(bob, "Weather")
+    run = make_run(bob, workflow)
+
+    answer = bob.client.post(place("archive", workflow), follow=True)
+
+    assert answer.redirect_chain == [(LIST, 302)]
+    assert "“Weather” is archived." in text_of(answer)
+    assert text_of(bob.client.get(LIST)).count("Weather") == 0
+    gets = {
+        name: bob.client.get(place(name, workflow)).status_code for name in ("detail", "rename")
+    }
+    posts = {
+        name: bob.client.post(place(name, workflow), {"query": "x", "name": "x"}).status_code
+        for name in ("say", "start", "publish", "duplicate", "archive", "rename")
+    }
+    assert set(gets.values()) | set(posts.values()) == {404}
+    assert bob.client.get(reverse("workflows:run", args=[run.pk])).status_code == 200
