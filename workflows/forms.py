@@ -106,7 +106,7 @@ def _shown(value: Json, control: str) -> str:
 def _read(field: InputField, data: Mapping[str, str]) -> Json:
     if field.control == "switch":
         return field.name in data
-    text = data.get(field.name, "")
+    text = data.get(field.name, "").replace("\x00", "")  # which no database can keep
     if field.control in {"json", "number"}:
         if not text.strip():
             return None
@@ -114,9 +114,7 @@ def _read(field: InputField, data: Mapping[str, str]) -> Json:
             return strict.loads(text)
         except strict.NotStrictJson:
             return text
-    if not text and not field.required:
-        return None
-    return text
+    return text or None  # an empty box is nothing said, so that a required one is missed
 
 
 class PageForm(forms.Form):

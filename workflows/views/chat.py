@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from workflows.services.runs import start_run
-from workflows.views.finding import workflow_for
+from workflows.views.finding import typed, workflow_for
 from workflows.views.workflow_page import person_of, turn_of
 
 
@@ -20,7 +20,7 @@ from workflows.views.workflow_page import person_of, turn_of
 @require_POST
 def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    query, person = request.POST.get("query", "").strip(), person_of(request.POST)
+    query, person = typed(request.POST, "query"), person_of(request.POST)
     if not query:
         return HttpResponse(_("Say something first."), status=422)
     run = start_run(
@@ -28,7 +28,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         workflow=workflow,
         inputs={},
         query=query,
-        conversation=request.POST.get("conversation") or None,
+        conversation=typed(request.POST, "conversation") or None,
         subject=person or None,
     )
     key = run.conversation.key if run.conversation else ""

@@ -1,5 +1,6 @@
 """What every view begins with: who asks, what for, and what was sent. An archived workflow has no page."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
@@ -33,3 +34,8 @@ def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, Mo
 def posted(request: HttpRequest) -> QueryDict | None:
     """What binds a form: an empty form that was sent is wrong, one that is first shown isn't."""
     return request.POST if request.method == "POST" else None
+
+
+def typed(data: Mapping[str, str], name: str) -> str:
+    """What was typed, without the character that no database can keep."""
+    return data.get(name, "").replace("\x00", "").strip()

@@ -15,10 +15,10 @@ from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
 from workflows.services.drafts import draft_document
 from workflows.services.runs import cancel_run, start_run
-from workflows.views.finding import run_for, workflow_for
+from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_page import run_page
-from workflows.views.workflow_page import person_of
+from workflows.views.workflow_page import person_of, workflow_page
 
 
 @login_required
@@ -67,7 +67,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             principal,
             workflow=workflow,
             inputs=read_inputs(document, request.POST),
-            conversation=request.POST.get("conversation", "").strip() or None,
+            conversation=typed(request.POST, "conversation") or None,
             subject=person_of(request.POST) or None,
         )
     except InputRejected as rejected:
@@ -77,13 +77,16 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return redirect("workflows:run", run.pk)
     context = {
         "workflow": workflow,
-        "fields": input_fields(document, typed=request.POST.dict(), errors=errors),
+        "fields": input_fields(document, request.POST.dict(), errors=errors),
         "person": request.POST.get("person", ""),
         "conversation_id": request.POST.get("conversation", ""),
         "run_error": message,
         "started": run,
     }
-    return render(request, "workflows/_run_form.html", context, status=422 if message else 200)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "workflows/_run_form.html", context, status=422 if message else 200)
+    page = workflow_page(request, principal, workflow) | context
+    return render(request, "workflows/detail.html", page, status=422)
 
 
 @login_required

@@ -17,6 +17,7 @@ from workflows.models import Conversation, Run, Workflow
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.views.drawing import draw
+from workflows.views.finding import typed
 
 
 RECENT_RUNS = 8
@@ -59,7 +60,8 @@ def chat_pane(
 ) -> dict[str, Any]:
     """The conversation asked for, if it is one of this person's; else an empty pane."""
     person = person_of(asked)
-    conversation = find_conversation(principal, workflow, asked.get("conversation", ""))
+    subject = person or str(principal.user_id)
+    conversation = find_conversation(principal, workflow, subject, typed(asked, "conversation"))
     return {
         "person": person,
         "people": _people(principal, workflow),
@@ -70,11 +72,14 @@ def chat_pane(
     }
 
 
-def find_conversation(principal: Principal, workflow: Workflow, key: str) -> Conversation | None:
+def find_conversation(
+    principal: Principal, workflow: Workflow, subject: str, key: str
+) -> Conversation | None:
+    """As ``open_conversation`` would go on with it: another person's is none, also one's own other self's."""
     if not key:
         return None
     visible = Conversation.objects.visible_to(principal)
-    return visible.filter(workflow=workflow, key=key).first()
+    return visible.filter(workflow=workflow, subject=subject, key=key).first()
 
 
 def person_of(data: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ from workflows.errors import NewerDocument
 from workflows.forms import ImportForm, PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import drafts, importing, publishing
-from workflows.views.finding import posted, workflow_for
+from workflows.views.finding import posted, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.workflow_page import workflow_page
 
@@ -29,7 +29,7 @@ from workflows.views.workflow_page import workflow_page
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    query = request.GET.get("q", "").strip()
+    query = typed(request.GET, "q")
     rows = selectors.workflows_for(principal_of(request), team_id=current_team_id(request))
     if query:
         rows = rows.filter(name__icontains=query)
