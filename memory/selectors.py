@@ -29,6 +29,18 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     return row
 
 
+def living_among(namespace: Namespace, entry_ids: Sequence[str]) -> Sequence[Entry]:
+    """Those of the named entries that are there to be forgotten; nonsense names nothing."""
+    wanted = []
+    for one in entry_ids:
+        try:
+            wanted.append(UUID(one))
+        except ValueError:
+            continue
+    found = Entry.objects.unscoped().living().filter(namespace=namespace, pk__in=wanted)
+    return list(found.order_by("-updated_at", "-id"))
+
+
 def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
     rows = Change.objects.visible_to(principal).filter(team_id=team_id, pk=change_id)
     row = rows.select_related("namespace").first()

@@ -1,5 +1,6 @@
 """Pages of memory: parse, one domain call, render. The same view serves page and fragment."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,12 +9,13 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import current_team_id, principal_of
-from memory import permissions, selectors, services
+from memory import naming, permissions, selectors, services
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.scopes import parse_namespace
 from memory.forms import EditForm, SearchForm
@@ -74,18 +76,27 @@ class OffsetPage:
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
     """Namespaces by scope, with counts and bytes."""
-    found = selectors.namespaces_for(principal_of(request), current_team_id(request))
+    principal = principal_of(request)
+    found = selectors.namespaces_for(principal, current_team_id(request))
+    everything = naming.named(found, reader_id=principal.user_id)
+    words = sorted({row.scope for row in found}, key=_place_of_scope)
     groups = [
-        {"label": scope.label, "hint": SCOPE_HINTS[scope], "rows": rows}
-        for scope in ScopeChoice
-        if (rows := [row for row in found if row.scope == scope])
+        {
+            "label": next(
+                one.row for one in everything if one.row.scope == word
+            ).get_scope_display(),
+            "hint": SCOPE_HINTS.get(word, ""),
+            "rows": sorted(
+                (one for one in everything if one.row.scope == word), key=lambda one: not one.is_own
+            ),
+        }
+        for word in words
     ]
     return render(
         request,
         "memory/list.html",
         {
             "groups": groups,
-            "entries": sum(row.entry_count for row in found),
             "base_url": request.build_absolute_uri("/").rstrip("/"),
         },
     )
@@ -142,6 +153,8 @@ def forget_many(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     if not chosen:
         messages.info(request, _("Nothing was chosen."))
         return redirect("memory:namespace", namespace_id=row.pk)
+    if "sure" not in request.POST:
+        return _show_namespace(request, row, None, asked=selectors.living_among(row, chosen))
     done = services.forget_many(_caller(request), entry_ids=chosen, reason=_reason(request))
     return _after_forgetting(request, row, done.change_id)
 
@@ -179,7 +192,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     return redirect("memory:namespace", namespace_id=change.namespace_id)
 
 
-SCOPE_HINTS = {
+SCOPE_HINTS: dict[str, Promise] = {
     ScopeChoice.USER: gettext_lazy(
         "What is remembered about a person, across their conversations."
     ),
@@ -190,8 +203,24 @@ SCOPE_HINTS = {
 }
 
 
-def _show_namespace(request: HttpRequest, row: Namespace, undoable: Change | None) -> HttpResponse:
-    chosen = SearchForm(request.GET).chosen()
+# People first; what plug-ins brought comes last.
+_ORDER = (*SCOPE_HINTS,)
+
+
+def _place_of_scope(word: str) -> tuple[int, str]:
+    return (_ORDER.index(ScopeChoice(word)) if word in ScopeChoice.values else len(_ORDER), word)
+
+
+def _show_namespace(
+    request: HttpRequest,
+    row: Namespace,
+    undoable: Change | None,
+    *,
+    asked: Sequence[Entry] = (),
+) -> HttpResponse:
+    """``asked`` are entries about to be forgotten, shown before it is done."""
+    search = SearchForm(request.GET)
+    chosen = search.chosen()
     page = services.entries(_caller(request), namespace=row.text, limit=PAGE_SIZE, **chosen)
     context = {
         "namespace": row,
@@ -199,7 +228,11 @@ def _show_namespace(request: HttpRequest, row: Namespace, undoable: Change | Non
         "total": page.total,
         "page": OffsetPage(page.total, page.offset, request.GET),
         "chosen": chosen,
-        "filtered": any(chosen[name] for name in ("text", "category", "tier")),
+        "search": search,
+        "filtered": any(chosen[name] for name in ("text", "category", "tier", "filter")),
+        "title": _title(request, row),
+        "asked": asked,
+        "asked_bytes": sum(entry.size for entry in asked),
         "categories": selectors.categories_in(row),
         "tiers": TierChoice.choices,
         "undoable": undoable,
@@ -215,6 +248,7 @@ def _show_entry(
 ) -> HttpResponse:
     context = {
         "entry": row,
+        "namespace_title": _title(request, row.namespace),
         "form": form,
         "revisions": selectors.revisions_of(row),
         "reads": selectors.reads_of(row),
@@ -240,6 +274,10 @@ def _undoable(request: HttpRequest, change_id: str) -> Change | None:
     except (ValueError, MemoryFault):
         return None
     return change if change.undone_at is None else None
+
+
+def _title(request: HttpRequest, row: Namespace) -> str:
+    return naming.named([row], reader_id=principal_of(request).user_id)[0].title
 
 
 def _entry(request: HttpRequest, entry_id: UUID) -> Entry:

@@ -1,0 +1,84 @@
+"""Namespaces in people's words: "You", a test person's name, what a conversation began with.
+
+Whose conversations and workflows those are is another app's to know; it registers a namer here,
+which answers for all ids of a page at once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import Scope, parse_namespace
+from memory.models import Namespace
+
+
+Namer = Callable[[UUID, Sequence[str]], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A namespace's row and what a person calls it; ``is_own`` where it is the reader's."""
+
+    row: Namespace
+    title: str
+    is_own: bool = False
+
+
+def name_with(scope: str, namer: Namer) -> None:
+    """``namer`` gives words for the first ids of a scope's namespaces, for those it knows."""
+    _NAMERS[scope] = namer
+
+
+def named(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[Named]:
+    """In the order given; as many queries as there are kinds of names, whatever the number of rows."""
+    first = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
+    words: dict[tuple[str, str], str] = {}
+    for scope in dict.fromkeys(row.scope for row in rows):
+        of_scope = [row for row in rows if row.scope == scope]
+        words |= _words(scope, of_scope, [first[row.pk] for row in of_scope], reader_id)
+    return [
+        Named(
+            row,
+            words.get((row.scope, first[row.pk]), first[row.pk]),
+            is_own=reader_id is not None and row.owner_user_id == reader_id,
+        )
+        for row in rows
+    ]
+
+
+_NAMERS: dict[str, Namer] = {}
+
+Words = dict[tuple[str, str], str]  # scope and first id → what people say
+
+
+def _words(
+    scope: str, rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
+) -> Words:
+    found: Mapping[str, str] = {}
+    if scope in _NAMERS:
+        found = _NAMERS[scope](rows[0].team_id, ids)
+    elif parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
+        found = _people(rows, ids, reader_id)
+    words: Words = {(scope, one): word for one, word in found.items() if word}
+    if scope == Scope.GLOBAL:
+        words.setdefault((scope, "default"), _("Shared by programmes"))
+    return words
+
+
+def _people(
+    rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
+) -> Mapping[str, str]:
+    owners = {row.owner_user_id for row in rows if row.owner_user_id} - {reader_id}
+    names = {}
+    if owners:
+        names = {
+            str(user.pk): user.name or user.email for user in User.objects.filter(pk__in=owners)
+        }
+    if reader_id is not None:
+        names[str(reader_id)] = _("You")
+    test = {one: _("%(name)s (test person)") % {"name": one.title()} for one in ids}
+    return {**test, **names}

@@ -1,0 +1,63 @@
+"""What memory's namespaces are called: conversations by how they began, applications by their workflow."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db.models import OuterRef, Subquery
+
+from workflows.models import Conversation, Message, Run, Workflow
+
+
+LONGEST = 60
+
+
+def register() -> None:
+    # Inline import: the memory app may be switched off, and then can't be imported.
+    from memory.naming import name_with  # noqa: PLC0415
+
+    for scope, namer in NAMERS.items():
+        name_with(scope, namer)
+
+
+def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:
+    first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
+    rows = (
+        Conversation.objects.unscoped()
+        .filter(team_id=team_id, key__in=keys)
+        .annotate(began=Subquery(first.values("query")[:1]))
+        .values_list("key", "name", "began")
+    )
+    return {key: _short(name or began or "") for key, name, began in rows}
+
+
+def workflows(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
+    rows = Workflow.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids))
+    return {str(pk): name for pk, name in rows.values_list("pk", "name")}
+
+
+def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
+    rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids))
+    return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
+
+
+NAMERS = {
+    "conversation": conversations,
+    "global": workflows,
+    "workflow": workflows,
+    "run": runs,
+}
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+
+
+def _uuids(ids: Sequence[str]) -> list[UUID]:
+    found = []
+    for one in ids:
+        try:
+            found.append(UUID(one))
+        except ValueError:
+            continue
+    return found
