@@ -1,9 +1,19 @@
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
+from memory.core.scope_kinds import ScopeKind, SeenBy
+from memory.core.scopes import (
+    ParsedNamespace,
+    Scope,
+    needed,
+    parse_namespace,
+    plug_in,
+    resolve_namespace,
+    scope_kinds,
+)
 
 
 KNOWN = {
@@ -80,3 +90,63 @@ def test_text_that_is_no_namespace_is_refused(text: str) -> None:
 
 def test_longest_id_is_eighty() -> None:
     assert parse_namespace("user:" + "x" * 80) == ParsedNamespace(Scope.USER, ("x" * 80,))
+
+
+def _kind(word: str = "device", prefix: str = "device", **more: Any) -> ScopeKind:
+    return ScopeKind(word, prefix, lambda identity: (needed(word, "device_id", identity),), **more)
+
+
+@pytest.fixture
+def plugged() -> Iterator[None]:
+    yield
+    plug_in(())
+
+
+def test_plugged_scope_resolves_and_parses_like_any_other(plugged: None) -> None:
+    plug_in([_kind()])
+
+    assert resolve_namespace("device", {"device_id": "d1"}) == "device:d1"
+    assert parse_namespace("device:d1") == ParsedNamespace("device", ("d1",))
+    assert parse_namespace("device:d1").seen_by is SeenBy.RUN
+    with pytest.raises(InvalidInput, match=r"sys\.device_id is not set"):
+        resolve_namespace("device", {})
+    plug_in(())
+    with pytest.raises(InvalidInput, match="Unknown memory scope 'device'"):
+        resolve_namespace("device", {"device_id": "d1"})
+    with pytest.raises(InvalidInput, match="is not a namespace"):
+        parse_namespace("device:d1")
+
+
+@pytest.mark.parametrize("made", [(), ("a", "b"), ("a:b",), ("",), ("ü",), (7,)])
+def test_ids_of_a_plug_in_are_checked(plugged: None, made: tuple[Any, ...]) -> None:
+    plug_in([ScopeKind("device", "device", lambda _: made)])
+
+    with pytest.raises(InvalidInput):
+        resolve_namespace("device", {})
+
+
+REFUSED = [
+    ([_kind("user", "person")], "two scopes called 'user'"),
+    ([_kind("people", "user")], "would share namespaces"),
+    ([_kind("people", "user:x")], "would share namespaces"),
+    ([_kind("a", "dev"), _kind("b", "dev:x")], "would share namespaces"),
+    ([_kind("mine", "ai:mine")], "reserved"),
+    ([_kind("mine", "ai")], "reserved"),
+    ([_kind("Device", "device")], "lowercase"),
+    ([_kind("device", "De vice")], "prefix"),
+    ([_kind("device", "a:b:c")], "prefix"),
+    ([_kind("device", "x" * 37)], "prefix"),
+    ([_kind(arity=3)], "1 to 2 ids"),
+]
+
+
+@pytest.mark.parametrize(("kinds", "why"), REFUSED)
+def test_clash_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
+    kinds: list[ScopeKind], why: str
+) -> None:
+    before = scope_kinds()
+
+    with pytest.raises(InvalidInput, match=why):
+        plug_in(kinds)
+
+    assert scope_kinds() == before

@@ -1,8 +1,10 @@
 """The built-in node kinds: a file each, and a row in this table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 
-from workflows.engine.kinds import AnyKind, Kinds
+from workflows.engine.kinds import AnyKind, Field, Kinds, Widget
 from workflows.engine.nodes.answer import Answer
 from workflows.engine.nodes.assigner import Assigner
 from workflows.engine.nodes.end import End
@@ -29,7 +31,32 @@ NODE_KINDS: tuple[AnyKind, ...] = (
 )
 
 
-def builtin_kinds(*, memory: bool = True, plugins: Iterable[AnyKind] = ()) -> Kinds:
-    """``memory=False`` leaves out the kinds that need a memory: the validator then names them unknown."""
+Choices = Sequence[tuple[str, str]]  # value, label
+
+
+def builtin_kinds(
+    *, memory: bool = True, plugins: Iterable[AnyKind] = (), scopes: Choices = ()
+) -> Kinds:
+    """``memory=False`` leaves out the kinds that need a memory: the validator then names them unknown.
+
+    ``scopes`` are words that plug-ins add to those a memory field offers.
+    """
     offered = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
-    return Kinds([*offered, *plugins])
+    return Kinds([*(_offering(kind, scopes) for kind in offered), *plugins])
+
+
+def _offering(kind: AnyKind, scopes: Choices) -> AnyKind:
+    if not scopes:
+        return kind
+    wider = copy(kind)
+    vars(wider)["fields"] = _widened(kind.fields, scopes)
+    return wider
+
+
+def _widened(fields: tuple[Field, ...], scopes: Choices) -> tuple[Field, ...]:
+    return tuple(
+        replace(field, choices=(*field.choices, *scopes))
+        if field.name == "scope" and field.widget is Widget.CHOICE
+        else replace(field, fields=_widened(field.fields, scopes))
+        for field in fields
+    )

@@ -1,0 +1,180 @@
+"""A plug-in really reaches its use: one run goes through a node, a scope and a model of its own.
+
+The node is the one of docs/howto/add-a-node.md, word for word.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.tenancy import tenant
+from config.plugins import hookimpl, manager
+from memory.core import scopes
+from memory.core.provider import MemoryProvider
+from memory.core.scope_kinds import ScopeKind
+from memory.models import Entry, Namespace
+from memory.plugins import make_provider, plug_in_scopes
+from memory.providers.in_memory import InMemoryProvider
+from tests.factories.workflows import make_workflow
+from tests.support.cast import Cast
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.execution.kinds import kinds
+from workflows.execution.worker import Worker
+from workflows.llm.config import ProviderConfig
+from workflows.models import Run
+from workflows.services.credentials import create_provider
+from workflows.services.runs import start_run
+
+
+HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "add-a-node.md"
+
+
+def example() -> Any:
+    """The how-to's module, as a package would have it."""
+    code = re.search(r"```python\n(.*?)```", HOWTO.read_text(), re.DOTALL)
+    assert code is not None
+    namespace: dict[str, Any] = {"__name__": "example"}
+    exec(compile(code[1], str(HOWTO), "exec"), namespace)
+    return namespace
+
+
+class Echo:
+    def __init__(self, config: ProviderConfig) -> None:
+        self._name = config.name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        yield ModelChunk(f"{self._name} heard {request.messages[-1].text}")
+        yield ModelChunk("", finish_reason="stop", usage=Usage(1, 1))
+
+
+class Remembering(InMemoryProvider):
+    pass
+
+
+class Plugin:
+    def __init__(self) -> None:
+        self._node_kinds = example()["node_kinds"]
+
+    @hookimpl
+    def node_kinds(self) -> Any:
+        return self._node_kinds()
+
+    @hookimpl
+    def memory_providers(self) -> Any:
+        return {"remembering": Remembering}
+
+    @hookimpl
+    def model_providers(self) -> Any:
+        return {"echo": Echo}
+
+    @hookimpl
+    def scopes(self) -> Any:
+        def department(identity: Any) -> tuple[str, ...]:
+            return (scopes.needed("department", "app_id", identity),)
+
+        return {"department": ScopeKind("department", "dept", department, label="The department")}
+
+
+@pytest.fixture
+def plugin() -> Iterator[Plugin]:
+    added = Plugin()
+    manager().register(added)
+    plug_in_scopes()
+    kinds.cache_clear()
+    yield added
+    manager().unregister(added)
+    plug_in_scopes()
+    kinds.cache_clear()
+
+
+def test_memory_provider_of_a_plugin_is_made_by_name(plugin: Plugin) -> None:
+    provider = make_provider("remembering")
+
+    assert isinstance(provider, Remembering)
+    assert isinstance(provider, MemoryProvider)
+
+
+def test_scope_of_a_plugin_is_offered_in_the_forms_of_memory_nodes(plugin: Plugin) -> None:
+    offered = {name: kinds()[name] for name in kinds()}
+    choices = {
+        name: dict(next(f for f in offered[name].fields if f.name == "scope").choices)
+        for name in ("memory-recall", "memory-store")
+    }
+
+    assert {one["department"] for one in choices.values()} == {"The department"}
+    assert all("user" in one for one in choices.values())
+    section = next(f for f in offered["llm"].fields if f.name == "enhanced_memory")
+    assert "department" in dict(next(f for f in section.fields if f.name == "scope").choices)
+
+
+def _node(node_id: str, kind: str, /, **data: Any) -> dict[str, Any]:
+    return {"id": node_id, "data": {"type": kind, "title": node_id, **data}}
+
+
+NODES = [
+    _node("start", "start", variables=[{"variable": "text", "type": "string"}]),
+    _node("shout", "shout", text_selector=["start", "text"]),
+    _node(
+        "store", "memory-store", scope="department", key="motto", value_selector=["shout", "text"]
+    ),
+    _node("recall", "memory-recall", scope="department", key="motto"),
+    _node(
+        "llm",
+        "llm",
+        model={"provider": "mine", "name": "m", "mode": "chat"},
+        prompt_template=[{"role": "user", "text": "{{#shout.text#}}"}],
+    ),
+    _node(
+        "end",
+        "end",
+        outputs=[
+            {"variable": "said", "value_selector": ["llm", "text"]},
+            {"variable": "found", "value_selector": ["recall", "results"]},
+        ],
+    ),
+]
+DOCUMENT = {
+    "version": "0.1.0",
+    "nodes": NODES,
+    "edges": [
+        {"id": str(n), "source": a["id"], "target": b["id"]}
+        for n, (a, b) in enumerate(pairwise(NODES))
+    ],
+}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_run_goes_through_node_scope_and_model_of_a_plugin(
+    plugin: Plugin, cast: Cast, settings: Any, valkey_url: str
+) -> None:
+    settings.REDIS_URL = valkey_url
+    alice = cast.alice
+    create_provider(
+        alice.principal,
+        team_id=alice.team.pk,
+        name="mine",
+        kind="echo",
+        base_url="https://models.example/v1",
+    )
+    workflow = make_workflow(alice, "Plugged", DOCUMENT)
+    run = start_run(alice.principal, workflow=workflow, inputs={"text": "hello"})
+
+    worker = Worker(capacity=1)
+    try:
+        worker.advance(run.pk)
+    finally:
+        worker.stop(0)
+
+    with tenant([alice.team.pk]):
+        row = Run.objects.unscoped().get(pk=run.pk)
+        entry = Entry.objects.unscoped().select_related("namespace").get()
+        seen = list(Namespace.objects.visible_to(alice.principal))
+    assert (row.status, row.error) == ("succeeded", "")
+    assert row.outputs["said"] == "mine heard HELLO"
+    assert [one["value"] for one in row.outputs["found"]] == ["HELLO"]
+    assert entry.namespace.text == f"dept:{workflow.pk}"
+    assert seen == []  # the strictest default: runs alone, not even the owner of the team
