@@ -248,6 +248,7 @@ def _show_entry(
 ) -> HttpResponse:
     context = {
         "entry": row,
+        "own_actor": principal_of(request).actor,
         "namespace_title": _title(request, row.namespace),
         "form": form,
         "revisions": selectors.revisions_of(row),

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from memory import services
@@ -103,3 +105,86 @@ def test_stranger_and_team_mates_find_nothing(
     for person in (bob, ada, carol):
         assert entry.namespace.text not in person.client.get("/memory/").content.decode()
         assert person.client.get(f"/memory/entries/{entry.pk}/").status_code == 404
+
+
+def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry) -> None:
+    services.remember(in_run(alice, user_id="ben", outside=True), scope="user", key="k", value="v")
+    page = alice.client.get("/memory/").content.decode()
+
+    assert re.search(r">You</a>\s*<span class=\"under mono break\">user:", page)
+    assert re.search(r">Ben \(test person\)</a>\s*<span[^>]*>user:ben<", page)
+
+
+def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> None:
+    stored = [
+        services.remember(in_run(alice), scope="user", key=f"k{n}", value=f"value {n}")
+        for n in range(3)
+    ]
+    with tenant([alice.team.id]):
+        row = Entry.objects.unscoped().select_related("namespace").first()
+    assert row is not None
+    address = f"/memory/namespaces/{row.namespace_id}/forget/"
+    chosen = {"entry": [stored[0].id, stored[1].id, "nonsense"]}
+
+    asked = alice.client.post(address, chosen).content.decode()
+    assert "2 entries (18\xa0bytes) would be forgotten" in asked
+    assert _living(alice) == 3  # a dry run changes nothing
+    done = alice.client.post(
+        address, {"entry": [stored[0].id, stored[1].id], "sure": "1"}, follow=True
+    ).content.decode()
+    assert "2 entries forgotten." in done
+    assert _living(alice) == 1
+    undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', done)
+    assert undo is not None
+    alice.client.post(undo[1])
+    assert _living(alice) == 3
+
+
+def test_entries_are_found_by_metadata_and_nonsense_is_named(alice: Person) -> None:
+    for number in range(2):
+        metadata = {"n": number, "topic": "cats"}
+        services.remember(
+            in_run(alice),
+            scope="user",
+            key=f"k{number}",
+            value=f"value {number}",
+            metadata=metadata,
+        )
+    with tenant([alice.team.id]):
+        row = Entry.objects.unscoped().first()
+    assert row is not None
+    address = f"/memory/namespaces/{row.namespace_id}/"
+
+    found = alice.client.get(address, {"m": "topic=cats n=1"}).content.decode()
+    assert ("value 1" in found, "value 0" in found) == (True, False)
+    assert "Write name=value" in alice.client.get(address, {"m": "topic"}).content.decode()
+
+
+def _living(person: Person) -> int:
+    with tenant([person.team.id]):
+        return Entry.objects.unscoped().living().count()
+
+
+def test_pages_ask_as_often_for_three_rows_as_for_one(alice: Person) -> None:
+    def counts() -> tuple[int, int]:
+        with tenant([alice.team.id]):
+            row = Entry.objects.unscoped().filter(namespace__scope="user").first()
+        assert row is not None
+        found = []
+        for address in ("/memory/", f"/memory/namespaces/{row.namespace_id}/"):
+            with CaptureQueriesContext(connection) as asked:
+                assert alice.client.get(address).status_code == 200
+            found.append(len(asked))
+        return found[0], found[1]
+
+    def fill(number: int) -> None:
+        known = {"conversation_id": f"c{number}"}
+        services.remember(in_run(alice), scope="user", key=f"k{number}", value=1)
+        services.remember(in_run(alice, **known), scope="conversation", key="k", value=1)
+
+    fill(0)
+    counts()  # the first look pays for caches
+    once = counts()
+    fill(1)
+    fill(2)
+    assert counts() == once

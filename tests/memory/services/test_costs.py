@@ -1,0 +1,41 @@
+"""How often an operation asks the database, literally: each question is part of its latency."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from memory import services
+from memory.services import CallOrigin, MemoryCaller
+from tests.memory.services.conftest import in_run
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# BEGIN, the wall and COMMIT are three of each.
+COSTS = [
+    ("recall by text", lambda c: services.recall(c, scope="user", query_text="hello"), 9),
+    ("recall by key", lambda c: services.recall(c, scope="user", key="a"), 8),
+    ("store anew", lambda c: services.remember(c, scope="user", key="b", value="x"), 12),
+    ("store over", lambda c: services.remember(c, scope="user", key="a", value="x"), 13),
+]
+
+
+@pytest.mark.parametrize(("what", "act", "most"), COSTS)
+@pytest.mark.parametrize("entries", [1, 30])
+def test_operation_of_a_run_asks_the_database(
+    cast: Cast, what: str, act: Callable[[MemoryCaller], object], most: int, entries: int
+) -> None:
+    caller = in_run(cast.alice)
+    for number in range(entries):
+        key = "a" if not number else f"k{number}"
+        services.remember(caller, scope="user", key=key, value=f"hello {number}")
+    step = replace(caller, origin=CallOrigin("r1", "node", f"{what}"))
+
+    with CaptureQueriesContext(connection) as asked:
+        act(step)
+
+    assert len(asked) == most, [one["sql"][:90] for one in asked]
