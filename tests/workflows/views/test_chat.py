@@ -20,12 +20,17 @@ CANARY = "canary-said-by-alice"
 
 def say(who: Person, workflow: Workflow, query: str = "Hello?", /, **more: str) -> Any:
     address = reverse("workflows:say", args=[workflow.pk])
-    headers = {"headers": HTMX} if more.pop("htmx", "") else {}
-    return who.client.post(address, {"query": query, **more}, **headers)
+    headers = HTMX if more.pop("htmx", "") else None
+    return who.client.post(address, {"query": query, **more}, headers=headers)
 
 
 def page_of(who: Person, workflow: Workflow, /, **query: str) -> str:
     return text_of(who.client.get(reverse("workflows:detail", args=[workflow.pk]), query))
+
+
+def key_of(run: Run) -> str:
+    assert run.conversation is not None
+    return run.conversation.key
 
 
 def runs(person: Person) -> list[Run]:
@@ -41,12 +46,12 @@ def test_turn_without_htmx_leads_back_to_the_conversation(alice: Person, chat: W
     place = reverse("workflows:detail", args=[chat.pk])
     assert (answer.status_code, answer["Location"]) == (
         302,
-        f"{place}?conversation={run.conversation.key}",
+        f"{place}?conversation={key_of(run)}",
     )
-    page = page_of(alice, chat, conversation=run.conversation.key)
+    page = page_of(alice, chat, conversation=key_of(run))
     assert page.count(CANARY) >= 1
     assert reverse("workflows:run_events", args=[run.pk]) in page
-    assert KEY.findall(page) == [run.conversation.key]
+    assert KEY.findall(page) == [key_of(run)]
 
 
 def test_turn_with_htmx_is_a_fragment_that_moves_the_page_into_the_conversation(
@@ -57,22 +62,22 @@ def test_turn_with_htmx_is_a_fragment_that_moves_the_page_into_the_conversation(
     (run,) = runs(alice)
     html = text_of(answer)
     place = reverse("workflows:detail", args=[chat.pk])
-    assert answer["HX-Replace-Url"] == f"{place}?person=ben&conversation={run.conversation.key}"
+    assert answer["HX-Replace-Url"] == f"{place}?person=ben&conversation={key_of(run)}"
     assert "<html" not in html
     assert "&lt;b&gt;bold&lt;/b&gt;" in html
     assert html.count("<run-stream") == 1
     assert 'id="chat-place" hx-swap-oob="true"' in html
-    assert KEY.findall(html) == [run.conversation.key]
+    assert KEY.findall(html) == [key_of(run)]
     assert 'name="person" value="ben"' in html
 
 
 def test_second_turn_goes_on_in_the_same_conversation(alice: Person, chat: Workflow):
     say(alice, chat, "one")
-    key = runs(alice)[0].conversation.key
+    key = key_of(runs(alice)[0])
 
     say(alice, chat, "two", conversation=key)
 
-    assert [run.conversation.key for run in runs(alice)] == [key, key]
+    assert [key_of(run) for run in runs(alice)] == [key, key]
     page = page_of(alice, chat, conversation=key)
     assert page.index('"bubble bubble-me">one') < page.index('"bubble bubble-me">two')
 
@@ -106,7 +111,7 @@ def test_conversation_of_somebody_else_is_neither_shown_nor_gone_on_with(
     cast: Cast, chat: Workflow
 ):
     say(cast.alice, chat, CANARY)
-    key = runs(cast.alice)[0].conversation.key
+    key = key_of(runs(cast.alice)[0])
 
     page = page_of(cast.bob, chat, conversation=key)
     refused = say(cast.bob, chat, conversation=key)
@@ -121,7 +126,7 @@ def test_conversation_of_another_person_one_played_is_not_gone_on_with(
     alice: Person, chat: Workflow
 ):
     say(alice, chat, CANARY, person="ana")
-    key = runs(alice)[0].conversation.key
+    key = key_of(runs(alice)[0])
 
     assert say(alice, chat, conversation=key, person="ben").status_code == 404
     assert say(alice, chat, conversation=key).status_code == 404
@@ -130,7 +135,7 @@ def test_conversation_of_another_person_one_played_is_not_gone_on_with(
 def test_conversation_of_another_workflow_is_not_shown(alice: Person, chat: Workflow):
     say(alice, chat, CANARY)
     other = copy_sample(alice.principal, team_id=alice.team.pk, slug="chatbot")
-    key = runs(alice)[0].conversation.key
+    key = key_of(runs(alice)[0])
 
     assert f'bubble-me">{CANARY}' not in page_of(alice, other, conversation=key)
     assert say(alice, other, conversation=key).status_code == 404
@@ -138,7 +143,7 @@ def test_conversation_of_another_workflow_is_not_shown(alice: Person, chat: Work
 
 def test_conversation_of_another_person_one_played_is_not_shown(alice: Person, chat: Workflow):
     say(alice, chat, CANARY, person="ana")
-    key = runs(alice)[0].conversation.key
+    key = key_of(runs(alice)[0])
 
     page = page_of(alice, chat, conversation=key, person="ben")
 
@@ -154,7 +159,7 @@ def test_failed_turn_shows_why(alice: Person, chat: Workflow):
             status="failed", error="The model is away.", finished_at=timezone.now()
         )
 
-    page = page_of(alice, chat, conversation=run.conversation.key)
+    page = page_of(alice, chat, conversation=key_of(run))
 
     assert "bubble-bad" in page
     assert "The model is away." in page
@@ -184,9 +189,9 @@ def test_page_of_a_chat_with_one_and_with_three_turns_asks_as_often(
 ):
     client = alice.client
     say(alice, chat, "one")
-    address = f"{reverse('workflows:detail', args=[chat.pk])}?conversation={runs(alice)[0].conversation.key}"
+    address = f"{reverse('workflows:detail', args=[chat.pk])}?conversation={key_of(runs(alice)[0])}"
     client.get(address)
-    key = {"conversation": runs(alice)[0].conversation.key}
+    key = {"conversation": key_of(runs(alice)[0])}
 
     with django_assert_num_queries(25):
         client.get(address)

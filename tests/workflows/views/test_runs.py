@@ -24,8 +24,9 @@ FAILED = {"status": "failed", "finished_at": timezone.now()}
 
 
 def start(who: Person, workflow: Workflow, /, *, htmx: bool = False, **data: str) -> Any:
-    headers = {"headers": HTMX} if htmx else {}
-    return who.client.post(reverse("workflows:start", args=[workflow.pk]), data, **headers)
+    return who.client.post(
+        reverse("workflows:start", args=[workflow.pk]), data, headers=HTMX if htmx else None
+    )
 
 
 def page_of(person: Person, run: Run, **options: Any) -> str:

@@ -139,7 +139,9 @@ def test_publish_makes_numbered_versions_with_their_notes(bob: Person):
     assert "Published as version 1." in text_of(first)
     assert "published v1" in text_of(first)
     with within(bob):
-        assert fresh(bob, workflow).published_version.note == "It begins"
+        version = fresh(bob, workflow).published_version
+        assert version is not None
+        assert version.note == "It begins"
 
 
 def test_publish_of_an_unchanged_draft_says_so(bob: Person):
