@@ -1,6 +1,7 @@
 """Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from accounts.principals import Principal
@@ -37,7 +38,8 @@ def living_among(namespace: Namespace, entry_ids: Sequence[str]) -> Sequence[Ent
             wanted.append(UUID(one))
         except ValueError:
             continue
-    found = Entry.objects.unscoped().living().filter(namespace=namespace, pk__in=wanted)
+    entries: Any = Entry.objects.unscoped()  # Any: the manager types its model, not its queryset
+    found = entries.living().filter(namespace=namespace, pk__in=wanted)
     return list(found.order_by("-updated_at", "-id"))
 
 

@@ -178,9 +178,10 @@ def test_pages_ask_as_often_for_three_rows_as_for_one(alice: Person) -> None:
         return found[0], found[1]
 
     def fill(number: int) -> None:
-        known = {"conversation_id": f"c{number}"}
         services.remember(in_run(alice), scope="user", key=f"k{number}", value=1)
-        services.remember(in_run(alice, **known), scope="conversation", key="k", value=1)
+        services.remember(
+            in_run(alice, conversation_id=f"c{number}"), scope="conversation", key="k", value=1
+        )
 
     fill(0)
     counts()  # the first look pays for caches
