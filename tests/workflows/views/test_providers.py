@@ -23,8 +23,7 @@ GOOD = {
 def provider(person: Person) -> ModelProvider:
     with within(person):
         rows = ModelProvider.objects.visible_to(person.principal).select_related("credential")
-        found = rows.get()
-        return found
+        return rows.get()
 
 
 def test_connected_provider_keeps_the_key_and_shows_only_its_end(ada: Person):
