@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,14 +120,9 @@ class Cluster:
 def cluster(
     owner_db: psycopg.Connection[Any], valkey_url: str, tmp_path: Path, settings: Any
 ) -> Iterator[Cluster]:
-    # Inline import: the app reads the settings when it is made.
-    from config.celery import app
-
     at, socket = servers.place(), servers.start_valkey().socket
     broker = f"redis+socket://{socket}?virtual_host={worker_number()}"
     settings.REDIS_URL = valkey_url
-    before = app.conf.broker_url
-    _point(app, broker)
     made = Cluster(
         owner_db,
         tmp_path,
@@ -137,10 +133,23 @@ def cluster(
             "REDIS_URL": valkey_url,
         },
     )
+    with point_celery_at(broker):
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+@contextmanager
+def point_celery_at(broker: str) -> Iterator[None]:
+    # Inline import: the app reads the settings when it is made.
+    from config.celery import app
+
+    before = app.conf.broker_url
+    _point(app, broker)
     try:
-        yield made
+        yield
     finally:
-        made.stop()
         _point(app, before)
 
 

@@ -9,6 +9,7 @@ import logging
 from typing import Any
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -16,12 +17,16 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-CANCEL_CHANNEL = "runs:cancel"  # carries run ids, for every worker
 RETRY_AFTER = 2.0  # seconds without publishing once the bus has failed
 
 
 def channel(run_id: object) -> str:
     return f"run:{run_id}"
+
+
+def cancel_channel() -> str:
+    """Carries run ids to every worker on this database; a Valkey's channels know no numbered databases."""
+    return f"runs:cancel:{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}"
 
 
 def bus_url() -> str | None:
@@ -72,7 +77,7 @@ def announce_cancel(run_id: object) -> None:
         return
     redis = SyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
     try:
-        redis.publish(CANCEL_CHANNEL, str(run_id))
+        redis.publish(cancel_channel(), str(run_id))
     except (RedisError, OSError) as error:
         log.warning("bus_publish_failed", extra={"reason": str(error)})
     finally:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from redis.exceptions import RedisError
 
-from workflows.execution.bus import CANCEL_CHANNEL, RETRY_AFTER, connect
+from workflows.execution.bus import RETRY_AFTER, cancel_channel, connect
 
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) ->
         redis = connect(url)
         try:
             async with redis.pubsub() as subscription:
-                await subscription.subscribe(CANCEL_CHANNEL)
+                await subscription.subscribe(cancel_channel())
                 async for message in subscription.listen():
                     if message["type"] == "message":
                         _heed(message["data"], cancel)

@@ -1,0 +1,69 @@
+"""``run_workflow --durable`` as people type it: a process of its own, with a Celery worker of its own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from config.env import ROOT
+from tests.engine.test_memory_nodes import SECTION_12
+from tests.support import servers
+from tests.support.database import database_name, worker_number
+
+
+SEED = ROOT.parent / "shared" / "seeds" / "0-xworkflow-memory-system.md"
+
+
+def document() -> str:
+    """The specification's own, byte for byte, where it lies beside the checkout."""
+    if not SEED.exists():
+        return SECTION_12
+    section = SEED.read_text(encoding="utf-8").partition("\n## 12")[2]
+    found = re.search(r"```yaml\n(.*?)```", section, re.DOTALL)
+    assert found
+    return found.group(1)
+
+
+@pytest.fixture
+def surroundings(owner_db: psycopg.Connection[Any], valkey_url: str) -> dict[str, str]:
+    socket = servers.start_valkey().socket
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": servers.place().database_url("mnemoflow_app", database_name()),
+        "BROKER_URL": f"redis+socket://{socket}?virtual_host={worker_number()}",
+        "REDIS_URL": valkey_url,
+    }
+
+
+def test_second_run_in_a_conversation_names_what_the_first_was_told(
+    surroundings: dict[str, str], tmp_path: Path, owner_db: psycopg.Connection[Any]
+) -> None:
+    path = tmp_path / "section-12.yml"
+    path.write_text(document(), encoding="utf-8")
+
+    def say(text: str, conversation: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [
+                sys.executable, "manage.py", "run_workflow", str(path), "--input", f"query={text}",
+                "--system", f"conversation_id={conversation}", "--offline", "--json", "--durable",
+            ],
+            cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    say("My cat is called Miso.", "c1")
+    recalled = say("What is my cat called?", "c1")
+
+    assert recalled["status"] == "succeeded"
+    assert "Miso" in recalled["outputs"]["answer"]
+    assert "Miso" not in say("What is my cat called?", "c2")["outputs"]["answer"]
+    rows = owner_db.execute("select status, attempt, worker from workflows_run").fetchall()
+    assert rows == [("succeeded", 1, "")] * 3
