@@ -31,8 +31,11 @@ QUIET = [
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A module long: while it is open its event loop counts as running, and Django and asyncio tests want none."""
+def chromium(_stack: LiveStack) -> Iterator[Browser]:
+    """A module long, the stack's databases made before it: while it is open an event loop counts as running.
+
+    Django refuses to touch a database then, and tests that are coroutines find the loop taken.
+    """
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         message = "No chromium on this machine; `make test` installs Debian's where it may."
@@ -96,9 +99,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def signed_in(
-    page: Page, live_stack: LiveStack, session_of_owner: dict[str, StorageState]
-) -> Page:
+def signed_in(page: Page, live_stack: LiveStack, session_of_owner: dict[str, StorageState]) -> Page:
     """A page of the demo owner, who came by the first-run link."""
     if known := session_of_owner.get(live_stack.url):
         page.context.add_cookies(known.get("cookies", []))  # type: ignore[arg-type]  # read and written alike

@@ -1,0 +1,104 @@
+"""What is wrong with a page for people who look at it, or who can't: asked in the page itself."""
+
+from playwright.sync_api import Page
+
+
+# Each answers a list of complaints. Functions, not strings to evaluate: the pages' policy forbids eval.
+OVERFLOW = """() => {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  return scrollWidth > clientWidth ? [`${scrollWidth} px of content in ${clientWidth} px`] : [];
+}"""
+
+HEADINGS = """() => {
+  const found = [...document.querySelectorAll("h1")].filter((h) => h.checkVisibility());
+  return found.length === 1 ? [] : [`${found.length} first headings`];
+}"""
+
+NAMELESS = """() => {
+  const named = (e) => {
+    const by = (e.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean);
+    const texts = [
+      e.getAttribute("aria-label"),
+      ...by.map((id) => document.getElementById(id)?.textContent),
+      ...[...(e.labels ?? [])].map((label) => label.textContent),
+      e.matches("button, a, summary") ? e.textContent : "",
+    ];
+    return texts.some((text) => text?.trim());
+  };
+  const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea";
+  return [...document.querySelectorAll(controls)]
+    .filter((e) => !named(e))
+    .map((e) => e.outerHTML.slice(0, 160));
+}"""
+
+IDS = """() => {
+  const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+  return ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `#${id} twice`);
+}"""
+
+# WCAG AA on text whose own or inherited background is a plain colour.
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const channel = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const over = (top, under) => {
+    const a = top[3] / 255;
+    return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a));
+  };
+  const behind = (e) => {
+    const layers = [];
+    for (let at = e; at; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (style.backgroundImage !== "none") return null;
+      const colour = rgba(style.backgroundColor);
+      if (colour[3]) layers.push(colour);
+      if (colour[3] === 255) break;
+    }
+    return layers.reverse().reduce((under, top) => over(top, under), rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") ? "Canvas" : "#fff"));
+  };
+  const wrong = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    if (e.closest("[disabled], .visually-hidden, .skip, template, [aria-hidden=true]")) continue;
+    const style = getComputedStyle(e);
+    const under = behind(e);
+    if (!under) continue;
+    const [a, b] = [light(over(rgba(style.color), under)), light(under)].sort((x, y) => y - x);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < (large ? 3 : 4.5)) wrong.add(`${ratio.toFixed(2)} ${e.tagName}.${e.className}: ${walker.currentNode.textContent.trim().slice(0, 30)}`);
+  }
+  return [...wrong];
+}"""
+
+# What looks the same when the keyboard is on it as when it isn't.
+UNSEEN_FOCUS = """() => {
+  const look = (e) => {
+    const s = getComputedStyle(e);
+    return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor].join();
+  };
+  const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea, [tabindex='0']";
+  const wrong = new Set();
+  for (const e of document.querySelectorAll(controls)) {
+    if (!e.checkVisibility() || e.disabled) continue;
+    document.activeElement?.blur();
+    const before = look(e);
+    e.focus({ focusVisible: true, preventScroll: true });
+    if (document.activeElement === e && look(e) === before) wrong.add(e.outerHTML.slice(0, 160));
+  }
+  document.activeElement?.blur();
+  return [...wrong];
+}"""
+
+
+def complaints(page: Page, *checks: str) -> list[str]:
+    return [complaint for check in checks for complaint in page.evaluate(check)]
