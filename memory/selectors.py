@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from accounts.principals import Principal
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
@@ -17,7 +19,7 @@ def namespaces_for(principal: Principal, team_id: UUID) -> Sequence[Namespace]:
 def namespace_for(principal: Principal, team_id: UUID, namespace_id: UUID) -> Namespace:
     row = Namespace.objects.visible_to(principal).filter(team_id=team_id, pk=namespace_id).first()
     if row is None:
-        raise NotFound("There is no such namespace.")
+        raise NotFound(_("There is no such namespace."))
     return row
 
 
@@ -26,7 +28,7 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     rows = Entry.objects.visible_to(principal).filter(team_id=team_id, pk=entry_id)
     row = rows.select_related("namespace").first()
     if row is None:
-        raise NotFound("There is no such memory.")
+        raise NotFound(_("There is no such memory."))
     return row
 
 
@@ -47,7 +49,7 @@ def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
     rows = Change.objects.visible_to(principal).filter(team_id=team_id, pk=change_id)
     row = rows.select_related("namespace").first()
     if row is None:
-        raise NotFound("There is no such change.")
+        raise NotFound(_("There is no such change."))
     return row
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.tenancy import tenant
@@ -105,7 +106,7 @@ def entry_place(caller: MemoryCaller, entry_id: UUID | str) -> str:
     try:
         wanted = UUID(str(entry_id))
     except ValueError:
-        raise NotFound("There is no such memory.") from None
+        raise NotFound(_("There is no such memory.")) from None
     with tenant([caller.team_id]):
         found = (
             Entry.objects.unscoped()
@@ -114,7 +115,7 @@ def entry_place(caller: MemoryCaller, entry_id: UUID | str) -> str:
             .first()
         )
     if found is None:
-        raise NotFound("There is no such memory.")
+        raise NotFound(_("There is no such memory."))
     return found
 
 
@@ -150,8 +151,10 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
     if verb == "write" and _is_new_persona(caller, place):
         return
     if verb != "view" and permissions.may(caller.principal, "view", place):
-        raise AccessDenied(f"You may look into {place.named.text}, not {verb} there.")
-    raise NotFound("There is no such memory.")
+        raise AccessDenied(
+            _("You may look into %(namespace)s, not change it.") % {"namespace": place.named.text}
+        )
+    raise NotFound(_("There is no such memory."))
 
 
 def _is_new_persona(caller: MemoryCaller, place: Place) -> bool:

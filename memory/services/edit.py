@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import check_value
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
@@ -46,7 +48,7 @@ def edit(
         rows.expire(namespace, door.now)
         entry = rows.living(namespace).filter(pk=UUID(str(entry_id))).first()
         if entry is None:
-            raise NotFound("There is no such memory; it may be forgotten.")
+            raise NotFound(_("There is no such memory; it may be forgotten."))
         _check_revision(entry, if_revision)
         params = _params(door, entry, value, tier, changes)
         check_params(params)

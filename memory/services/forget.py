@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
@@ -62,7 +63,7 @@ def forget_many(
     with opened(caller, "forget", "memory.forgotten", namespace=places.pop()) as door:
         forgotten = _forget(door, lambda found: found.filter(pk__in=wanted), reason)
         if forgotten.count != len(wanted):
-            raise NotFound("There is no such memory; it may be forgotten already.")
+            raise NotFound(_("There is no such memory; it may be forgotten already."))
         return forgotten
 
 

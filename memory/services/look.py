@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from memory.core.errors import NotFound
 from memory.core.records import MemoryEntry
 from memory.providers.postgres import rows
@@ -19,6 +21,6 @@ def look(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
             .first()
         )
         if not row or not found:
-            raise NotFound("There is no such memory; it may be forgotten.")
+            raise NotFound(_("There is no such memory; it may be forgotten."))
         door.detail.update(entry=str(entry_id), keys=1)
         return rows.entry_of(found, row.text)

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from memory.core.errors import NotFound
 from memory.core.policy import check_value
 from memory.core.records import MemoryEntry
@@ -36,7 +38,7 @@ def put_back(
     change_id: UUID | None = None,
 ) -> MemoryEntry:
     if wanted is None:
-        raise NotFound("There is no such revision.")
+        raise NotFound(_("There is no such revision."))
     check_value(door.policy, wanted.value)
     before = entry.revision
     act = door.act(Operation.RESTORE, reason, change_id)

@@ -1,5 +1,7 @@
 """Share a namespace with a member, for one verb; and end it. Only whose it is may."""
 
+from django.utils.translation import gettext as _
+
 from accounts import access
 from accounts.models import User
 from memory.core.errors import NotFound
@@ -27,5 +29,5 @@ def _note(door: Door, verb: Verb, member: User) -> None:
 
 def _row(door: Door) -> Namespace:
     if door.place.row is None:
-        raise NotFound("There is no such memory.")
+        raise NotFound(_("There is no such memory."))
     return door.place.row

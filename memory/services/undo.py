@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
 from memory.core.errors import AlreadyExists, NotFound
@@ -26,7 +26,7 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
         locked = door.claim()
         change = Change.objects.unscoped().select_for_update().get(pk=UUID(str(change_id)))
         if change.undone_at is not None:
-            raise AlreadyExists("That was undone already.")
+            raise AlreadyExists(_("That was undone already."))
         rows.expire(locked, door.now)
         ids = _undo(door, change)
         change.undone_at, change.undone_by = door.now, caller.principal.actor
@@ -40,7 +40,7 @@ def _undo(door: Door, change: Change) -> tuple[str, ...]:
     made = Revision.objects.unscoped().filter(change_id=change.pk).order_by("entry_id")
     numbers = dict(made.values_list("entry_id", "number"))
     forgotten = Entry.objects.unscoped().filter(pk__in=numbers).exclude(deleted_at=None)
-    reason = gettext("undone")
+    reason = _("undone")
     back = []
     for entry in forgotten.order_by("id"):
         wanted = Revision.objects.unscoped().get(entry=entry, number=numbers[entry.pk])
@@ -52,10 +52,10 @@ def _place_of(caller: MemoryCaller, change_id: UUID | str) -> str:
     try:
         wanted = UUID(str(change_id))
     except ValueError:
-        raise NotFound("There is no such change.") from None
+        raise NotFound(_("There is no such change.")) from None
     with tenant([caller.team_id]):
         changes = Change.objects.unscoped().filter(team_id=caller.team_id, pk=wanted)
         found = changes.values_list("namespace__text", flat=True).first()
     if found is None:
-        raise NotFound("There is no such change.")
+        raise NotFound(_("There is no such change."))
     return found

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from config.ids import uuid7
 from memory.core.errors import AlreadyExists, QuotaExceeded
@@ -115,7 +116,9 @@ def put_back(
     expire(namespace, act.at)
     entry.refresh_from_db()
     if entry.is_forgotten and living(namespace).filter(key=entry.key).exists():
-        raise AlreadyExists(f"{entry.key!r} was remembered anew; forget that first.")
+        raise AlreadyExists(
+            _("“%(key)s” was remembered anew; forget that first.") % {"key": entry.key}
+        )
     size = size_of(wanted.value)
     _take_room(
         namespace,
@@ -251,7 +254,7 @@ def _take_room(
             entries=namespace.entry_count + entries,
             size=namespace.byte_count + size,
         )
-        raise QuotaExceeded(f"{namespace.text} is full.")
+        raise QuotaExceeded(_("%(namespace)s is full.") % {"namespace": namespace.text})
 
 
 def _give_room(namespace: Namespace, *, entries: int, size: int) -> None:
@@ -290,4 +293,6 @@ def _check_namespaces(team_id: UUID, most: int | None) -> None:
             [str(team_id)],
         )
     if Namespace.objects.unscoped().filter(team_id=team_id).count() >= most:
-        raise QuotaExceeded(f"The team has {most} namespaces; no more are allowed.")
+        raise QuotaExceeded(
+            _("The team has %(most)d namespaces; no more are allowed.") % {"most": most}
+        )
