@@ -63,7 +63,7 @@ _TABLE = (
     Verb("workflow.share", Role.ADMIN, None, _("share a workflow across the roles")),
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
     Verb("run.view", Role.VIEWER, "runs:read", _("see runs")),
-    Verb("run.cancel", Role.EDITOR, "runs:write", _("cancel runs")),
+    Verb("run.cancel", Role.VIEWER, "runs:write", _("cancel runs")),
     Verb(
         "credential.view",
         Role.EDITOR,

@@ -169,16 +169,6 @@ class PublishForm(PageForm):
     note = forms.CharField(label=_("What changed?"), required=False, max_length=1000)
 
 
-class PersonForm(PageForm):
-    """Whom to be in a test conversation: an outside person's id, letters and digits."""
-
-    person = forms.RegexField(
-        r"^[A-Za-z0-9._-]{1,80}$",
-        label=_("Person"),
-        error_messages={"invalid": _("Letters, digits, dot, dash and underscore; at most 80.")},
-    )
-
-
 class ProviderForm(PageForm):
     """An OpenAI-compatible endpoint. The key is written, never shown."""
 

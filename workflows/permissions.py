@@ -92,6 +92,15 @@ def check_view_run(principal: Principal, run: Run) -> None:
         raise NotAllowed
 
 
+def may_cancel(principal: Principal, run: Run) -> bool:
+    return may_view_run(principal, run) and can(principal, "run.cancel", run)
+
+
+def check_cancel(principal: Principal, run: Run) -> None:
+    check_view_run(principal, run)
+    check(principal, "run.cancel", run)
+
+
 def may_view_conversation(principal: Principal, conversation: Conversation) -> bool:
     return can(principal, "run.view", conversation) and is_theirs(principal, conversation)
 

@@ -34,10 +34,6 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
     """The link that starting the server prints. The token can't be guessed, so no page can make a browser use it."""
     user = services.redeem_start_token(token)
     login(request, user, backend=BACKEND)
-    if not user.has_usable_password():
-        messages.info(
-            request, _("Welcome. Choose a password in your profile to come back without the link.")
-        )
     return redirect(_gallery())
 
 

@@ -146,7 +146,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
 
     A run that has ended stays as it ended. Asked twice, nothing more happens.
     """
-    permissions.check_view_run(principal, run)
+    permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
         locked = Run.objects.unscoped().select_for_update(of=("self",)).get(pk=run.pk)
         if locked.has_ended or locked.cancel_requested_at is not None:
@@ -169,15 +169,21 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
             return Subject(str(principal.user_id), principal.user_id)
         key_id = permissions.key_id_of(principal)
         return Subject(f"key-{key_id}")
+    named = outside_person(named)
+    if _is_account(named):
+        raise NotFound
+    return Subject(named)
+
+
+def outside_person(named: str) -> str:
+    """An outside person's id as it is; raises InvalidValue for what could be none."""
     if not _SUBJECT.fullmatch(named):
         raise InvalidValue(
             _(
                 "A person's id has 1 to 80 letters, digits or . _ @ + = - and begins with a letter or digit."
             )
         )
-    if _is_account(named):
-        raise NotFound
-    return Subject(named)
+    return named
 
 
 def _is_account(named: str) -> bool:

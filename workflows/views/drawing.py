@@ -15,8 +15,8 @@ PORT_Y = 32.0
 MARGIN = 24.0
 
 # A wide graph is drawn smaller up to a point, and scrolled beyond it: its words must stay readable.
-COMFORTABLE_WIDTH = 1040.0
-SMALLEST_SCALE = 0.75
+COMFORTABLE_WIDTH = 960.0
+SMALLEST_SCALE = 0.7
 
 # kind → (icon of static/icons.svg, colour family of canvas.css)
 LOOKS: dict[str, tuple[str, str]] = {

@@ -34,7 +34,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def gallery(request: HttpRequest) -> HttpResponse:
-    return render(request, "workflows/samples.html", {"samples": samples.SAMPLES})
+    context = {
+        "samples": samples.SAMPLES,
+        # who came by the start link has no other way back yet
+        "may_be_lost": request.user.is_authenticated and not request.user.has_usable_password(),
+    }
+    return render(request, "workflows/samples.html", context)
 
 
 @login_required

@@ -71,7 +71,7 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "live": live,
-        "can_cancel": permissions.may_run(principal, run.workflow),
+        "can_cancel": permissions.may_cancel(principal, run),
         "drawing": draw(from_json(run.snapshot.document)),
         "inputs": _pairs(run.inputs | _said(run)),
         "outputs": _pairs(run.outputs or {}),

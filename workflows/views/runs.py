@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.principals import current_team_id, principal_of
 from workflows import selectors
 from workflows.engine.errors import InputRejected
+from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
 from workflows.services.drafts import draft_document
@@ -73,6 +74,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except InputRejected as rejected:
         message = str(rejected)
         errors = {p.field: str(p.message) for p in rejected.problems if p.field}
+    except InvalidValue as invalid:
+        message = str(invalid)
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect("workflows:run", run.pk)
     context = {

@@ -12,10 +12,11 @@ from accounts.principals import Principal
 from workflows import permissions
 from workflows.engine.document import Document
 from workflows.engine.validation import validate
-from workflows.forms import PersonForm, input_fields
+from workflows.forms import input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
+from workflows.services.runs import outside_person
 from workflows.views.drawing import draw
 from workflows.views.finding import typed
 
@@ -83,9 +84,13 @@ def find_conversation(
 
 
 def person_of(data: Mapping[str, str]) -> str:
-    """The outside person asked for; nothing for oneself, or for what could be no id."""
-    form = PersonForm({"person": data.get("person", "")})
-    return str(form.cleaned_data["person"]) if form.is_valid() else ""
+    """The outside person asked for; nothing for oneself.
+
+    What could be no id is refused, never taken for oneself: that would put a stranger's words into
+    one's own memory.
+    """
+    named = typed(data, "person")
+    return outside_person(named) if named else ""
 
 
 def turns_of(principal: Principal, conversation: Conversation) -> list[Turn]:

@@ -205,3 +205,13 @@ def test_run_of_a_plain_workflow_has_no_place_in_a_chat(alice: Person, chat: Wor
     make_run(alice, make_workflow(alice), inputs={"text": CANARY})
 
     assert CANARY not in page_of(alice, chat)
+
+
+def test_person_that_could_be_no_id_is_refused_and_never_taken_for_oneself(
+    alice: Person, chat: Workflow
+):
+    said = say(alice, chat, CANARY, person="ben smith")
+    address = reverse("workflows:detail", args=[chat.pk])
+    shown = alice.client.get(address, {"person": "ben smith"})
+
+    assert (said.status_code, shown.status_code, runs(alice)) == (422, 422, [])
