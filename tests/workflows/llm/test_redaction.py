@@ -77,7 +77,7 @@ def test_redaction_is_fast() -> None:
     blot = Redactor([f"sk-{i:040d}" for i in range(50)])
     text = "an ordinary line of a log without anything secret in it\n" * 2000
 
-    start = time.perf_counter()
+    start = time.process_time()
     assert blot.text(text) == text
 
-    assert time.perf_counter() - start < 0.25
+    assert time.process_time() - start < 0.25

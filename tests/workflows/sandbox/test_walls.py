@@ -141,7 +141,7 @@ def test_runner_that_stalls_is_late_not_waited_for(
     finally:
         runner.kill()
 
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 10  # of 60
     assert not Path(f"/proc/{runner.pid}").exists()
 
 
