@@ -16,6 +16,7 @@ from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
 from workflows.services.drafts import draft_document
 from workflows.services.runs import cancel_run, start_run
+from workflows.templatetags.problems import in_words
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_page import run_page
@@ -73,7 +74,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
     except InputRejected as rejected:
         message = str(rejected)
-        errors = {p.field: str(p.message) for p in rejected.problems if p.field}
+        errors = {p.field: in_words(p) for p in rejected.problems if p.field}
     except InvalidValue as invalid:
         message = str(invalid)
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware

@@ -21,6 +21,7 @@ from workflows.errors import NewerDocument
 from workflows.forms import ImportForm, PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import drafts, importing, publishing
+from workflows.templatetags.problems import in_words
 from workflows.views.finding import posted, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.workflow_page import workflow_page
@@ -112,11 +113,11 @@ def _upload(
                 principal, workflow=workflow, source=text, confirm_newer=confirmed
             )
     except DocumentInvalid as invalid:
-        return Upload(problems=tuple(str(problem.message) for problem in invalid.problems))
+        return Upload(problems=tuple(in_words(problem) for problem in invalid.problems))
     except NewerDocument:
         return Upload(pending=True)
     for warning in imported.warnings:
-        messages.warning(request, warning.message)
+        messages.warning(request, in_words(warning))
     return Upload(workflow=imported.workflow)
 
 

@@ -1,0 +1,68 @@
+"""What is wrong with a document, in the reader's language.
+
+The engine speaks English. Its sentences name ids and numbers; other languages get a sentence for the
+problem's code, and the engine's own after it for those details.
+"""
+
+from collections.abc import Mapping
+
+from django import template
+from django.utils.functional import Promise
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from workflows.engine.problems import Problem
+
+
+register = template.Library()
+
+
+SENTENCES: Mapping[str, str | Promise] = {
+    "assigner.invalid": _("An assignment is incomplete"),
+    "condition.invalid": _("A condition is incomplete"),
+    "config.unknown_field": _("A setting of the node is not known"),
+    "document.edges": _("The workflow has too many edges"),
+    "document.kind": _("The document's kind is not the usual one"),
+    "document.nodes": _("The workflow has too many nodes"),
+    "document.unknown_key": _("A part is not understood; it is kept"),
+    "edge.crosses": _("The edge leads across the border of a container"),
+    "edge.dangling": _("The edge leads to a node that isn't there"),
+    "edge.duplicate": _("The same edge is drawn twice"),
+    "edge.duplicate_id": _("Several edges have the same id"),
+    "edge.ends": _("An edge needs a source and a target"),
+    "edge.handle": _("The edge leaves by a handle the node doesn't have"),
+    "graph.cycle": _("The nodes form a circle"),
+    "input.invalid": _("The input doesn't fit"),
+    "kind.unknown": _("There is no such kind of node here"),
+    "node.data_missing": _("The node has no data"),
+    "node.duplicate_id": _("Several nodes have the same id"),
+    "node.id_missing": _("A node has no id"),
+    "node.id_reserved": _("The node's id is the name of built-in variables"),
+    "node.kind_missing": _("The node doesn't say its type"),
+    "node.parent_circle": _("The node lies inside itself"),
+    "node.parent_kind": _("The node lies in one that can't hold others"),
+    "node.parent_unknown": _("The node lies in one that isn't there"),
+    "node.unreachable": _("No edge leads to the node"),
+    "policy.invalid": _("What to do about errors is set wrongly"),
+    "reference.malformed": _("This isn't a reference and stays as it is written"),
+    "reference.not_upstream": _("A variable comes from a node that doesn't run before this one"),
+    "reference.unknown_node": _("A variable comes from a node that isn't there"),
+    "reference.unknown_variable": _("The node has no such variable"),
+    "root.missing": _("The workflow has no start node"),
+    "root.mixed": _("A workflow begins at a start node or at triggers, not at both"),
+    "root.several": _("There is a start node already"),
+    "variable.duplicate": _("Two variables have the same name"),
+    "variable.incomplete": _("A variable is incomplete"),
+    "variable.size": _("The value of a variable is too large"),
+    "variable.type": _("The type of a variable is not known"),
+    "variable.value": _("The value of a variable is not of its type"),
+}
+
+
+@register.filter
+def in_words(problem: Problem) -> str:
+    """A code without a sentence, a plug-in's say, keeps the engine's."""
+    sentence = SENTENCES.get(problem.code)
+    if sentence is None or (get_language() or "en").startswith("en"):
+        return problem.message
+    return f"{sentence} ({problem.message})"
