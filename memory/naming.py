@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.personas import persona_name
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace
 from memory.models import Namespace
@@ -80,5 +81,5 @@ def _people(
         }
     if reader_id is not None:
         names[str(reader_id)] = _("You")
-    test = {one: _("%(name)s (test person)") % {"name": one.title()} for one in ids}
+    test = {one: _("%(name)s (test person)") % {"name": persona_name(one)} for one in ids}
     return {**test, **names}

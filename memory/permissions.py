@@ -2,7 +2,7 @@
 
 | scope | who |
 |---|---|
-| person | that person's account; for an outside person the member who introduced them, and a key that names them |
+| person | that person's account; a test person's the member who plays them; an outside person's a key that names them |
 | conversation, run | its participants; a key that names one nobody of the team takes part in |
 | application, workflow | as with workflows: viewers look, editors write and forget |
 
@@ -17,6 +17,7 @@ from uuid import UUID
 
 from accounts import access
 from accounts.models import User
+from accounts.personas import played_by
 from accounts.principals import Principal
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace
@@ -67,13 +68,11 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
         return False
     if principal.user_id is not None and place.named.ids[0] == str(principal.user_id):
         return False  # their own, which needs no look at the accounts
-    owner = account_named(place.named)
+    owner = played_by(place.named.ids[0]) or account_named(place.named)
     if owner is not None:
         return principal.user_id != owner
     persona_of = place.row.persona_of_id if place.row else None
-    return (
-        persona_of is not None and principal.user_id is not None and principal.user_id != persona_of
-    )
+    return persona_of is not None and principal.user_id != persona_of
 
 
 def account_named(named: ParsedNamespace) -> UUID | None:
@@ -103,5 +102,5 @@ def _is_person_of(principal: Principal, place: Place) -> bool:
         return False
     if principal.user_id is None:
         return True
-    introduced = place.row is not None and place.row.persona_of_id == principal.user_id
-    return account_named(place.named) == principal.user_id or introduced
+    plays = played_by(place.named.ids[0]) == principal.user_id
+    return plays or account_named(place.named) == principal.user_id

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts import audit
+from accounts.personas import played_by
 from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
@@ -148,24 +149,11 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
     """What isn't yours isn't there; what you may see but not change is said so."""
     if permissions.may(caller.principal, verb, place):
         return
-    if verb == "write" and _is_new_persona(caller, place):
-        return
     if verb != "view" and permissions.may(caller.principal, "view", place):
         raise AccessDenied(
             _("You may look into %(namespace)s, not change it.") % {"namespace": place.named.text}
         )
     raise NotFound(_("There is no such memory."))
-
-
-def _is_new_persona(caller: MemoryCaller, place: Place) -> bool:
-    """A member may introduce an outside person nobody has introduced yet."""
-    return (
-        place.named.seen_by is SeenBy.PERSON
-        and place.row is None
-        and caller.principal.role_in(caller.team_id) is not None
-        and caller.principal.allows("memory:write")
-        and not permissions.is_somebody_elses(caller.principal, place)
-    )
 
 
 def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> None:
@@ -197,8 +185,7 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
         if place.row is not None:
             return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
         owner = permissions.account_named(named)
-        introducer = None if owner else caller.principal.user_id
-        return rows.Ownership(owner_user_id=owner, persona_of_id=introducer)
+        return rows.Ownership(owner_user_id=owner, persona_of_id=played_by(named.ids[0]))
     if named.seen_by is SeenBy.PARTICIPANTS:
         own = {caller.principal.user_id} if caller.principal.user_id else set()
         return rows.Ownership(participants=tuple(sorted(caller.participants | own)))

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from accounts.personas import persona_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry
@@ -108,11 +109,12 @@ def test_stranger_and_team_mates_find_nothing(
 
 
 def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry) -> None:
-    services.remember(in_run(alice, user_id="ben", outside=True), scope="user", key="k", value="v")
+    ben = persona_id("ben", alice.user.pk)
+    services.remember(in_run(alice, user_id=ben, outside=True), scope="user", key="k", value="v")
     page = alice.client.get("/memory/").content.decode()
 
     assert re.search(r">You</a>\s*<span class=\"under mono break\">user:", page)
-    assert re.search(r">Ben \(test person\)</a>\s*<span[^>]*>user:ben<", page)
+    assert re.search(r">ben \(test person\)</a>\s*<span[^>]*>user:ben@", page)
 
 
 def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> None:

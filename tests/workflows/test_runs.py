@@ -6,6 +6,8 @@ from uuid import uuid4
 import pytest
 
 from accounts.errors import NotAllowed, NotFound
+from accounts.personas import persona_id
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast
@@ -96,7 +98,7 @@ def test_person_with_an_odd_id_is_refused(cast: Cast, subject: str) -> None:
         start_run(cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject)
 
 
-def test_person_by_an_outside_id_is_nobody_of_ours(cast: Cast) -> None:
+def test_outside_person_of_a_member_is_played_by_that_member(cast: Cast) -> None:
     workflow = make_workflow(cast.alice)
 
     for subject in ("customer-7", str(uuid4())):
@@ -104,7 +106,26 @@ def test_person_by_an_outside_id_is_nobody_of_ours(cast: Cast) -> None:
             cast.alice.principal, workflow=workflow, inputs={"text": "x"}, subject=subject
         )
 
-        assert (run.subject, run.subject_user_id) == (subject, None)
+        assert (run.subject, run.subject_user_id) == (f"{subject}@{cast.alice.user.pk}", None)
+        assert run.person == subject
+
+
+def test_outside_person_of_a_key_is_as_named_and_never_a_members_test_person(
+    cast: Cast, api_key: Any
+) -> None:
+    workflow, key = make_workflow(cast.alice), KeyPrincipal(api_key(cast.alice).key)
+
+    run = start_run(key, workflow=workflow, inputs={"text": "x"}, subject="customer-7")
+
+    assert (run.subject, run.subject_user_id) == ("customer-7", None)
+    for principal in (key, cast.bob.principal):
+        with pytest.raises(NotFound):
+            start_run(
+                principal,
+                workflow=workflow,
+                inputs={"text": "x"},
+                subject=persona_id("ben", cast.alice.user.pk),
+            )
 
 
 def test_queued_run_is_stopped_at_once_and_only_once(cast: Cast) -> None:

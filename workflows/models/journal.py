@@ -14,7 +14,11 @@ from workflows.models.run import Run
 
 
 class JournalModel(TenantModel):
-    """The run vouches for the team; an index or a foreign key here is paid per event."""
+    """The run vouches for the team; an index or a foreign key here is paid per event.
+
+    Rows come from functions that have just found their run and hold its lock: a constraint on ``run``
+    would look the same row up again, once a row.
+    """
 
     team = models.ForeignKey(
         Team,
@@ -31,7 +35,9 @@ class JournalModel(TenantModel):
 class RunEvent(JournalModel):
     """``seq`` is the id of the event stream: without gaps, from 1, one writer at a time."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="events", db_index=False, db_constraint=False
+    )
     seq = models.PositiveBigIntegerField(_("number"))
     name = models.CharField(_("name"), max_length=64)
     data = VerbatimJSONField(_("data"), default=dict)
@@ -79,7 +85,9 @@ class StepIntent(JournalModel):
     The idempotency key is (run, node, rounds): the next attempt sends the same one.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="intents", db_index=False)
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="intents", db_index=False, db_constraint=False
+    )
     node_key = models.CharField(_("node"), max_length=255)
     rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
     attempt = models.PositiveIntegerField(_("attempt"))

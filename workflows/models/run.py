@@ -15,6 +15,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Team
+from accounts.personas import persona_name
 from accounts.tenancy import TenantModel
 from workflows.engine import records
 from workflows.models.fields import VerbatimJSONField
@@ -203,14 +204,14 @@ class Run(TenantModel):
     def person(self) -> str:
         """Whom the run is for, as people call them."""
         user = self.subject_user
-        return (user.name or user.email) if user else self.subject
+        return (user.name or user.email) if user else persona_name(self.subject)
 
 
 class Step(TenantModel):
     """One node's execution in a run; a finished one is never done again, whatever the attempt."""
 
-    # Indexes and foreign keys are paid per node executed: the run vouches for the team, and the
-    # unique constraint begins with the run.
+    # Indexes and foreign keys are paid per node executed: the run vouches for the team, the row is
+    # written with the run's row locked, and the unique constraint begins with the run.
     team = models.ForeignKey(
         Team,
         on_delete=models.PROTECT,
@@ -218,7 +219,9 @@ class Step(TenantModel):
         db_constraint=False,
         related_name="+",
     )
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="steps", db_index=False, db_constraint=False
+    )
     node_key = models.CharField(_("node"), max_length=255)
     rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
     attempt = models.PositiveIntegerField(_("attempt"), default=1)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.models import User
+from accounts.personas import persona_id, played_by
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.document import Json
@@ -162,7 +163,10 @@ def cancel_run(principal: Principal, run: Run) -> Run:
 
 
 def subject_of(principal: Principal, named: str | None) -> Subject:
-    """Whom the run is for. An account is only ever named by being it; a key names outside people."""
+    """Whom the run is for. An account is only ever named by being it.
+
+    A key names outside people. A member plays test persons, who are theirs alone.
+    """
     own = str(principal.user_id) if principal.user_id else None
     if named is None or named == own:
         if principal.user_id is not None:
@@ -172,6 +176,11 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
     named = outside_person(named)
     if _is_account(named):
         raise NotFound
+    player = played_by(named)
+    if player is not None and player != principal.user_id:
+        raise NotFound  # another member's test person, whoever asks
+    if principal.user_id is not None and player is None:
+        named = outside_person(persona_id(named, principal.user_id))
     return Subject(named)
 
 

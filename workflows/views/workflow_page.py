@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from accounts.personas import persona_name
 from accounts.principals import Principal
 from workflows import permissions
 from workflows.engine.document import Document
@@ -16,7 +17,7 @@ from workflows.forms import input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.services.runs import outside_person
+from workflows.services.runs import outside_person, subject_of
 from workflows.views.drawing import draw
 from workflows.views.finding import typed
 
@@ -61,7 +62,7 @@ def chat_pane(
 ) -> dict[str, Any]:
     """The conversation asked for, if it is one of this person's; else an empty pane."""
     person = person_of(asked)
-    subject = person or str(principal.user_id)
+    subject = subject_of(principal, person or None).id
     conversation = find_conversation(principal, workflow, subject, typed(asked, "conversation"))
     return {
         "person": person,
@@ -117,7 +118,7 @@ def _people(principal: Principal, workflow: Workflow) -> Sequence[str]:
         workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
     )
     newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
-    return list(dict.fromkeys(newest))[:RECENT_PEOPLE]
+    return list(dict.fromkeys(map(persona_name, newest)))[:RECENT_PEOPLE]
 
 
 def _opening(document: Document) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
+from accounts.personas import persona_id
 from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
@@ -73,14 +74,30 @@ def test_run_reaches_only_its_own_namespaces(alice: Person, secret: str) -> None
     assert ("memory.refused", secret, False) in trail(alice.team.id)
 
 
-def test_persona_is_seen_by_the_member_who_introduced_it_alone(alice: Person, bob: Person) -> None:
-    services.remember(in_run(alice, user_id="mia", outside=True), scope="user", key="k", value=1)
+def test_test_person_is_seen_by_the_member_who_plays_it_alone(
+    alice: Person, bob: Person, api_key: Any
+) -> None:
+    mia = persona_id("mia", alice.user.pk)
+    services.remember(in_run(alice, user_id=mia, outside=True), scope="user", key="k", value=1)
 
-    assert [e.key for e in services.recall(at_door(alice), namespace="user:mia")] == ["k"]
-    with pytest.raises(NotFound):
-        services.recall(at_door(bob), namespace="user:mia")
+    assert [e.key for e in services.recall(at_door(alice), namespace=f"user:{mia}")] == ["k"]
+    for other in (at_door(bob), key_caller(api_key, alice, {"memory:read", "memory:write"})):
+        with pytest.raises(NotFound):
+            services.recall(other, namespace=f"user:{mia}")
     with pytest.raises(AccessDenied):
-        services.recall(in_run(bob, user_id="mia", outside=True), scope="user")
+        services.recall(in_run(bob, user_id=mia, outside=True), scope="user")
+
+
+def test_member_can_not_introduce_a_programmes_customer_to_read_along(
+    alice: Person, api_key: Any
+) -> None:
+    with pytest.raises(NotFound):
+        services.remember(at_door(alice), namespace="user:customer-7", key="k", value=1)
+
+    programme = key_caller(api_key, alice, {"memory:read", "memory:write"})
+    services.remember(programme, namespace="user:customer-7", key="secret", value=1)
+    with pytest.raises(NotFound):
+        services.recall(at_door(alice), namespace="user:customer-7")
 
 
 def test_conversation_is_seen_by_who_takes_part(cast: Cast) -> None:

@@ -111,7 +111,7 @@ def test_run_is_for_the_person_and_in_the_conversation_that_were_named(alice: Pe
     start(alice, make_workflow(alice), text="Hello", person="ben", conversation=" c1 ")
 
     run = the_run(alice)
-    assert (run.subject, run.subject_user_id) == ("ben", None)
+    assert (run.person, run.subject, run.subject_user_id) == ("ben", f"ben@{alice.user.pk}", None)
     assert run.system["conversation_id"] == "c1"
 
 
