@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 GROUP = 20  # quick nodes a commit may carry …
 GROUP_WAITS = 0.005  # … or seconds it may be late
+EFFECT_WAITS = 0.001  # seconds in which the next step's intent may join the result of an effect
 
 APPEND = "select execution_append(%s, %s, %s, %s, %s, %s, %s, %s)"
 FINISH = "select execution_finish(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
@@ -107,8 +108,10 @@ class DurableJournal:
         row["title"] = self._titles.get(record.key.node_id, "")
         batch.steps.append(self._mask.on(dump(row)))
         if record.key in self._begun:
+            # Not waited for: what may not happen before this is committed is the next effect, and
+            # that one waits for its intent, which goes into the same commit or a later one.
             self._begun.discard(record.key)
-            await self._settle(batch)
+            self._later(EFFECT_WAITS)
         elif len(batch.steps) >= GROUP:
             await self._settle_soon()
         else:
@@ -252,10 +255,17 @@ class DurableJournal:
 
     # -- grouping -------------------------------------------------------------------------------
 
-    def _later(self) -> None:
-        if self._timer is None and self._lost is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(GROUP_WAITS, self._write_now)
+    def _later(self, seconds: float = GROUP_WAITS) -> None:
+        """Commit by then, or with whoever is earlier."""
+        if self._lost is not None:
+            return
+        loop = asyncio.get_running_loop()
+        when = loop.time() + seconds
+        if self._timer is not None:
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._write_now)
 
     async def _settle_soon(self) -> None:
         """A full group: commit it beside the run, but never let a second one pile up behind it."""

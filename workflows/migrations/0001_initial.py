@@ -159,7 +159,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=64, verbose_name='name')),
                 ('data', workflows.models.fields.VerbatimJSONField(default=dict, verbose_name='data')),
                 ('at', models.DateTimeField(auto_now_add=True, verbose_name='at')),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='workflows.run')),
+                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='workflows.run')),
                 ('team', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
             ],
             options={
@@ -234,7 +234,7 @@ class Migration(migrations.Migration):
                 ('elapsed', models.FloatField(default=0, verbose_name='seconds')),
                 ('prompt_tokens', models.PositiveBigIntegerField(default=0, verbose_name='prompt tokens')),
                 ('completion_tokens', models.PositiveBigIntegerField(default=0, verbose_name='completion tokens')),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='workflows.run')),
+                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='workflows.run')),
                 ('team', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
             ],
             options={
@@ -255,7 +255,7 @@ class Migration(migrations.Migration):
                 ('attempt', models.PositiveIntegerField(verbose_name='attempt')),
                 ('idempotency_key', models.CharField(max_length=255, verbose_name='idempotency key')),
                 ('at', models.DateTimeField(auto_now_add=True, verbose_name='at')),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='workflows.run')),
+                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='workflows.run')),
                 ('team', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
             ],
             options={
