@@ -11,6 +11,7 @@ from typing import Any
 
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
+from workflows.llm.offline.literals import next_opening, read_literal
 from workflows.llm.offline.phrases import FRAMES, LABELS, STOCK
 
 
@@ -145,7 +146,7 @@ def own_frame_removed(sentence: str) -> str:
 
 def _split(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     """A prompt without the memory rendered into it, and that memory."""
-    plain, hits = _without_json(text)
+    plain, hits = _without_literals(text)
     lines: list[str] = []
     listing = False
     for line in plain.splitlines():
@@ -159,28 +160,21 @@ def _split(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     return "\n".join(lines).strip(), hits
 
 
-def _without_json(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
+def _without_literals(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     hits: list[tuple[str, Any, float]] = []
     plain: list[str] = []
     at = 0
-    decoder = json.JSONDecoder()
-    while (start := _next_bracket(text, at)) is not None:
+    while (start := next_opening(text, at)) is not None:
         plain.append(text[at:start])
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        found = read_literal(text, start)
+        if found is None:
             plain.append(text[start])
             at = start + 1
             continue
+        value, at = found
         hits.extend(_hits_in(value))
-        at = end
     plain.append(text[at:])
     return "".join(plain), hits
-
-
-def _next_bracket(text: str, at: int) -> int | None:
-    found = [place for place in (text.find("[", at), text.find("{", at)) if place >= 0]
-    return min(found, default=None)
 
 
 def _hits_in(value: Any) -> Iterator[tuple[str, Any, float]]:

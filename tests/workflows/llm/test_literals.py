@@ -1,0 +1,43 @@
+"""Lists and objects written into a prompt are read as data, whichever way they were printed."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from workflows.llm.offline.literals import next_opening, read_literal
+
+
+HITS = [{"key": "k", "value": 'It\'s [not] a "bracket" }', "score": 0.5, "metadata": {}, "x": None}]
+
+
+@pytest.mark.parametrize("text", [json.dumps(HITS), str(HITS), repr(HITS[0])])
+def test_data_is_read_as_json_and_as_python_writes_it(text: str) -> None:
+    found = read_literal(f"Context: {text} and more", len("Context: "))
+
+    value = HITS if text.startswith("[") else HITS[0]
+    assert found == (value, len("Context: ") + len(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "{]", "[Memory Context]", "{x}", "['open", "[__import__('os')]", "[" * 5000]
+)
+def test_what_is_no_data_is_left_as_text(text: str) -> None:
+    assert read_literal(text, 0) is None
+
+
+def test_next_opening_is_the_first_of_either() -> None:
+    assert (next_opening("a {b [c", 0), next_opening("a {b [c", 3), next_opening("abc", 0)) == (
+        2,
+        5,
+        None,
+    )
+
+
+def test_many_openings_cost_no_more_than_their_length() -> None:
+    text: Any = "[1, " * 20_000
+    began = time.process_time()
+
+    assert read_literal(text, 0) is None
+    assert time.process_time() - began < 1
