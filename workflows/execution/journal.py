@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from json import loads
 
 from psycopg import DataError, IntegrityError, OperationalError
 from psycopg.errors import QueryCanceled
@@ -22,7 +21,7 @@ from workflows.execution.claims import LEASE, Claim
 from workflows.execution.codec import dump, event_data, idempotency_key, step_row
 from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut, JournalRefused, JournalUnreachable
-from workflows.execution.masking import NO_MASK, Mask
+from workflows.execution.masking import NO_MASK, Mask, StreamMask
 from workflows.execution.outbox import EVENTS_WAIT, TEXT_WAITS, Lane, Outbox
 from workflows.execution.partials import Transcript
 
@@ -71,7 +70,8 @@ class DurableJournal:
         on_lost: Callable[[Exception], None] | None = None,
     ) -> None:
         self._claim, self._db, self._outbox = claim, db, outbox
-        self._mask = mask
+        self._mask, self._streamed = mask, StreamMask(mask)
+        self._speaker: tuple[str, str | None] | None = None  # node and source of the last text
         self._titles = titles or {}
         self._on_lost = on_lost
         self._seq = claim.last_seq  # of the last event committed
@@ -100,6 +100,8 @@ class DurableJournal:
         await self._settle(self._batch)
 
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
+        if self._speaker is not None and record.key.node_id in self._speaker:
+            self._end_text()
         batch = self._batch
         for event in events:
             self._add(event)
@@ -125,12 +127,10 @@ class DurableJournal:
         if not isinstance(event, TextChunk):
             self.note(event)
             return
-        text = self._masked_text(event.text)
-        offset = self.transcript.add(event.node, event.source, text, self._place)
-        if text:
-            self.unsaved = True
-            self._lane.say(self._place, offset, event.node, event.source, text)
-            self._outbox.due(TEXT_WAITS)
+        if self._speaker != (event.node, event.source):
+            self._end_text()
+            self._speaker = (event.node, event.source)
+        self._say(self._streamed.add(event.text))
 
     async def flush(self) -> None:
         while self._batch:
@@ -145,6 +145,7 @@ class DurableJournal:
         await self._writer_idle()
         self._raise_if_lost()
         self._stop_timer()
+        self._end_text()
         self.finishing = True
         self._add(event)
         batch, self._batch = self._batch, Batch()
@@ -289,9 +290,21 @@ class DurableJournal:
     def _row(self, event: Event) -> tuple[str, str]:
         return event.name, self._mask.on(dump(event_data(event)))
 
-    def _masked_text(self, text: str) -> str:
-        """A secret cut in two by the model's chunks isn't found here; the saved text is masked whole."""
-        return str(loads(self._mask.on(dump(text)))) if self._mask.pairs else text
+    # -- text -----------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        if self._speaker is None or not text:
+            return
+        node, source = self._speaker
+        offset = self.transcript.add(node, source, text, self._place)
+        self.unsaved = True
+        self._lane.say(self._place, offset, node, source, text)
+        self._outbox.due(TEXT_WAITS)
+
+    def _end_text(self) -> None:
+        """Nothing more comes from this source: what might have become a secret didn't."""
+        self._say(self._streamed.end())
+        self._speaker = None
 
 
 def _array(rows: Sequence[str]) -> str | None:

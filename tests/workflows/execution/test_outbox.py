@@ -1,0 +1,72 @@
+"""What leaves on the bus, in which order."""
+
+import asyncio
+from json import loads
+from uuid import UUID
+
+from workflows.execution.outbox import LARGEST, Lane, Outbox
+
+
+RUN = UUID(int=1)
+
+
+class Bus:
+    """Stands where the publisher stands, and writes down what it was given."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str]] = []
+
+    async def publish(self, messages: list[tuple[str, str]]) -> None:
+        self.sent += messages
+
+    def items(self) -> list[object]:
+        return [item for _channel, body in self.sent for item in loads(body)["items"]]
+
+
+def test_text_stands_between_the_events_it_was_said_between() -> None:
+    lane = Lane(1, 0)
+    lane.say(0, 0, "n", None, "before ")
+    lane.say(0, 7, "n", None, "it ")
+    lane.say(1, 10, "n", None, "after")
+
+    lane.commit(1, "e", "{}")
+
+    assert [loads(item) for item in lane.items] == [
+        ["t", 0, 0, "n", None, "before it "],
+        ["e", 1, "e", {}],
+    ]
+    lane.release()
+    assert loads(lane.items[-1]) == ["t", 1, 10, "n", None, "after"]
+
+
+def test_text_after_an_uncommitted_event_waits_for_it() -> None:
+    lane = Lane(1, 0)
+    lane.say(1, 0, "n", None, "too early")
+
+    lane.release()
+
+    assert lane.items == []
+
+
+def test_large_event_is_announced_by_number_only() -> None:
+    lane = Lane(1, 0)
+
+    lane.commit(1, "e", '"' + "x" * LARGEST + '"')
+
+    assert lane.items == ['["e",1]']
+
+
+async def test_everything_due_leaves_in_one_message_and_a_closed_lane_is_sent_too() -> None:
+    bus = Bus()
+    outbox = Outbox(bus)  # type: ignore[arg-type] - all it needs of a publisher
+    lane = outbox.open(RUN, 2, 0)
+    lane.commit(1, "a", "{}")
+    outbox.due(0.01)
+    lane.commit(2, "b", "{}")
+    outbox.close(RUN, lane)
+
+    await asyncio.sleep(0.05)
+
+    assert bus.items() == [["e", 1, "a", {}], ["e", 2, "b", {}]]
+    assert [name for name, _body in bus.sent] == [f"run:{RUN}"]
+    assert loads(bus.sent[0][1])["attempt"] == 2
