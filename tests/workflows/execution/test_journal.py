@@ -1,0 +1,217 @@
+"""The journal on real PostgreSQL: what shares a commit, who is fenced out, what a lost reply does."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.factories.workflows import make_workflow
+from tests.support.cast import Cast
+from workflows.engine.events import NodeStateChange, RunFinished, TextChunk
+from workflows.engine.records import StepKey, StepRecord, StepStatus
+from workflows.execution import claims
+from workflows.execution.bus import Publisher
+from workflows.execution.claims import Claim
+from workflows.execution.db import Database
+from workflows.execution.errors import FencedOut
+from workflows.execution.journal import DurableJournal
+from workflows.execution.masking import NO_MASK, Mask, mask_for
+from workflows.execution.outbox import Outbox
+from workflows.models import Run
+from workflows.services.runs import start_run
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Forgetful(Database):
+    """Does what it is told and loses the reply, as many times as it was asked to."""
+
+    losses = 0
+    commits = 0
+
+    async def value(self, statement: str, values: Sequence[object]) -> Any:
+        found = await super().value(statement, values)
+        self.commits += 1
+        if self.losses:
+            self.losses -= 1
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return found
+
+
+@pytest.fixture
+async def db() -> AsyncIterator[Forgetful]:
+    made = Forgetful()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def run(cast: Cast) -> Run:
+    return start_run(cast.alice.principal, workflow=make_workflow(cast.alice), inputs={"text": "x"})
+
+
+async def claimed(db: Database, run: Run) -> Claim:
+    claim = await claims.claim(db, run.pk, "tester")
+    assert claim is not None
+    return claim
+
+
+def journal_of(claim: Claim, db: Database, mask: Mask = NO_MASK) -> DurableJournal:
+    return DurableJournal(claim, db, Outbox(Publisher(None)), mask=mask)
+
+
+def done(node: str) -> tuple[StepRecord, list[NodeStateChange]]:
+    record = StepRecord(StepKey(node), "x", StepStatus.SUCCEEDED, outputs={"o": node})
+    return record, [NodeStateChange(node, "completed", at=0.0)]
+
+
+END = {"status": "succeeded", "outputs": {}}
+
+
+def rows(owner: psycopg.Connection[Any], run: Run, what: str) -> list[Any]:
+    wanted = {
+        "events": "select seq, name from workflows_runevent where run_id = %s order by seq",
+        "steps": "select node_key from workflows_step where run_id = %s order by id",
+        "intents": "select node_key, attempt from workflows_stepintent where run_id = %s order by id",
+        "texts": "select segments::text from workflows_runpartial where run_id = %s",
+    }
+    return owner.execute(wanted[what], (run.pk,)).fetchall()
+
+
+async def test_commit_whose_reply_was_lost_is_not_written_twice(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    db.losses = 2
+
+    await journal.record(*done("a"))
+    await journal.flush()
+    db.losses = 1
+    await journal.finish(RunFinished("succeeded"), END)
+
+    assert rows(owner_db, run, "events") == [(1, "node_state_change"), (2, "run_finished")]
+    assert rows(owner_db, run, "steps") == [("a",)]
+    journal.close()
+
+
+async def test_intent_whose_reply_was_lost_is_not_written_twice(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    db.losses = 1
+
+    await journal.intend(StepKey("a"))
+
+    assert rows(owner_db, run, "intents") == [("a", 1)]
+    journal.close()
+
+
+async def test_older_attempt_can_write_nothing(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    mine = await claimed(db, run)
+    journal = journal_of(mine, db)
+    owner_db.execute("update workflows_run set lease_until = now() where id = %s", (run.pk,))
+    other = await claimed(db, run)
+
+    with pytest.raises(FencedOut):
+        await journal.intend(StepKey("a"))
+    with pytest.raises(FencedOut):
+        await journal.finish(RunFinished("succeeded"), END)
+
+    assert (mine.attempt, other.attempt) == (1, 2)
+    assert [rows(owner_db, run, what) for what in ("events", "intents")] == [[], []]
+    journal.close()
+
+
+async def test_quick_steps_share_commits(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    before = db.commits
+
+    for number in range(100):
+        await journal.record(*done(f"n{number}"))
+    await journal.flush()
+
+    assert db.commits - before <= 10
+    assert len(rows(owner_db, run, "steps")) == len(rows(owner_db, run, "events")) == 100
+    journal.close()
+
+
+async def test_next_intent_and_result_of_an_effect_are_one_commit(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    before = db.commits
+
+    for node in ("a", "b", "c"):
+        await journal.intend(StepKey(node))
+        # No effect begins before what was done before it is written, and its own intent.
+        assert rows(owner_db, run, "intents")[-1] == (node, 1)
+        assert len(rows(owner_db, run, "steps")) == "abc".index(node)
+        await journal.record(*done(node))
+    await journal.flush()
+
+    assert db.commits - before == 4
+    journal.close()
+
+
+async def test_result_of_the_last_effect_is_written_without_anybody_waiting(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    await journal.intend(StepKey("a"))
+    await journal.record(*done("a"))
+
+    async with asyncio.timeout(5):
+        while not rows(owner_db, run, "steps"):
+            await asyncio.sleep(0.002)
+
+    journal.close()
+
+
+async def test_secret_in_pieces_is_in_no_row_and_in_no_text(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    mask = mask_for(str(run.pk), {"KEY": "sk-abcdef"})
+    journal = journal_of(await claimed(db, run), db, mask)
+
+    for piece in ("it is sk-", "abc", "def, and s"):
+        journal.publish(TextChunk("end", piece, "llm"))
+        assert "sk-" not in journal.transcript.text
+    await journal.finish(RunFinished("succeeded"), END)
+
+    ((text,),) = rows(owner_db, run, "texts")
+    assert "sk-" not in text
+    assert "it is [secret KEY" in text
+    assert ", and s" in text
+    journal.close()
+
+
+async def test_database_that_cuts_every_connection_stops_no_run(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+
+    for number in range(30):
+        if number % 5 == 0:
+            await sync_to_async(_cut)(owner_db)
+        await journal.intend(StepKey(f"n{number}"))
+        await journal.record(*done(f"n{number}"))
+    await journal.finish(RunFinished("succeeded"), END)
+
+    assert [seq for seq, _name in rows(owner_db, run, "events")] == list(range(1, 32))
+    assert len(rows(owner_db, run, "steps")) == len(rows(owner_db, run, "intents")) == 30
+    journal.close()
+
+
+def _cut(owner: psycopg.Connection[Any]) -> None:
+    owner.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where application_name = 'mnemoflow-runs' and datname = current_database()"
+    )
