@@ -128,6 +128,14 @@ def principal_of(request: HttpRequest) -> Principal:
     return known
 
 
+def key_id_of(principal: Principal) -> UUID | None:
+    """The API key that acts, or with which the acting run was started."""
+    key = getattr(principal, "key", None) or getattr(
+        getattr(principal, "starter", None), "key", None
+    )
+    return key.pk if key else None
+
+
 def current_team_id(request: HttpRequest) -> UUID:
     """The team this request is about: the key's, or the one chosen in the team switcher, or the first of one's own."""
     principal = principal_of(request)

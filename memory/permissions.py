@@ -3,14 +3,20 @@
 | scope | who |
 |---|---|
 | person | that person's account; a test person's the member who plays them; an outside person's a key that names them |
-| conversation, run | its participants; a key that names one nobody of the team takes part in |
+| conversation | who takes part in it: accounts, and the key that leads it |
+| run | the run itself, nobody at a door |
 | application, workflow | as with workflows: viewers look, editors write and forget |
 
 Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
 private to a person: an admin finds nothing there either. A plug-in's scope says which of these rows
 is its own (``SeenBy``); one that says nothing is open to runs alone.
+
+A namespace not made yet is nobody's to fill but of those whose conversation it is: what somebody
+else put there would be read in their next prompt. Whose a conversation is, another app knows and
+says here (``asks_who_takes_part``).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -18,7 +24,7 @@ from uuid import UUID
 from accounts import access
 from accounts.models import User
 from accounts.personas import played_by
-from accounts.principals import Principal
+from accounts.principals import Principal, key_id_of
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace
 from memory.models import Namespace
@@ -34,6 +40,10 @@ SCOPE_OF_VERB: dict[Verb, str] = {
 }
 
 
+# A team and the first id of a namespace → the accounts and keys whose it is.
+WhoTakesPart = Callable[[UUID, str], frozenset[UUID]]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A namespace as somebody named it, and its row if there is one."""
@@ -41,6 +51,23 @@ class Place:
     team_id: UUID
     named: ParsedNamespace
     row: Namespace | None
+
+
+def asks_who_takes_part(scope: str, resolver: WhoTakesPart) -> None:
+    """``resolver`` knows the conversations a scope's namespaces are of; none: an empty set."""
+    _RESOLVERS[scope] = resolver
+
+
+def taking_part(place: Place) -> frozenset[UUID]:
+    """Those whose runs reached it, and those whose conversation it is before any did."""
+    known = frozenset(place.row.participants if place.row else ())
+    resolver = _RESOLVERS.get(place.named.scope)
+    return known | resolver(place.team_id, place.named.ids[0]) if resolver else known
+
+
+def taker_of(principal: Principal) -> UUID | None:
+    """Who acts, as ``participants`` says it: an account, or a key."""
+    return principal.user_id or key_id_of(principal)
 
 
 def may(principal: Principal, verb: Verb, place: Place) -> bool:
@@ -86,15 +113,15 @@ def account_named(named: ParsedNamespace) -> UUID | None:
     return account if User.objects.filter(pk=account).exists() else None
 
 
+_RESOLVERS: dict[str, WhoTakesPart] = {}
+
+
 def _is_private_to(principal: Principal, place: Place) -> bool:
     if place.named.seen_by is SeenBy.RUN:
         return False
     if place.named.seen_by is SeenBy.PERSON:
         return _is_person_of(principal, place)
-    taking_part = place.row.participants if place.row else []
-    if principal.user_id is None:
-        return not taking_part
-    return principal.user_id in taking_part
+    return taker_of(principal) in taking_part(place)
 
 
 def _is_person_of(principal: Principal, place: Place) -> bool:

@@ -1,4 +1,4 @@
-"""What memory's namespaces are called: conversations by how they began, applications by their workflow."""
+"""What memory asks about its namespaces: what they are called, and whose a conversation is."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -14,9 +14,18 @@ LONGEST = 60
 def register() -> None:
     # Inline import: the memory app may be switched off, and then can't be imported.
     from memory.naming import name_with  # noqa: PLC0415
+    from memory.permissions import asks_who_takes_part  # noqa: PLC0415
 
     for scope, namer in NAMERS.items():
         name_with(scope, namer)
+    asks_who_takes_part("conversation", takes_part)
+
+
+def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
+    """The accounts and the key whose conversation it is; nobody's where there is none."""
+    found = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
+    ids = found.values_list("started_by_id", "subject_user_id", "api_key_id").first() or ()
+    return frozenset(one for one in ids if one is not None)
 
 
 def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

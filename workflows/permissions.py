@@ -9,6 +9,7 @@ from uuid import UUID
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotAllowed
+from accounts.principals import key_id_of
 from workflows.models import Conversation, Credential, ModelProvider, Run, Workflow
 
 
@@ -136,11 +137,3 @@ def is_theirs(principal: Principal, row: Run | Conversation) -> bool:
     key: ApiKey | None = row.api_key
     people = (row.started_by_id, row.subject_user_id, key.created_by_id if key else None)
     return principal.user_id in people
-
-
-def key_id_of(principal: Principal) -> UUID | None:
-    """The API key that acts, or with which the acting run was started."""
-    key = getattr(principal, "key", None) or getattr(
-        getattr(principal, "starter", None), "key", None
-    )
-    return key.pk if key else None

@@ -16,7 +16,7 @@ class SeenBy(StrEnum):
     """Who may look into a scope's namespaces from outside a run. Grants come on top."""
 
     RUN = "run"  # nobody: only runs that reach it
-    PARTICIPANTS = "participants"  # as a conversation: the accounts whose runs reached it
+    PARTICIPANTS = "participants"  # as a conversation: the accounts and keys that take part
     PERSON = "person"  # as a person's: the first id is whose
     TEAM = "team"  # as an application's: by role
 

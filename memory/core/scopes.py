@@ -143,6 +143,6 @@ _TABLE = ScopeTable(
         ScopeKind(Scope.USER, "user", _user, seen_by=SeenBy.PERSON),
         ScopeKind(Scope.GLOBAL, "global", _global, seen_by=SeenBy.TEAM),
         ScopeKind(Scope.WORKFLOW, "ai:memory", _workflow, arity=2, seen_by=SeenBy.TEAM),
-        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.PARTICIPANTS),
+        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.RUN),
     )
 )

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
-from accounts.principals import Principal
+from accounts.principals import Principal, key_id_of
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import scope_kinds, words_seen_by
@@ -38,6 +38,8 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         seen = Q(scope__in=words_seen_by(SeenBy.TEAM))
         if who.user_id is not None:
             seen |= _private_to(who, who.user_id)
+        elif (key_id := key_id_of(who)) is not None:
+            seen |= Q(participants__contains=[key_id])  # conversations it leads
         # What a plug-in that is gone left behind has nobody to say whose it is.
         known = [kind.word for kind in scope_kinds()]
         return super().visible_to(principal).filter(seen, scope__in=known)

@@ -25,7 +25,7 @@ class MemoryCaller:
 
     ``reach`` is what a run may touch: its own conversation, person, application, workflow and
     notes. ``None`` means no run: a person or a key at a door, and permissions alone decide.
-    ``participants`` are the accounts that take part in the conversation or run.
+    ``participants`` are the accounts and keys that take part in the conversation besides who acts.
     ``outside_subject`` says that the run is for somebody without an account.
     """
 

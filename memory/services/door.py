@@ -187,8 +187,9 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
         owner = permissions.account_named(named)
         return rows.Ownership(owner_user_id=owner, persona_of_id=played_by(named.ids[0]))
     if named.seen_by is SeenBy.PARTICIPANTS:
-        own = {caller.principal.user_id} if caller.principal.user_id else set()
-        return rows.Ownership(participants=tuple(sorted(caller.participants | own)))
+        own = {taker} if (taker := permissions.taker_of(caller.principal)) else set()
+        known = permissions.taking_part(place)
+        return rows.Ownership(participants=tuple(sorted(caller.participants | own | known)))
     return rows.NOBODY
 
 
