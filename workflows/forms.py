@@ -138,6 +138,12 @@ class ImportForm(PageForm):
         required=False,
         widget=forms.FileInput(attrs={"accept": ".yml,.yaml,.json"}),
     )
+    name = forms.CharField(
+        label=_("Name"),
+        required=False,
+        max_length=255,
+        help_text=_("Where the document brings none, or to give it another."),
+    )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

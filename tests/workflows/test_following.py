@@ -1,6 +1,7 @@
 """One run as several readers see it: rows in order, text where it belongs, each once."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 from uuid import UUID
@@ -8,11 +9,12 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 
+from config.ids import uuid7
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.execution.db import Database
 from workflows.execution.following import Said, follow
-from workflows.execution.hub import Hub
+from workflows.execution.hub import Hub, hub
 from workflows.execution.worker import Worker
 from workflows.models import Run
 from workflows.services.runs import start_run
@@ -133,7 +135,10 @@ async def test_returning_reader_gets_what_it_has_not_seen(run: Run, valkey_url: 
 async def test_lines_carry_ids_for_rows_only(run: Run, valkey_url: str) -> None:
     await driven(run)
 
-    text = b"".join([line async for line in lines(run.team_id, run.pk, 0)]).decode()
+    try:
+        text = b"".join([line async for line in lines(run.team_id, run.pk, 0)]).decode()
+    finally:
+        await hub().close()  # a web process keeps it; this loop ends with the test
 
     frames = [frame.split("\n") for frame in text.strip().split("\n\n")]
     assert frames[0][0].startswith("retry: ")
@@ -169,3 +174,22 @@ async def test_statements_of_the_hub_show_no_other_teams_run(run: Run, cast: Cas
         await db.close()
 
     assert found == [([], None)]
+
+
+async def test_hub_ends_although_a_library_swallows_the_cancel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reached = asyncio.Event()
+    hub_ = Hub(None)
+
+    async def deaf(*asked: object) -> list[tuple[object, ...]]:
+        reached.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return []
+
+    monkeypatch.setattr(hub_.db, "rows", deaf)
+    async with hub_.reading(uuid7(), uuid7()):
+        await asyncio.wait_for(reached.wait(), 5)
+
+        await asyncio.wait_for(hub_.close(), 5)

@@ -15,6 +15,7 @@ from workflows.engine.errors import InputRejected
 from workflows.errors import InvalidValue
 from workflows.models import Run, RunEvent, Workflow
 from workflows.services.runs import cancel_run, start_run
+from workflows.services.samples import copy_sample
 
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +156,19 @@ def test_wake_up_that_nobody_hears_loses_no_run(
 
     assert told
     assert run.status == "queued"
+
+
+def test_workflow_that_remembers_by_conversation_is_given_a_new_one(cast: Cast) -> None:
+    workflow = copy_sample(cast.alice.principal, team_id=cast.team_a.pk, slug="exchange")
+
+    first = start_run(cast.alice.principal, workflow=workflow, inputs={"query": "x"})
+    second = start_run(cast.alice.principal, workflow=workflow, inputs={"query": "x"})
+
+    assert first.conversation and second.conversation
+    assert first.system["conversation_id"] == first.conversation.key != second.conversation.key
+
+
+def test_workflow_that_does_not_is_given_none(cast: Cast) -> None:
+    run = start_run(cast.alice.principal, workflow=make_workflow(cast.alice), inputs={"text": "x"})
+
+    assert run.conversation is None

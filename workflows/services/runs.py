@@ -21,6 +21,7 @@ from workflows.engine.events import RunFinished
 from workflows.engine.inputs import check_start
 from workflows.engine.mocks import Mocks
 from workflows.engine.records import RunStatus as EngineStatus
+from workflows.engine.remembering import scopes_of
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.bus import announce_cancel
 from workflows.execution.codec import event_data
@@ -78,8 +79,9 @@ def start_run(
 ) -> Run:
     """Queue a run of the published version, or of the draft where there is none.
 
-    ``conversation`` is the one to go on with, by row or key. A chat workflow without one opens a new
-    one; another workflow needs none, and may have one for the memory of its name. Raises InputRejected naming the fields that don't fit, NotFound for what isn't theirs.
+    ``conversation`` is the one to go on with, by row or key. Without it a chat opens a new one, and
+    so does a workflow that remembers by conversation. Raises InputRejected naming the fields that
+    don't fit, NotFound for what isn't theirs.
     """
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
@@ -94,7 +96,7 @@ def start_run(
         if workflow.is_chat and not (query or "").strip():
             raise InvalidValue(_("A chat workflow needs a message."))
         talk = None
-        if workflow.is_chat or conversation is not None:
+        if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
             talk = _conversation(principal, workflow, conversation, person)
         return queue_run(
             principal,

@@ -66,3 +66,8 @@ def in_words(problem: Problem) -> str:
     if sentence is None or (get_language() or "en").startswith("en"):
         return problem.message
     return f"{sentence} ({problem.message})"
+
+
+def addressed(problem: Problem) -> str:
+    """With where it is, for a list that shows nothing else of the document."""
+    return f"{problem.where}: {in_words(problem)}" if problem.where else in_words(problem)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import current_team_id, principal_of
-from workflows import selectors
+from workflows import permissions, selectors
 from workflows.services import samples
 
 
@@ -27,6 +27,7 @@ def home(request: HttpRequest) -> HttpResponse:
             "workflows": selectors.workflows_for(principal, team_id=team_id)[:RECENT],
             "runs": runs[:RECENT],
             "first_sample": samples.SAMPLES[0].slug,
+            "can_create": permissions.may_create(principal, team_id),
         },
     )
 
@@ -36,6 +37,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def gallery(request: HttpRequest) -> HttpResponse:
     context = {
         "samples": samples.SAMPLES,
+        "can_create": permissions.may_create(principal_of(request), current_team_id(request)),
         # who came by the start link has no other way back yet
         "may_be_lost": request.user.is_authenticated and not request.user.has_usable_password(),
     }

@@ -9,6 +9,9 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.principals import principal_of
+from workflows import permissions
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -34,10 +37,16 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     """A context processor; nothing for who isn't signed in."""
     if not getattr(request, "user", None) or not request.user.is_authenticated:
         return {}
-    return {"navigation": [_item(request, *place) for place in PLACES if _is_here(place[0])]}
+    return {
+        "navigation": [_item(request, *place) for place in PLACES if _is_open(request, place[0])]
+    }
 
 
-def _is_here(name: str) -> bool:
+def _is_open(request: HttpRequest, name: str) -> bool:
+    """Nobody is shown a door that is closed to them."""
+    if name == "workflows:providers":
+        principal = principal_of(request)
+        return any(permissions.may_view_credentials(principal, t) for t in principal.team_ids)
     return not name.startswith("memory:") or apps.is_installed("memory")
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.principals import current_team_id, principal_of
 from workflows import selectors
 from workflows.engine.errors import InputRejected
+from workflows.engine.remembering import scopes_of
 from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
@@ -83,7 +84,11 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "workflow": workflow,
         "fields": input_fields(document, request.POST.dict(), errors=errors),
         "person": request.POST.get("person", ""),
-        "conversation_id": request.POST.get("conversation", ""),
+        # a new one that the run opened is the one to go on with
+        "conversation_id": run.conversation.key
+        if run and run.conversation
+        else request.POST.get("conversation", ""),
+        "by_conversation": "conversation" in scopes_of(document),
         "run_error": message,
         "started": run,
     }

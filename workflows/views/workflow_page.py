@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.personas import persona_name
 from accounts.principals import Principal
-from workflows import permissions
+from workflows import permissions, selectors
 from workflows.engine.document import Document
+from workflows.engine.remembering import scopes_of
 from workflows.engine.validation import validate
 from workflows.forms import input_fields
-from workflows.models import Conversation, Run, Workflow
+from workflows.models import Conversation, Message, Run, Workflow
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs import outside_person, subject_of
@@ -25,6 +27,7 @@ from workflows.views.finding import typed
 RECENT_RUNS = 8
 RECENT_PEOPLE = 6
 TURNS_SHOWN = 50
+EARLIER_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,10 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     }
     if workflow.is_chat:
         return context | chat_pane(request.GET, principal, workflow, document)
-    return context | {"fields": input_fields(document)}
+    return context | {
+        "fields": input_fields(document),
+        "by_conversation": "conversation" in scopes_of(document),
+    }
 
 
 def chat_pane(
@@ -69,6 +75,7 @@ def chat_pane(
         "people": _people(principal, workflow),
         "conversation": conversation,
         "messages_of_conversation": turns_of(principal, conversation) if conversation else [],
+        "earlier": _earlier(principal, workflow, subject, conversation),
         "opening": _opening(document),
         "suggestions": _suggestions(document),
     }
@@ -110,6 +117,19 @@ def turn_of(run: Run) -> Turn:
         is_live=not run.has_ended,
         failed=failed,
     )
+
+
+def _earlier(
+    principal: Principal, workflow: Workflow, subject: str, open_now: Conversation | None
+) -> list[tuple[str, str]]:
+    """Key and first words of this person's other conversations, newest first."""
+    first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
+    theirs = selectors.conversations_for(principal, workflow).filter(subject=subject)
+    if open_now is not None:
+        theirs = theirs.exclude(pk=open_now.pk)
+    rows = theirs.annotate(began=Subquery(first.values("query")[:1]))
+    shown = rows.values_list("key", "name", "began")[:EARLIER_SHOWN]
+    return [(key, name or began or key) for key, name, began in shown]
 
 
 def _people(principal: Principal, workflow: Workflow) -> Sequence[str]:

@@ -1,5 +1,6 @@
 """Pages of workflows: list, one of them, and what can be done with it as a whole."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -21,7 +22,7 @@ from workflows.errors import NewerDocument
 from workflows.forms import ImportForm, PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import drafts, importing, publishing
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import addressed
 from workflows.views.finding import posted, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.workflow_page import workflow_page
@@ -39,6 +40,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "workflows": page.items,
         "page": page,
         "query": query,
+        "can_create": permissions.may_create(principal_of(request), current_team_id(request)),
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "workflows/list.html", context)
@@ -78,13 +80,13 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
     form = ImportForm(posted(request), request.FILES or None)
     upload, wrong = Upload(), bool(form.errors)
     if request.method == "POST" and not wrong:
-        upload = _upload(
-            request, workflow, form.cleaned_data["text"], confirmed="confirm" in request.POST
-        )
+        upload = _upload(request, workflow, form.cleaned_data, confirmed="confirm" in request.POST)
         if upload.workflow:
             return redirect("workflows:detail", upload.workflow.pk)
         # a file is not sent twice: what it said goes back into the box
-        form = ImportForm(initial={"document": form.cleaned_data["text"]})
+        form = ImportForm(
+            initial={"document": form.cleaned_data["text"], "name": form.cleaned_data["name"]}
+        )
     context = {
         "form": form,
         "problems": upload.problems,
@@ -97,15 +99,16 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
 
 
 def _upload(
-    request: HttpRequest, workflow: Workflow | None, text: str, *, confirmed: bool
+    request: HttpRequest, workflow: Workflow | None, given: Mapping[str, str], *, confirmed: bool
 ) -> Upload:
-    principal = principal_of(request)
+    principal, text = principal_of(request), given["text"]
     try:
         if workflow is None:
             imported = importing.import_document(
                 principal,
                 team_id=current_team_id(request),
                 source=text,
+                name=given["name"] or None,
                 confirm_newer=confirmed,
             )
         else:
@@ -113,11 +116,11 @@ def _upload(
                 principal, workflow=workflow, source=text, confirm_newer=confirmed
             )
     except DocumentInvalid as invalid:
-        return Upload(problems=tuple(in_words(problem) for problem in invalid.problems))
+        return Upload(problems=tuple(addressed(problem) for problem in invalid.problems))
     except NewerDocument:
         return Upload(pending=True)
     for warning in imported.warnings:
-        messages.warning(request, in_words(warning))
+        messages.warning(request, addressed(warning))
     return Upload(workflow=imported.workflow)
 
 

@@ -15,6 +15,7 @@ export function paintNode(graph, { node, status, elapsed, handle, error }) {
   if (!card) return;
   card.dataset.state = status;
   card.title = error ?? "";
+  if (status === "running" || status === "failed") bringIntoView(graph, card);
   card.querySelector("[data-node-state]").textContent = status === "completed" ? seconds(elapsed) : mark(status);
   if (status === "completed" || status === "failed") paintWires(graph, node, handle);
   if (status === "skipped") for (const wire of wiresFrom(graph, node)) wire.dataset.taken = "no";
@@ -24,6 +25,16 @@ function paintWires(graph, node, handle) {
   for (const wire of wiresFrom(graph, node)) {
     wire.dataset.taken = handle == null || wire.dataset.handle === handle ? "yes" : "no";
   }
+}
+
+// Scrolls the drawing, never the page: what runs now, or failed, must not hide beyond its edge.
+function bringIntoView(graph, card) {
+  const frame = graph.getBoundingClientRect();
+  const box = card.getBoundingClientRect();
+  const over = (low, high, from, to) => (high > to ? high - to + 24 : low < from ? low - from - 24 : 0);
+  const left = over(box.left, box.right, frame.left, frame.right);
+  const top = over(box.top, box.bottom, frame.top, frame.bottom);
+  if (left || top) graph.scrollBy({ left, top });
 }
 
 const wiresFrom = (graph, node) => graph.querySelectorAll(`.wire[data-source="${escapeId(node)}"]`);

@@ -77,8 +77,12 @@ class RunStream extends HTMLElement {
     if (text) {
       delete text.dataset.waiting;
       if (event.status === "failed") {
-        text.classList.add("bubble-bad");
-        text.append(event.error ?? "");
+        const wrong = document.createElement("div");
+        wrong.className = "bubble bubble-it bubble-bad";
+        wrong.setAttribute("role", "alert");
+        wrong.textContent = event.error ?? "";
+        text.after(wrong);
+        if (!text.textContent) text.remove();
       } else if (!text.textContent && typeof event.outputs?.answer === "string") text.append(event.outputs.answer);
       this.#follow(text);
     }

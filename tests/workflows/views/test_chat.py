@@ -185,11 +185,11 @@ def test_page_of_a_chat_with_one_and_with_three_turns_asks_as_often(
     client.get(address)
     key = {"conversation": key_of(runs(alice)[0])}
 
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(26):
         client.get(address)
     say(alice, chat, "two", **key)
     say(alice, chat, "three", **key)
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(26):
         client.get(address)
 
 
@@ -208,3 +208,18 @@ def test_person_that_could_be_no_id_is_refused_and_never_taken_for_oneself(
     shown = alice.client.get(address, {"person": person})
 
     assert (said.status_code, shown.status_code, runs(alice)) == (422, 422, [])
+
+
+def test_earlier_conversations_of_the_same_person_can_be_gone_back_to(
+    alice: Person, bob: Person, chat: Workflow
+):
+    say(alice, chat, "The first words")
+    say(alice, chat, "As somebody else", person="ben")
+    say(bob, chat, CANARY)
+
+    page = page_of(alice, chat)
+    here = page_of(alice, chat, conversation=key_of(runs(alice)[0]))
+
+    assert "The first words" in page and f"conversation={key_of(runs(alice)[0])}" in page
+    assert "As somebody else" not in page and CANARY not in page
+    assert f"?conversation={key_of(runs(alice)[0])}" not in here

@@ -1,0 +1,35 @@
+"""Which memories a document asks for."""
+
+from typing import Any
+
+from workflows.engine.document import Document, Mode, NodeSpec
+from workflows.engine.remembering import scopes_of
+
+
+def document(*nodes: tuple[str, dict[str, Any]]) -> Document:
+    made = tuple(NodeSpec(f"n{i}", kind, data) for i, (kind, data) in enumerate(nodes))
+    return Document(Mode.WORKFLOW, made, ())
+
+
+def test_scopes_come_from_memory_nodes_and_prompts_that_recall() -> None:
+    found = scopes_of(
+        document(
+            ("memory-recall", {"scope": "user"}),
+            ("memory-store", {"scope": "global"}),
+            ("llm", {"enhanced_memory": {"enabled": True}}),
+        )
+    )
+
+    assert found == {"user", "global", "conversation"}
+
+
+def test_what_is_switched_off_or_no_memory_asks_for_nothing() -> None:
+    found = scopes_of(
+        document(
+            ("llm", {"enhanced_memory": {"enabled": False, "scope": "user"}}),
+            ("code", {"scope": "user"}),
+            ("memory-recall", {"scope": None}),
+        )
+    )
+
+    assert found == frozenset()

@@ -1,0 +1,22 @@
+"""Which memories a document asks for, read from its nodes without running them."""
+
+from collections.abc import Iterator
+
+from workflows.engine.document import Document, NodeSpec
+
+
+DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
+
+
+def scopes_of(document: Document) -> frozenset[str]:
+    """The scope words of its memory nodes, and of nodes that recall into their prompt."""
+    return frozenset(scope for node in document.nodes for scope in _scopes(node))
+
+
+def _scopes(node: NodeSpec) -> Iterator[str]:
+    scope = node.data.get("scope")
+    if node.kind.startswith("memory-") and isinstance(scope, str):
+        yield scope
+    enhanced = node.data.get("enhanced_memory")
+    if isinstance(enhanced, dict) and enhanced.get("enabled"):
+        yield str(enhanced.get("scope") or DEFAULT_SCOPE)
