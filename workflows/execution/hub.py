@@ -128,7 +128,7 @@ class Hub:
                 log.debug("hub_unsubscribe_failed", extra={"why": str(error)})
 
     async def _listen(self, url: str) -> None:
-        while True:
+        while _wanted():
             redis = connect(url)
             try:
                 async with redis.pubsub() as subscription:
@@ -138,6 +138,8 @@ class Hub:
                     self._tell_all(LOOK)
                     async for message in subscription.listen():
                         self._heard(message)
+                        if not _wanted():
+                            return
             except (RedisError, OSError) as error:
                 log.debug("hub_lost_the_bus", extra={"why": str(error)})
             finally:
@@ -162,7 +164,7 @@ class Hub:
     # -- the rows -------------------------------------------------------------------------------
 
     async def _look(self) -> None:
-        while True:
+        while _wanted():
             await asyncio.sleep(LOOK_WITH_BUS if self._subscription else LOOK_ALONE)
             if not self._readers:
                 continue
@@ -185,6 +187,14 @@ class Hub:
         for readers in self._readers.values():
             for reader in readers:
                 reader.put(message)
+
+
+def _wanted() -> bool:
+    """Libraries swallow a cancel now and then (``asyncio.wait_for`` of Python 3.11 does, when its wait is over at that
+    very moment), but the task remembers having been asked.
+    """
+    task = asyncio.current_task()
+    return task is None or not task.cancelling()
 
 
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
