@@ -70,7 +70,7 @@ def test_doctor_keys_that_others_may_read_are_named(live_stack: LiveStack, tmp_p
 
 @pytest.mark.parametrize("address", ["postgresql://nobody@127.0.0.1:1/none"])
 def test_doctor_database_gone_says_so(live_stack: LiveStack, address: str):
-    status, said = doctor(live_stack, DATABASE_URL=address)
+    status, said = doctor(live_stack, DATABASE_URL=address, DATABASE_POOL_SIZE="0")
 
     assert status == 1
     assert "doesn't answer" in said
