@@ -58,7 +58,7 @@ def test_large_event_is_announced_by_number_only() -> None:
 
 async def test_everything_due_leaves_in_one_message_and_a_closed_lane_is_sent_too() -> None:
     bus = Bus()
-    outbox = Outbox(bus)  # type: ignore[arg-type] - all it needs of a publisher
+    outbox = Outbox(bus)  # type: ignore[arg-type]
     lane = outbox.open(RUN, 2, 0)
     lane.commit(1, "a", "{}")
     outbox.due(0.01)
