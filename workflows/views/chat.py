@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from workflows.services.runs import start_run
 from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import person_of, turn_of
+from workflows.views.workflow_page import person_of, turn_of, version_for
 
 
 @login_required
@@ -30,6 +30,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         query=query,
         conversation=typed(request.POST, "conversation") or None,
         subject=person or None,
+        version=version_for(principal, workflow),
     )
     key = run.conversation.key if run.conversation else ""
     place = reverse("workflows:detail", args=[workflow.pk])

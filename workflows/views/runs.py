@@ -15,13 +15,12 @@ from workflows.engine.remembering import scopes_of
 from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
-from workflows.services.drafts import draft_document
 from workflows.services.runs import cancel_run, start_run
 from workflows.templatetags.problems import in_words
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_page import run_page
-from workflows.views.workflow_page import person_of, workflow_page
+from workflows.views.workflow_page import document_for, person_of, version_for, workflow_page
 
 
 @login_required
@@ -62,7 +61,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    document = draft_document(workflow)
+    document = document_for(principal, workflow)
     errors: dict[str, str] = {}
     run, message = None, ""
     try:
@@ -72,6 +71,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             inputs=read_inputs(document, request.POST),
             conversation=typed(request.POST, "conversation") or None,
             subject=person_of(request.POST) or None,
+            version=version_for(principal, workflow),
         )
     except InputRejected as rejected:
         message = str(rejected)

@@ -17,9 +17,10 @@ from workflows.engine.remembering import scopes_of
 from workflows.engine.validation import validate
 from workflows.forms import input_fields
 from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models.documents import from_json
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.services.runs import outside_person, subject_of
+from workflows.services.runs import Which, outside_person, subject_of
 from workflows.views.drawing import draw
 from workflows.views.finding import typed
 
@@ -42,7 +43,7 @@ class Turn:
 
 
 def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
-    document = draft_document(workflow)
+    document = document_for(principal, workflow)
     problems = list(validate(document, installed_kinds()))
     mine = Run.objects.visible_to(principal).filter(workflow=workflow)
     context = {
@@ -61,6 +62,19 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
         "fields": input_fields(document),
         "by_conversation": "conversation" in scopes_of(document),
     }
+
+
+def version_for(principal: Principal, workflow: Workflow) -> Which | None:
+    """What a run from the page runs: the draft one may change, else what is published."""
+    return "draft" if permissions.may_edit(principal, workflow) else None
+
+
+def document_for(principal: Principal, workflow: Workflow) -> Document:
+    """What the page shows, which is what it runs."""
+    published = workflow.published_version
+    if published is None or version_for(principal, workflow) == "draft":
+        return draft_document(workflow)
+    return from_json(published.snapshot.document)
 
 
 def chat_pane(

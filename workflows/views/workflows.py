@@ -145,7 +145,14 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     form = PublishForm(request.POST)
     note = form.cleaned_data["note"] if form.is_valid() else ""
-    version = publishing.publish(principal, workflow=workflow, note=note)
+    try:
+        version = publishing.publish(principal, workflow=workflow, note=note)
+    except DocumentInvalid:
+        # the page lists every problem where it is, which a sentence here could not
+        messages.error(
+            request, _("Not published: the draft has problems that keep it from running.")
+        )
+        return redirect("workflows:detail", workflow.pk)
     messages.success(request, _("Published as version %(number)s.") % {"number": version.number})
     return redirect("workflows:detail", workflow.pk)
 

@@ -220,6 +220,9 @@ def test_earlier_conversations_of_the_same_person_can_be_gone_back_to(
     page = page_of(alice, chat)
     here = page_of(alice, chat, conversation=key_of(runs(alice)[0]))
 
-    assert "The first words" in page and f"conversation={key_of(runs(alice)[0])}" in page
-    assert "As somebody else" not in page and CANARY not in page
-    assert f"?conversation={key_of(runs(alice)[0])}" not in here
+    mine, bens = (f"conversation={key_of(run)}" for run in runs(alice))
+    assert mine in page
+    assert bens not in page
+    assert CANARY not in page
+    assert f'menu-item" href="{reverse("workflows:detail", args=[chat.pk])}?{mine}"' in page
+    assert f'menu-item" href="{reverse("workflows:detail", args=[chat.pk])}?{mine}"' not in here

@@ -1,12 +1,16 @@
 """The list of workflows, the page of one, and what is done with it as a whole."""
 
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 
 from tests.factories.workflows import document, make_run, make_version, make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
-from workflows.models import Workflow
+from workflows.models import Run, Workflow
+from workflows.services import drafts, publishing
+from workflows.services.drafts import draft_document
 
 
 LIST = reverse("workflows:list")
@@ -185,3 +189,30 @@ def test_archived_workflow_has_no_page_any_more(bob: Person):
     }
     assert set(gets.values()) | set(posts.values()) == {404}
     assert bob.client.get(reverse("workflows:run", args=[run.pk])).status_code == 200
+
+
+def test_page_runs_what_it_shows_the_draft_for_editors_the_published_for_viewers(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    version = publishing.publish(cast.alice.principal, workflow=workflow)
+    changed = replace(draft_document(workflow), description="changed since")
+    drafts.replace_draft(cast.alice.principal, workflow=workflow, document=changed)
+
+    for person in (cast.bob, cast.vic):
+        address = reverse("workflows:start", args=[workflow.pk])
+        assert person.client.post(address, {"text": "x"}).status_code == 302
+
+    with within(cast.alice):
+        rows = Run.objects.unscoped().filter(workflow=workflow).order_by("created_at", "id")
+        assert [row.version_id for row in rows] == [None, version.pk]
+
+
+def test_publishing_a_draft_with_problems_leads_back_to_them(alice: Person):
+    workflow = make_workflow(alice)
+    document = draft_document(workflow)
+    broken = replace(document, nodes=document.nodes[1:])
+    drafts.replace_draft(alice.principal, workflow=workflow, document=broken)
+
+    answer = alice.client.post(reverse("workflows:publish", args=[workflow.pk]), follow=True)
+
+    assert answer.redirect_chain == [(reverse("workflows:detail", args=[workflow.pk]), 302)]
+    assert "Not published" in text_of(answer)
