@@ -1,21 +1,27 @@
 """Conversations: opening one, its turns, its variables."""
 
+import re
 from collections.abc import Mapping
 from uuid import UUID
 
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.document import Json
+from workflows.errors import InvalidValue
 from workflows.models import Conversation, Message, Run, Workflow
 from workflows.models.conversation import new_key
 
 
 LONGEST_NAME = 60
+
+# It becomes part of a namespace, whether or not memory is switched on; see memory.core.scopes.
+_KEY = re.compile(r"[!-9;-~]{1,80}")
 
 
 def open_conversation(
@@ -33,6 +39,11 @@ def open_conversation(
     weren't there: it names a memory namespace, so that being given it would be being let in.
     """
     permissions.check_run(principal, workflow)
+    if key is not None and not _KEY.fullmatch(key):
+        raise InvalidValue(
+            _("A conversation's id has 1 to 80 visible ASCII characters and no colon."),
+            field="conversation_id",
+        )
     with tenant([workflow.team_id]):
         fresh = Conversation(
             team_id=workflow.team_id,
@@ -45,13 +56,16 @@ def open_conversation(
             variables=dict(variables or {}),
         )
         Conversation.objects.bulk_create([fresh], ignore_conflicts=True)
+        # Locked before anything refers to it: turns that begin at once queue up here, in one order,
+        # instead of meeting crosswise at the rows they write later.
         found = (
             Conversation.objects.visible_to(principal)
             .filter(team_id=workflow.team_id, key=fresh.key)
+            .select_for_update(of=("self",))
             .first()
         )
         if found is None or found.workflow_id != workflow.pk or found.subject != subject:
-            raise NotFound
+            raise NotFound(_("There is no such conversation."), field="conversation_id")
         return found
 
 
@@ -97,7 +111,7 @@ def save_variables(conversation: Conversation, variables: Mapping[str, Json]) ->
 
 
 def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
-    permissions.check_view_conversation(principal, conversation)
+    permissions.check_rename(principal, conversation)
     with tenant([conversation.team_id]):
         conversation.name = " ".join(name.split())[:255]
         conversation.save(update_fields=["name"])
