@@ -39,6 +39,7 @@ __all__ = [
     "UserPrincipal",
     "can",
     "check",
+    "check_key",
     "current_team_id",
     "grant",
     "granted_ids",
@@ -65,8 +66,19 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
 
 def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> None:
     """``can``, or a sentence that says what is missing."""
-    if not can(principal, verb, obj_or_team):
-        raise NotAllowed(_("You may not %(verb)s here.") % {"verb": VERBS[verb].wording})
+    if can(principal, verb, obj_or_team):
+        return
+    if principal.kind == "key":
+        check_key(principal, VERBS[verb].scope)
+    raise NotAllowed(_("You may not %(verb)s here.") % {"verb": VERBS[verb].wording})
+
+
+def check_key(principal: Principal, scope: str | None) -> None:
+    """A sentence that names the scope a key would need; ``None``: no key ever has it."""
+    if scope is None:
+        raise NotAllowed(_("That is for people, not for API keys."))
+    if not principal.allows(scope):
+        raise NotAllowed(_("This key has no scope %(scope)s.") % {"scope": scope})
 
 
 def grant(who: User | Group, verb: str, obj: models.Model) -> None:

@@ -149,6 +149,9 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
     """What isn't yours isn't there; what you may see but not change is said so."""
     if permissions.may(caller.principal, verb, place):
         return
+    scope = permissions.SCOPE_OF_VERB[verb]
+    if caller.principal.kind == "key" and not caller.principal.allows(scope):
+        raise AccessDenied(_("This key has no scope %(scope)s.") % {"scope": scope})
     if verb != "view" and permissions.may(caller.principal, "view", place):
         raise AccessDenied(
             _("You may look into %(namespace)s, not change it.") % {"namespace": place.named.text}
