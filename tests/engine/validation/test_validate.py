@@ -199,3 +199,33 @@ def test_validate_largest_document_is_quick():
 
     assert found == []
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"), [("usr", True), ("user", False), ("workflow", False), ("tenant", True)]
+)
+def test_validate_memory_scope_nobody_knows_is_a_problem_of_its_field(scope, found):
+    recall = node("r", "memory-recall", scope=scope)
+    store = node("s", "memory-store", scope=scope, key="k", value_selector=["start", "q"])
+    model = {"provider": "p", "name": "m"}
+    prompt = [{"role": "user", "text": "hi"}]
+    memory = {"enabled": True, "scope": scope}
+    llm = node("l", "llm", model=model, prompt_template=prompt, enhanced_memory=memory)
+    edges = [edge("start", "r"), edge("r", "s"), edge("s", "l"), edge("l", "end")]
+
+    problems = problems_of([START, recall, store, llm, END], edges)
+
+    addresses = [(one.code, one.node, one.field) for one in problems if one.is_error]
+    assert addresses == found * [
+        ("config.unknown_scope", "r", "scope"),
+        ("config.unknown_scope", "s", "scope"),
+        ("config.unknown_scope", "l", "enhanced_memory.scope"),
+    ]
+    assert all("conversation, user, global, run" in one.message for one in problems)
+
+
+def test_validate_memory_scope_a_plug_in_added_is_known():
+    recall = node("r", "memory-recall", scope="tenant")
+    kinds = builtin_kinds(scopes=[("tenant", "Tenant")])
+
+    assert problems_of([START, recall, END], [edge("start", "r"), edge("r", "end")], kinds) == []

@@ -1,10 +1,10 @@
 """Is every node of a known kind, and configured as its kind wants it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from workflows.engine.document import Document, NodeSpec
-from workflows.engine.kinds import AnyKind
+from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.policy import read_policy
 from workflows.engine.problems import Problem
 
@@ -26,6 +26,7 @@ def _node_problems(
         return
     kind = kinds[node.kind]
     yield from kind.check(node)
+    yield from _scope_problems(node, kind)
     yield from read_policy(node, retryable=kind.retryable)[1]
     if not remembers and node.data.get("enhanced_memory") is not None:
         message = "Unknown field enhanced_memory: memory is not offered here"
@@ -36,3 +37,27 @@ def _unknown(kind: str, kinds: Mapping[str, AnyKind]) -> str:
     close = get_close_matches(kind, list(kinds), n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     return f"There is no node type {kind!r} here{hint}"
+
+
+# Offered in no form: it needs the group its merged workflows share, which a document can't give.
+_UNLISTED_SCOPES = ("workflow",)
+
+
+def _scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
+    """A memory scope is one of the words its field offers; plug-ins have added theirs there."""
+    for path, written, known in _scopes(kind.fields, node.data, ""):
+        if written not in known:
+            message = f"Unknown memory scope {written!r}; use one of: {', '.join(known)}"
+            yield Problem("config.unknown_scope", message, node=node.id, field=path)
+
+
+def _scopes(
+    fields: Iterable[Field], data: Mapping[str, object], inside: str
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for field in fields:
+        written = data.get(field.name)
+        if field.name == "scope" and isinstance(written, str) and field.choices:
+            words = tuple(word for word, _label in field.choices)
+            yield f"{inside}scope", written, (*words, *_UNLISTED_SCOPES)
+        elif field.fields and isinstance(written, Mapping):
+            yield from _scopes(field.fields, written, f"{inside}{field.name}.")
