@@ -10,7 +10,8 @@ class AccountsFault(Exception):  # the family's name, as in memory and workflows
     retryable = False
     sentence: str | Promise = _("Something about accounts went wrong.")
 
-    def __init__(self, sentence: str | Promise | None = None) -> None:
+    def __init__(self, sentence: str | Promise | None = None, *, field: str | None = None) -> None:
+        self.field = field  # of the request, where it is about one
         self.message: str | Promise = sentence or type(self).sentence
         super().__init__(self.message)
 

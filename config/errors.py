@@ -1,6 +1,6 @@
 """Domain error → HTTP status: one table, for the API and (through a middleware) for pages and fragments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,6 +35,7 @@ def _of_memory() -> dict[type[Exception], int]:
         memory.AlreadyExists: 409,
         memory.AccessDenied: 403,
         memory.QuotaExceeded: 409,
+        memory.ValueTooLarge: 413,
         memory.InvalidInput: 422,
         memory.Serialization: 422,
         memory.ProviderError: 503,
@@ -83,6 +84,8 @@ def body_of(error: Exception) -> dict[str, Any]:
     }
     if problems := getattr(error, "problems", None):
         body["problems"] = [_fields(problem) for problem in problems]
+    elif field := getattr(error, "field", None):
+        body["problems"] = [{"code": body["type"], "message": body["message"], "field": field}]
     return {"error": body}
 
 
@@ -138,7 +141,7 @@ def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
         {
-            "field": ".".join(str(part) for part in found["loc"]),
+            "field": _address(found["loc"]),
             "message": found["msg"],
             "code": found["type"],
         }
@@ -150,6 +153,17 @@ def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
         "retryable": False,
     }
     return JsonResponse({"error": {**body, "problems": problems}}, status=422)
+
+
+# What our operations call a body, and a query taken as one: nothing the client has a name for.
+_PARAMETERS = frozenset({"body", "asked"})
+
+
+def _address(loc: Sequence[object]) -> str:
+    """Ninja says where it looked and what the function calls it; the client knows only the rest."""
+    parts = [str(part) for part in loc[1:]]
+    inside = parts[1:] if len(parts) > 1 and parts[0] in _PARAMETERS else parts
+    return ".".join(inside)
 
 
 def _http_error(request: HttpRequest, error: Any) -> HttpResponse:

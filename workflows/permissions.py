@@ -112,6 +112,12 @@ def check_view_conversation(principal: Principal, conversation: Conversation) ->
         raise NotAllowed
 
 
+def check_rename(principal: Principal, conversation: Conversation) -> None:
+    """As going on with it: a key that may only read may not."""
+    check_view_conversation(principal, conversation)
+    check(principal, "workflow.run", conversation)
+
+
 def may_view_credentials(principal: Principal, team_id: UUID) -> bool:
     return can(principal, "credential.view", team_id)
 

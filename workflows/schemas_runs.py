@@ -77,3 +77,19 @@ class RunDetailOut(RunOut):
 class RunPageOut(Schema):
     items: list[RunOut]
     count: int
+
+
+class ConversationIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
+
+
+class ConversationOut(Schema):
+    conversation_id: str
+    workflow_id: UUID
+    user: str
+    name: str
+    turns: int
+    created_at: datetime
+    last_message_at: datetime | None

@@ -126,6 +126,17 @@ def conversation_for(principal: Principal, conversation_id: UUID) -> Conversatio
     return found
 
 
+def conversation_keyed(principal: Principal, team_id: UUID, key: str) -> Conversation:
+    """By the id that runs and the API know it by."""
+    found = _one(
+        Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
+        team_id=team_id,
+        key=key,
+    )
+    permissions.check_view_conversation(principal, found)
+    return found
+
+
 def credentials_for(principal: Principal, team_id: UUID) -> QuerySet[Credential]:
     """The team's credentials, without what is secret about them."""
     permissions.check_view_credentials(principal, team_id)

@@ -221,6 +221,13 @@ ROWS: list[Row] = [
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 302 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, "person": "account"}, {}),
+    Row(
+        "PATCH",
+        "api/v1/conversations/<path:conversation_id>",
+        "- 404 404 404 404 404",
+        TALK_ID,
+        {"name": "Mine"},
+    ),
     Row("GET", "runs/", "- 200 200 200 200 -"),
     Row("GET", "runs/", "- 404 200 200 200 -", {"workflow": "workflow"}, {}),
     Row("GET", "runs/<uuid:run_id>/", "- 404 404 404 404 -", RUN),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
+from accounts.principals import key_id_of
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.document import Json
@@ -52,7 +53,7 @@ def open_conversation(
             subject=subject,
             subject_user_id=subject_user_id,
             started_by_id=principal.user_id,
-            api_key_id=permissions.key_id_of(principal),
+            api_key_id=key_id_of(principal),
             variables=dict(variables or {}),
         )
         Conversation.objects.bulk_create([fresh], ignore_conflicts=True)
@@ -61,7 +62,7 @@ def open_conversation(
         found = (
             Conversation.objects.visible_to(principal)
             .filter(team_id=workflow.team_id, key=fresh.key)
-            .select_for_update(of=("self",))
+            .select_for_update(of=("self",), no_key=True)
             .first()
         )
         if found is None or found.workflow_id != workflow.pk or found.subject != subject:

@@ -14,6 +14,7 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.models import User
 from accounts.personas import persona_id, played_by
+from accounts.principals import key_id_of
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.document import Json
@@ -94,7 +95,7 @@ def start_run(
         if mocks:
             Mocks(mocks)  # raises NodeFailed for what isn't a mock
         if workflow.is_chat and not (query or "").strip():
-            raise InvalidValue(_("A chat workflow needs a message."))
+            raise InvalidValue(_("A chat workflow needs a message."), field="query")
         talk = None
         if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
             talk = _conversation(principal, workflow, conversation, person)
@@ -126,7 +127,7 @@ def queue_run(principal: Principal, order: Order) -> Run:
             subject=order.subject.id,
             subject_user_id=order.subject.user_id,
             started_by_id=principal.user_id,
-            api_key_id=permissions.key_id_of(principal),
+            api_key_id=key_id_of(principal),
             actor=principal.actor,
             inputs=dict(order.inputs),
             mocks=order.mocks,
@@ -173,14 +174,14 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
     if named is None or named == own:
         if principal.user_id is not None:
             return Subject(str(principal.user_id), principal.user_id)
-        key_id = permissions.key_id_of(principal)
+        key_id = key_id_of(principal)
         return Subject(f"key-{key_id}")
     named = outside_person(named)
     if _is_account(named):
-        raise NotFound
+        raise NotFound(field="user")
     player = played_by(named)
     if player is not None and player != principal.user_id:
-        raise NotFound  # another member's test person, whoever asks
+        raise NotFound(field="user")  # another member's test person, whoever asks
     if principal.user_id is not None and player is None:
         named = outside_person(persona_id(named, principal.user_id))
     return Subject(named)
@@ -192,7 +193,8 @@ def outside_person(named: str) -> str:
         raise InvalidValue(
             _(
                 "A person's id has 1 to 80 letters, digits or . _ @ + = - and begins with a letter or digit."
-            )
+            ),
+            field="user",
         )
     return named
 

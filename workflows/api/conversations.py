@@ -1,0 +1,38 @@
+"""``/api/v1/conversations``: what one is called."""
+
+from django.http import HttpRequest
+from ninja import Router
+
+from accounts.auth import api_auth
+from accounts.principals import current_team_id, principal_of
+from workflows import selectors
+from workflows.models import Conversation
+from workflows.schemas_runs import ConversationIn, ConversationOut
+from workflows.services import conversations
+
+
+router = Router(auth=api_auth(), tags=["runs"])
+
+
+@router.patch(
+    "/conversations/{path:conversation_id}", response=ConversationOut, summary="Name a conversation"
+)
+def rename_conversation(
+    request: HttpRequest, conversation_id: str, body: ConversationIn
+) -> dict[str, object]:
+    """``conversation_id`` as the runs say it."""
+    principal = principal_of(request)
+    found = selectors.conversation_keyed(principal, current_team_id(request), conversation_id)
+    return _out(conversations.rename(principal, conversation=found, name=body.name))
+
+
+def _out(row: Conversation) -> dict[str, object]:
+    return {
+        "conversation_id": row.key,
+        "workflow_id": row.workflow_id,
+        "user": row.subject,
+        "name": row.name,
+        "turns": row.dialogue_count,
+        "created_at": row.created_at,
+        "last_message_at": row.last_message_at,
+    }
