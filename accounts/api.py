@@ -15,6 +15,7 @@ from accounts.audit import verify
 from accounts.auth import api_auth
 from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team
 from accounts.principals import UserPrincipal, current_team_id, principal_of
+from config.schema import LongNumber
 
 
 router = Router(auth=api_auth(), tags=["accounts"])
@@ -131,7 +132,7 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> Status[None]:
 def read_audit(
     request: HttpRequest,
     team_id: UUID,
-    before: Annotated[int | None, Field(ge=1, lt=2**63)] = None,
+    before: LongNumber | None = None,
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
 ) -> list[AuditEntry]:
     """The newest entries first; ``before`` a sequence number goes on from there."""

@@ -1,18 +1,27 @@
-"""The API's outer door: writes carry JSON and say so.
+"""The API's outer door: writes carry JSON and say so; whatever goes wrong is said in JSON.
 
 A form or a text/plain body can be posted by any page on the web without asking first; JSON can't.
 """
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseBase,
+    JsonResponse,
+)
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 
+API = "/api/"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class JsonWritesMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if not request.path_info.startswith("/api/") or request.method not in WRITES:
+        if not request.path_info.startswith(API) or request.method not in WRITES:
             return None
         empty = (
             request.headers.get("Content-Length", "0") in ("", "0")
@@ -25,3 +34,46 @@ class JsonWritesMiddleware(MiddlewareMixin):
             {"error": {"type": "UnsupportedMediaType", "message": message, "retryable": False}},
             status=415,
         )
+
+
+class NoNulMiddleware(MiddlewareMixin):
+    """No address of ours has a NUL in it, and the database can't be asked for one."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        query = request.META.get("QUERY_STRING", "")
+        if "%00" in query or "\x00" in query or "\x00" in request.path_info:
+            return HttpResponseBadRequest()
+        return None
+
+
+class ApiErrorsMiddleware(MiddlewareMixin):
+    """A refusal that never reached the API, or broke it, in the API's words instead of a page's."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if not request.path_info.startswith(API) or response.status_code < 400:
+            return response
+        if response.headers.get("Content-Type", "").startswith("application/json"):
+            return response
+        kind, sentence = _SAYINGS.get(response.status_code, _SAYINGS[_rough(response.status_code)])
+        error = {"type": kind, "message": _(sentence), "retryable": False}
+        answer = JsonResponse({"error": error}, status=response.status_code)
+        answer.cookies = response.cookies
+        for name in ("Allow", "Retry-After"):
+            if name in response.headers:
+                answer[name] = response.headers[name]
+        return answer
+
+
+_SAYINGS = {
+    400: ("BadRequest", gettext_noop("The request can't be understood.")),
+    403: ("Forbidden", gettext_noop("You are not allowed to do that.")),
+    404: ("NotFound", gettext_noop("There is no such thing here.")),
+    405: ("MethodNotAllowed", gettext_noop("That can't be done here.")),
+    500: ("ServerError", gettext_noop("Something went wrong on our side.")),
+}
+
+
+def _rough(status: int) -> int:
+    return 500 if status >= 500 else 400

@@ -7,7 +7,8 @@ from ninja import Header, Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
-from memory import schemas, services
+from config.schema import refuse_unknown
+from memory import schemas, selectors, services
 from memory.core.errors import InvalidInput
 from memory.core.scopes import scope_named
 from memory.services import MemoryCaller
@@ -30,9 +31,33 @@ def list_namespaces(request: HttpRequest, scope: str | None = None) -> list[sche
     return [schemas.namespace_out(row) for row in found]
 
 
+@router.post("/memory/namespaces/{uuid:namespace_id}/grants", response={204: None})
+def share_namespace(
+    request: HttpRequest, namespace_id: UUID, body: schemas.GrantIn
+) -> Status[None]:
+    """Let a member look, write or forget here. Only whose the namespace is may."""
+    caller = caller_of(request)
+    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    member = selectors.member_for(caller.principal, caller.team_id, body.member)
+    services.share(caller, namespace=row.text, verb=body.verb, member=member)
+    return Status(204, None)
+
+
+@router.delete("/memory/namespaces/{uuid:namespace_id}/grants", response={204: None})
+def unshare_namespace(
+    request: HttpRequest, namespace_id: UUID, body: schemas.GrantIn
+) -> Status[None]:
+    caller = caller_of(request)
+    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    member = selectors.member_for(caller.principal, caller.team_id, body.member)
+    services.unshare(caller, namespace=row.text, verb=body.verb, member=member)
+    return Status(204, None)
+
+
 @router.get("/memory/entries", response=schemas.EntriesOut)
 def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> schemas.EntriesOut:
     """Newest first, quarantined ones included."""
+    refuse_unknown(request, schemas.EntriesQuery.model_fields)
     page = services.entries(caller_of(request), **asked.dict())
     found = [schemas.entry_out(entry) for entry in page.entries]
     return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)

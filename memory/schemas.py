@@ -1,12 +1,12 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from config.schema import Body
+from config.schema import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
 from memory.models import Namespace, Revision
@@ -82,8 +82,8 @@ class EntriesQuery(Body):
     text: str = Field("", max_length=500)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
-    limit: int = Field(50, ge=1, le=200)
-    offset: int = Field(0, ge=0, le=1_000_000)
+    limit: Limit = 50
+    offset: Offset = 0
 
 
 class StoreIn(Body):
@@ -137,8 +137,15 @@ class ForgottenOut(Body):
     change: UUID | None
 
 
+class GrantIn(Body):
+    """``member`` is the account of somebody of the team."""
+
+    verb: Literal["view", "write", "forget"]
+    member: UUID
+
+
 class RestoreIn(Body):
-    revision: int | None = Field(None, ge=1, lt=2**31)
+    revision: Number | None = None
     reason: str = Field("", max_length=500)
 
 

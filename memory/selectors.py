@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from accounts.models import Membership, User
 from accounts.principals import Principal
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
@@ -21,6 +22,15 @@ def namespace_for(principal: Principal, team_id: UUID, namespace_id: UUID) -> Na
     if row is None:
         raise NotFound(_("There is no such namespace."))
     return row
+
+
+def member_for(principal: Principal, team_id: UUID, user_id: UUID) -> User:
+    """Whom a namespace can be shared with."""
+    rows = Membership.objects.visible_to(principal).filter(team_id=team_id, user_id=user_id)
+    row = rows.select_related("user").first()
+    if row is None:
+        raise NotFound(_("There is no such member."))
+    return row.user
 
 
 def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:

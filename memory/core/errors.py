@@ -25,6 +25,10 @@ class QuotaExceeded(MemoryFault):
     """The namespace is full, or the value too large."""
 
 
+class ValueTooLarge(QuotaExceeded):
+    """The value is larger than one may be."""
+
+
 class InvalidInput(MemoryFault):
     """The request makes no sense; the message names the parameter."""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memory.core.errors import AccessDenied, QuotaExceeded
+from memory.core.errors import AccessDenied, QuotaExceeded, ValueTooLarge
 from memory.core.records import Json
 from memory.core.values import size_of
 
@@ -39,7 +39,7 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
     """The value's size, if the policy lets it in."""
     size = size_of(value)
     if policy.max_value_bytes is not None and size > policy.max_value_bytes:
-        raise QuotaExceeded(f"The value has {size} bytes; {policy.max_value_bytes} are allowed.")
+        raise ValueTooLarge(f"The value has {size} bytes; {policy.max_value_bytes} are allowed.")
     return size
 
 

@@ -12,6 +12,7 @@ from memory.core.errors import InvalidInput
 from memory.core.filters import parse_filter
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scoped import ScopedMemory
+from memory.core.tokens import LANGUAGES
 
 
 Clock = Callable[[], datetime]
@@ -65,6 +66,9 @@ def check_query(query: MemoryQuery) -> None:
         raise InvalidInput(f"top_k: a number from 0 to {MAX_TOP_K} was expected.")
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"query_text: at most {MAX_QUERY_LENGTH} characters.")
+    if query.language not in LANGUAGES:
+        known = ", ".join(sorted(LANGUAGES))
+        raise InvalidInput(f"language: {query.language!r} is not known; one of: {known}.")
 
 
 MAX_TOP_K = 1_000

@@ -110,6 +110,17 @@ ROWS = [
     Row("POST", "memory/entries/<uuid:entry_id>/restore/", "- 404 403 302 302 -", ENTRY, {}),
     Row("POST", "memory/changes/<uuid:change_id>/undo/", "- 404 403 302 302 -", CHANGE, {}),
     # The API
+    *(
+        Row(
+            method,
+            "api/v1/memory/namespaces/<uuid:namespace_id>/grants",
+            f"- 404 {expect} 404",
+            {**place, "member": "account"},
+            {"verb": "view"},
+        )
+        for method in ("POST", "DELETE")
+        for place, expect in ((NAMESPACE, "403 403 204"), (PRIVATE_NAMESPACE, "404 404 404"))
+    ),
     Row("GET", "api/v1/memory/namespaces", "- 200 200 200 200 200"),
     Row("GET", "api/v1/memory/entries", "- 422 422 422 422 422"),
     Row(

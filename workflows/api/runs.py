@@ -1,18 +1,18 @@
 """``/api/v1``: start runs, read them, follow them, stop them."""
 
 import asyncio
-from typing import Annotated, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja import Router, Status
-from pydantic import Field
 
 from accounts.auth import api_auth
 from accounts.principals import Principal, principal_of
 from accounts.tenancy import tenant
+from config.schema import Limit, Offset
 from workflows import selectors, sse
 from workflows.api.run_shapes import detail_out, run_out
 from workflows.engine.records import RunStatus
@@ -52,8 +52,8 @@ def list_runs(
     request: HttpRequest,
     workflow: UUID | None = None,
     status: RunStatus | None = None,
-    offset: Annotated[int, Field(ge=0)] = 0,
-    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    offset: Offset = 0,
+    limit: Limit = 50,
 ) -> dict[str, object]:
     """Runs you started, that are for you, or of a key you made; newest first."""
     principal = principal_of(request)

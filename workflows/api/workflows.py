@@ -1,14 +1,14 @@
 """``/api/v1/workflows``: documents in, documents out, versions, samples."""
 
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Status
-from pydantic import Field
+from ninja import Path, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
+from config.schema import Limit, Number, Offset
 from workflows import schemas, selectors
 from workflows.api.shapes import problem_out, sample_out, version_out, workflow_out
 from workflows.engine.document import Dialect
@@ -27,8 +27,8 @@ def list_workflows(
     request: HttpRequest,
     team: UUID | None = None,
     archived: bool = False,
-    offset: Annotated[int, Field(ge=0)] = 0,
-    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    offset: Offset = 0,
+    limit: Limit = 50,
 ) -> dict[str, object]:
     """Every workflow you may see, newest change first; ``team`` narrows it to one team."""
     found = selectors.workflows_for(principal_of(request), team_id=team, archived=archived)
@@ -202,7 +202,9 @@ def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, obj
     response=schemas.VersionDetailOut,
     summary="Read a version with its document",
 )
-def read_version(request: HttpRequest, workflow_id: UUID, number: int) -> dict[str, object]:
+def read_version(
+    request: HttpRequest, workflow_id: UUID, number: Path[Number]
+) -> dict[str, object]:
     principal = principal_of(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     version = selectors.version_for(principal, workflow, number)

@@ -1,0 +1,245 @@
+"""Odd requests to every operation the API describes: refused in JSON, never a server error."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import pytest
+import schemathesis
+from django.test import Client
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from config.api import api
+from memory.services import MemoryCaller, namespaces, remember
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+ODD = (
+    "99999999999999999999999",
+    "-99999999999999999999999",
+    "9223372036854775808",
+    "9223372036854775807",
+    "2147483648",
+    "-1",
+    "0",
+    "1e400",
+    "NaN",
+    "1.5",
+    "",
+    " ",
+    "null",
+    "\x00",
+    "a:b",
+    "сa",
+    "x\ny",
+    "٣",
+    "'; --",
+    "x" * 5_000,
+)
+
+
+@cache
+def description() -> Any:
+    return json.loads(json.dumps(api.get_openapi_schema(), default=str))
+
+
+def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for path, methods in description()["paths"].items():
+        for method, operation in methods.items():
+            if method in METHODS:
+                yield method, path, operation
+
+
+def parameters(place: str) -> list[tuple[str, str, str]]:
+    return [
+        (method, path, parameter["name"])
+        for method, path, operation in operations()
+        for parameter in operation.get("parameters", [])
+        if parameter["in"] == place
+    ]
+
+
+def askers(cast: Cast, api_key: Any) -> dict[str, Client]:
+    return {"editor": cast.bob.client, "admin": cast.ada.client, "key": api_key(cast.alice)}
+
+
+def filled(path: str, **given: str) -> str:
+    for _method, other, operation in operations():
+        if other == path:
+            for parameter in operation.get("parameters", []):
+                if parameter["in"] == "path":
+                    name = parameter["name"]
+                    path = path.replace(f"{{{name}}}", given.get(name, str(uuid4())))
+            break
+    return path
+
+
+def send(client: Client, method: str, address: str, body: Any = None) -> Any:
+    client.raise_request_exception = False
+    return client.generic(
+        method.upper(),
+        address,
+        json.dumps(body) if body is not None else "",
+        content_type="application/json",
+    )
+
+
+@pytest.mark.parametrize("who", ["editor", "admin", "key"])
+def test_query_parameter_given_an_odd_value_is_answered(who: str, cast: Cast, api_key: Any) -> None:
+    client = askers(cast, api_key)[who]
+    wrong = []
+    for method, path, name in parameters("query"):
+        for value in ODD:
+            answer = send(client, method, f"{filled(path)}?{urlencode({name: value})}")
+            if answer.status_code >= 500 or not is_json(answer):
+                wrong.append((path, name, value, answer.status_code))
+
+    assert wrong == []
+
+
+def test_path_given_an_odd_value_is_answered_in_json(cast: Cast) -> None:
+    wrong = []
+    for method, path, name in parameters("path"):
+        for value in (*ODD[:8], *ODD[13:], "abc"):
+            part = quote(value, safe="")
+            answer = send(cast.bob.client, method, filled(path, **{name: part}), {})
+            # An empty part may make another address, with an answer of its own
+            if answer.status_code >= 500 or (value and not is_error(answer)):
+                wrong.append((path, name, value, answer.status_code, answer.content[:80]))
+
+    assert wrong == []
+
+
+PAGES = ("/", "/runs/", "/memory/", "/runs/?workflow=x", "/memory/namespaces/{namespace}/")
+ASKED = ("page", "offset", "limit", "text", "category", "tier", "filter", "status", "workflow")
+
+
+def test_page_given_an_odd_value_is_answered(cast: Cast) -> None:
+    caller = MemoryCaller(cast.bob.principal, cast.team_a.pk)
+    remember(caller, namespace="global:odd", key="k", value=1)
+    namespace = namespaces(caller)[0].pk
+    client = cast.bob.client
+    client.raise_request_exception = False
+
+    wrong = [
+        (page, name, value)
+        for page in PAGES
+        for name in ASKED
+        for value in ODD
+        if client.get(page.format(namespace=namespace), {name: value}).status_code >= 500
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("address", ["/api/v1/workflows/abc", "/api/nothing", "/api/v1/runs/1"])
+def test_address_that_is_none_is_said_in_json(address: str, cast: Cast, client: Client) -> None:
+    for asker in (cast.bob.client, client):
+        answer = asker.get(address)
+
+        assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
+
+
+def test_wrong_method_is_said_in_json_with_the_right_ones(cast: Cast) -> None:
+    answer = send(cast.bob.client, "delete", "/api/v1/runs")
+
+    assert answer.status_code == 405
+    assert answer["Allow"] == "GET"
+    assert answer.json()["error"]["type"] == "MethodNotAllowed"
+
+
+def test_error_nobody_foresaw_is_said_in_json(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("workflows.selectors.runs_for", broken)
+    answer = send(cast.bob.client, "get", "/api/v1/runs")
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (500, "ServerError")
+    assert b"secret detail" not in answer.content
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "body", "field"),
+    [
+        ("post", "/api/v1/workflows/validate", {"document": "x", "zzz": 1}, "zzz"),
+        ("post", "/api/v1/workflows/validate", {}, "document"),
+        ("get", "/api/v1/runs?limit=0", None, "limit"),
+        ("get", "/api/v1/memory/entries?namespace=user:x&limit=0", None, "limit"),
+        ("get", "/api/v1/memory/entries?namespace=user:x&zzz=1", None, "zzz"),
+    ],
+)
+def test_field_that_does_not_fit_is_named_as_the_client_wrote_it(
+    method: str, address: str, body: Any, field: str, cast: Cast
+) -> None:
+    answer = send(cast.bob.client, method, address, body)
+
+    assert answer.status_code == 422
+    assert [one["field"] for one in answer.json()["error"]["problems"]] == [field]
+
+
+# Streams and starts that wait are asked elsewhere: nothing here is ever driven to its end.
+WAITS = ("/events",)
+
+described = schemathesis.openapi.from_dict(description())
+
+
+@pytest.mark.parametrize("who", ["editor", "admin", "key"])
+@pytest.mark.parametrize(
+    "examples", [pytest.param(2, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)]
+)
+def test_request_of_the_described_form_is_never_a_server_error(
+    who: str, examples: int, cast: Cast, api_key: Any
+) -> None:
+    client = askers(cast, api_key)[who]
+    for result in described.get_all_operations():
+        operation = result.ok()
+        if operation.path.endswith(WAITS):
+            continue
+        _throw(client, operation, examples)
+
+
+def _throw(client: Client, operation: Any, examples: int) -> None:
+    quick = settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+
+    @quick
+    @given(data=st.data())
+    def thrown(data: st.DataObject) -> None:
+        case = data.draw(operation.as_strategy())
+        asked = case.as_transport_kwargs(base_url="http://testserver")
+        query = urlencode(asked.get("params") or {}, doseq=True)
+        body = asked.get("json")
+        if isinstance(body, dict) and body.get("response_mode") == "blocking":
+            body["wait_seconds"] = 0.01
+        address = asked["url"].removeprefix("http://testserver")
+        answer = send(client, operation.method, f"{address}?{query}", body)
+
+        assert answer.status_code < 500, (operation.label, query, body, answer.content[:300])
+
+    thrown()
+
+
+def is_json(answer: Any) -> bool:
+    kind = answer.headers.get("Content-Type", "")
+    return answer.status_code == 204 or kind.startswith(("application/json", "application/yaml"))
+
+
+def is_error(answer: Any) -> bool:
+    if answer.status_code < 400:
+        return True
+    return is_json(answer) and set(answer.json()) == {"error"}
