@@ -28,7 +28,8 @@ class Command(BaseCommand):
         except (OSError, ValueError, KeyError) as unreadable:
             raise CommandError(f"No suite in {options['folder']}: {unreadable}") from unreadable
         if not cases:
-            raise CommandError("There is no such group of cases.")
+            known = sorted({case.group for case in read_cases(options["folder"])})
+            raise CommandError(f"There is no such group of cases. Known: {', '.join(known)}.")
         verdicts = asyncio.run(_judge_all(cases, durable=options["durable"]))
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if options["as_json"]:

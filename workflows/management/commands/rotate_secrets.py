@@ -13,4 +13,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count = rotate_secrets(Team.objects.values_list("pk", flat=True))
-        self.stdout.write(f"{count} secrets are now under the newest key.")
+        self.stdout.write(_said(count))
+
+
+def _said(count: int) -> str:
+    return f"{count} secret{'' if count == 1 else 's'} re-encrypted under the newest key."
