@@ -14,6 +14,7 @@ LEASE = timedelta(seconds=15)
 RENEW_EVERY = 5.0  # seconds; two renewals may fail before the lease is gone
 
 CLAIM = "select execution_claim(%s, %s, %s)"
+NEXT_TURN = "select execution_next_turn(%s, %s)"
 RENEW = "select run_id from execution_renew(%s, %s, %s, %s)"
 RELEASE = "select execution_release(%s, %s, %s)"
 CANCELLED = "select run_id from execution_cancelled(%s, %s)"
@@ -43,6 +44,14 @@ async def claim(db: Database, run_id: UUID, worker: str) -> Claim | None:
     return Claim(
         run_id, UUID(row["team_id"]), row["attempt"], row["last_seq"], float(found["age"]), row
     )
+
+
+async def next_turn(db: Database, done: Claim) -> UUID | None:
+    """The turn of the same conversation that waited for this one."""
+    if done.row.get("conversation_id") is None:
+        return None
+    found: UUID | None = await db.value(NEXT_TURN, (done.team_id, done.run_id))
+    return found
 
 
 async def renew(db: Database, claims: Sequence[Claim]) -> set[UUID]:

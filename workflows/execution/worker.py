@@ -134,7 +134,14 @@ class Worker:
                 log.error("run_dropped", exc_info=broke, extra={"run": str(run_id)})
         finally:
             del self.held[run_id]
+        await self._let_next_turn_begin(claim)
         return True
+
+    async def _let_next_turn_begin(self, done: claims.Claim) -> None:
+        """Its own message came too early and was dropped; looking around would find it seconds later."""
+        waiting = await claims.next_turn(self._db, done)
+        if waiting is not None and not self._stopping:
+            asyncio.get_running_loop().create_task(self._take(waiting))
 
     def _begin_wind_down(self, grace: float) -> None:
         if not self._stopping:

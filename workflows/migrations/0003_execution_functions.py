@@ -12,6 +12,7 @@ SQL = Path(__file__).resolve().parent.parent / "execution" / "sql" / "0001_funct
 # Name → argument types; two of them read across teams, so nobody else may call them.
 FUNCTIONS = {
     "execution_team_of": "uuid",
+    "execution_has_turn": "uuid, uuid",
     "execution_unattended": "interval, integer",
     "execution_see": "uuid[]",
     "execution_claim": "uuid, text, interval",
@@ -19,6 +20,7 @@ FUNCTIONS = {
     "execution_append": "uuid, uuid, integer, bigint, integer, json, json, json",
     "execution_say": "uuid[], json",
     "execution_finish": "uuid, uuid, integer, bigint, integer, json, json, json, json",
+    "execution_next_turn": "uuid, uuid",
     "execution_release": "uuid, uuid, integer",
     "execution_renew": "uuid[], uuid[], integer[], interval",
     "execution_cancelled": "uuid[], uuid[]",

@@ -14,11 +14,22 @@ language sql stable security definer set search_path = public, pg_temp as $$
 $$;
 
 -- Runs that nobody holds and somebody should: queued for a while, lease run out, or due to wake.
+-- Turns of one conversation are taken one at a time, in the order in which they were said: a turn
+-- reads the variables and the history that the one before it left.
+create function execution_has_turn(p_run uuid, p_conversation uuid) returns boolean
+language sql stable set search_path = public, pg_temp as $$
+    select p_conversation is null or not exists (
+        select from workflows_run other
+        where other.conversation_id = p_conversation and other.id <> p_run
+          and (other.status = 'running' or (other.status = 'queued' and other.id < p_run)))
+$$;
+
 create function execution_unattended(p_queued_for interval, p_limit integer)
 returns table (run_id uuid, team_id uuid)
 language sql stable security definer set search_path = public, pg_temp as $$
     select r.id, r.team_id from workflows_run r
-    where (r.status = 'queued' and r.queued_at < clock_timestamp() - p_queued_for)
+    where (r.status = 'queued' and r.queued_at < clock_timestamp() - p_queued_for
+           and execution_has_turn(r.id, r.conversation_id))
        or (r.status = 'running' and r.lease_until < clock_timestamp())
        or (r.status = 'paused' and r.wake_at <= clock_timestamp())
     order by r.queued_at, r.id
@@ -38,12 +49,18 @@ create function execution_claim(p_run uuid, p_worker text, p_lease interval) ret
 language plpgsql set search_path = public, pg_temp as $$
 declare
     the_team uuid := execution_team_of(p_run);
+    talk uuid;
     claimed workflows_run;
 begin
     if the_team is null then
         return null;
     end if;
     perform execution_see(array[the_team]);
+    select conversation_id into talk from workflows_run where id = p_run;
+    if talk is not null then
+        -- Two workers asking for two turns at once: the second sees what the first decided.
+        perform 1 from workflows_conversation where id = talk for no key update;
+    end if;
     update workflows_run set
         kill_count = kill_count + (status = 'running')::int,
         status = 'running',
@@ -55,7 +72,7 @@ begin
     where id = (
         select id from workflows_run
         where id = p_run
-          and (status = 'queued'
+          and ((status = 'queued' and execution_has_turn(id, conversation_id))
                or (status = 'running' and lease_until < clock_timestamp() and kill_count < 2)
                or (status = 'paused' and wake_at <= clock_timestamp()))
         for update skip locked
@@ -199,6 +216,19 @@ begin
             where id = talk;
     end if;
     return last;
+end
+$$;
+
+-- The turn that waited for this one to end.
+create function execution_next_turn(p_team uuid, p_run uuid) returns uuid
+language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform execution_see(array[p_team]);
+    return (
+        select other.id from workflows_run mine
+        join workflows_run other on other.conversation_id = mine.conversation_id
+        where mine.id = p_run and other.status = 'queued'
+        order by other.id limit 1);
 end
 $$;
 
