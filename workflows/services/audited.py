@@ -8,7 +8,11 @@ from accounts.tenancy import TenantModel
 
 
 def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
-    """In the caller's transaction: no change without its line, no line without its change."""
+    """In the caller's transaction: no change without its line, no line without its change.
+
+    Last in a service: the line locks the team's chain until the commit, and whoever then waits for
+    a row that another holds, who waits for the chain, waits for ever.
+    """
     audit.record(
         team_id=row.team_id,
         actor=principal.actor,

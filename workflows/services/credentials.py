@@ -68,8 +68,8 @@ def replace_secret(principal: Principal, *, credential: Credential, secret: str)
 def delete_credential(principal: Principal, *, credential: Credential) -> None:
     permissions.check_manage(principal, credential)
     with tenant([credential.team_id]):
+        _delete(credential)
         audited.note(principal, credential, "credential.deleted", name=credential.name)
-        credential.delete()
 
 
 def create_provider(
@@ -113,16 +113,18 @@ def update_provider(
     """What is None stays. A new address on another host takes the old secret away: it isn't for there."""
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
+        withdrawn = False
         if base_url is not None and provider.kind != ProviderKind.OFFLINE:
-            _move(principal, provider, clean_url(base_url))
+            withdrawn = _move(provider, clean_url(base_url))
         if default_model is not None:
             provider.default_model = default_model.strip()
         if enabled is not None:
             provider.enabled = enabled
         provider.save()
-        audited.note(principal, provider, "credential.changed", provider=provider.name)
         if secret:
             _give_secret(principal, provider, secret)
+        detail = {"secret_withdrawn": True} if withdrawn else {}
+        audited.note(principal, provider, "credential.changed", provider=provider.name, **detail)
     return provider
 
 
@@ -131,10 +133,15 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
         credential = provider.credential
-        audited.note(principal, provider, "credential.deleted", provider=provider.name)
-        provider.delete()
+        gone: list[tuple[Credential | ModelProvider, dict[str, str]]]
+        gone = [(provider, {"provider": provider.name})]
+        _delete(provider)
         if credential and not credential.providers.exists():
-            delete_credential(principal, credential=credential)
+            permissions.check_manage(principal, credential)
+            _delete(credential)
+            gone.append((credential, {"name": credential.name}))
+        for row, detail in gone:
+            audited.note(principal, row, "credential.deleted", **detail)
 
 
 def secret_of(credential: Credential) -> str:
@@ -188,12 +195,19 @@ def clean_url(url: str) -> str:
     return url
 
 
-def _move(principal: Principal, provider: ModelProvider, base_url: str) -> None:
+def _delete(row: Credential | ModelProvider) -> None:
+    """By query: the row object keeps its id, for the audit line that comes after."""
+    type(row).objects.unscoped().filter(pk=row.pk).delete()
+
+
+def _move(provider: ModelProvider, base_url: str) -> bool:
+    """Whether its secret stays behind."""
     same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
     provider.base_url = base_url
     if not same_host and provider.credential:
         provider.credential = None
-        audited.note(principal, provider, "credential.changed", secret_withdrawn=True)
+        return True
+    return False
 
 
 def _give_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
