@@ -25,7 +25,7 @@ def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
     """The accounts and the key whose conversation it is; nobody's where there is none."""
     found = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
     ids = found.values_list("started_by_id", "subject_user_id", "api_key_id").first() or ()
-    return frozenset(one for one in ids if one is not None)
+    return frozenset(filter(None, ids))
 
 
 def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 
 from accounts.access import Principal, can
 from accounts.errors import NotFound
@@ -16,6 +16,7 @@ from workflows import permissions
 from workflows.models import (
     Conversation,
     Credential,
+    Message,
     ModelProvider,
     Run,
     RunEvent,
@@ -115,6 +116,21 @@ def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conv
         .filter(workflow=workflow)
         .order_by("-created_at", "-id")
     )
+
+
+def conversations_begun(
+    principal: Principal, workflow: Workflow, subject: str, *, but: str, limit: int
+) -> list[tuple[str, str]]:
+    """Keys of one person's conversations and what each is called, or began with; newest first."""
+    first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
+    rows = (
+        conversations_for(principal, workflow)
+        .filter(subject=subject)
+        .exclude(key=but)
+        .annotate(began=Subquery(first.values("query")[:1]))
+        .values_list("key", "name", "began")[:limit]
+    )
+    return [(key, name or began or key) for key, name, began in rows]
 
 
 def conversation_for(principal: Principal, conversation_id: UUID) -> Conversation:

@@ -30,16 +30,16 @@ def new_conversation(page: Page) -> None:
 
 
 def be(page: Page, person: str) -> None:
-    page.locator(".chat-head summary").click()
+    page.locator(".chat-head summary").first.click()
     page.get_by_label("Be someone else").fill(person)
     page.get_by_role("button", name="Be that person").click()
-    expect(page.locator(".chat-head summary")).to_contain_text(person)
+    expect(page.locator(".chat-head summary").first).to_contain_text(person)
 
 
 def be_oneself(page: Page) -> None:
-    page.locator(".chat-head summary").click()
+    page.locator(".chat-head summary").first.click()
     page.get_by_role("link", name="Yourself").click()
-    expect(page.locator(".chat-head summary")).to_contain_text("You")
+    expect(page.locator(".chat-head summary").first).to_contain_text("You")
 
 
 def node(page: Page, name: str) -> Locator:

@@ -16,11 +16,20 @@ QUESTION = "What is my cat called?"
 
 
 def test_chat_tells_forgets_and_knows_again(signed_in: Page):
+    """One journey in chapters: each begins where the last one ended."""
     page = signed_in
     use_sample(page, "A chatbot that remembers")
     workflow = page.url.partition("?")[0]
 
-    # told: nodes light up, the answer streams in, and what was remembered can be seen
+    told(page)
+    recalled_in_another_conversation(page)
+    unknown_to_somebody_else(page, workflow)
+    chat = forgotten_is_gone(page, workflow)
+    undone_is_back(page, chat)
+
+
+def told(page: Page) -> None:
+    """Nodes light up, the answer streams in, what was remembered can be seen; a reload finds it again."""
     say(page, FACT)
     for name in ("start", "recall", "llm", "answer", "question", "remember"):
         expect(node(page, name)).to_have_attribute("data-state", "completed")
@@ -28,11 +37,12 @@ def test_chat_tells_forgets_and_knows_again(signed_in: Page):
     expect(page.locator(".chat-note")).to_contain_text(FACT)
     expect(page).to_have_url(re.compile(r"\?conversation="))
 
-    # a reload finds the conversation again
     page.reload()
     expect(page.locator(".bubble-me")).to_have_text([FACT])
 
-    # another conversation of the same person: recalled, used, cited
+
+def recalled_in_another_conversation(page: Page) -> None:
+    """Recalled, used, cited; and the run's page shows the same, long after."""
     new_conversation(page)
     answer = say(page, QUESTION)
     expect(answer).to_contain_text("Miso")
@@ -41,39 +51,42 @@ def test_chat_tells_forgets_and_knows_again(signed_in: Page):
     expect(recollection.first.locator(".score").first).to_have_text(re.compile(r"[01]\.\d\d"))
     expect(node(page, "remember")).to_have_attribute("data-state", "skipped")
 
-    # the run's page shows the same, long after
     page.get_by_role("link", name="Why?").click()
     expect(page.locator("#recalled")).to_contain_text(FACT)
     expect(page.locator("#recalled")).to_contain_text("reached the prompt")
     expect(node(page, "llm")).to_have_attribute("data-state", "completed")
 
-    # somebody else: unknown
+
+def unknown_to_somebody_else(page: Page, workflow: str) -> None:
     page.goto(workflow)
     be(page, "ben")
     expect(say(page, QUESTION)).not_to_contain_text("Miso")
     page.reload()
     expect(page.locator(".bubble-me")).to_have_text([QUESTION])
 
-    # forgotten on the page of memories: gone
+
+def forgotten_is_gone(page: Page, workflow: str) -> Page:
+    """Forgotten on the page of memories, asked for in another tab: that tab."""
     page.goto("/memory/")
     page.get_by_role("row").filter(has_text="you").get_by_role("link").click()
     page.get_by_role("row").filter(has_text=FACT).get_by_role("button").click()
-    undo = page.get_by_role("button", name="Undo")
-    expect(undo).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text=FACT)).to_have_count(0)
-    namespace = page.url
     chat = page.context.new_page()
     chat.goto(workflow)
     expect(say(chat, QUESTION)).not_to_contain_text("Miso")
+    return chat
 
-    # undone: known once more
-    undo.click()
+
+def undone_is_back(page: Page, chat: Page) -> None:
+    """Also after having been somebody else in between."""
+    namespace = page.url
+    page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("row").filter(has_text=FACT)).to_have_count(1)
     assert page.url == namespace
     new_conversation(chat)
     expect(say(chat, QUESTION)).to_contain_text("Miso")
 
-    # and one may be oneself again after having been somebody else
     be(chat, "ben")
     be_oneself(chat)
     expect(say(chat, QUESTION)).to_contain_text("Miso")

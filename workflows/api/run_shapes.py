@@ -1,7 +1,9 @@
 """Runs as the API's answers: only what is named here leaves the house."""
 
+from accounts.access import Principal
+from workflows import selectors
 from workflows.engine.document import Json
-from workflows.models import Run, RunEvent, Step
+from workflows.models import Run, Step
 
 
 def run_out(row: Run) -> dict[str, object]:
@@ -28,13 +30,12 @@ def run_out(row: Run) -> dict[str, object]:
     }
 
 
-def detail_out(row: Run) -> dict[str, object]:
-    steps = Step.objects.unscoped().filter(run=row).order_by("id")
+def detail_out(principal: Principal, row: Run) -> dict[str, object]:
     return {
         **run_out(row),
-        "steps": [step_out(step) for step in steps],
-        "memories_recalled": _said(row, "memory_recalled"),
-        "memories_written": _said(row, "memory_written"),
+        "steps": [step_out(step) for step in selectors.steps_of(principal, row)],
+        "memories_recalled": _said(principal, row, "memory_recalled"),
+        "memories_written": _said(principal, row, "memory_written"),
     }
 
 
@@ -58,6 +59,6 @@ def step_out(row: Step) -> dict[str, object]:
     return {"node": row.node_key, **{name: getattr(row, name) for name in names}}
 
 
-def _said(row: Run, name: str) -> list[Json]:
-    events = RunEvent.objects.unscoped().filter(run=row, name=name).order_by("seq")
+def _said(principal: Principal, row: Run, name: str) -> list[Json]:
+    events = selectors.events_of(principal, row, name)
     return list(events.values_list("data", flat=True))

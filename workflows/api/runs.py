@@ -68,7 +68,8 @@ def list_runs(
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Read a run with its steps")
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    return detail_out(selectors.run_for(principal_of(request), run_id))
+    principal = principal_of(request)
+    return detail_out(principal, selectors.run_for(principal, run_id))
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Follow a run (server-sent events)")
@@ -108,7 +109,7 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
 
 def _detail(principal: Principal, run_id: UUID) -> dict[str, object]:
     with sse.connections_given_back(), tenant(principal.team_ids):
-        return detail_out(selectors.run_for(principal, run_id))
+        return detail_out(principal, selectors.run_for(principal, run_id))
 
 
 async def _ended(run: Run, seconds: float) -> bool:

@@ -46,7 +46,9 @@ def replace_draft(
 
 def lock(workflow: Workflow) -> Workflow:
     """The row, held until the transaction ends: edits of one draft happen one after the other."""
-    locked = Workflow.objects.unscoped().select_for_update(of=("self",), no_key=True).get(pk=workflow.pk)
+    locked = (
+        Workflow.objects.unscoped().select_for_update(of=("self",), no_key=True).get(pk=workflow.pk)
+    )
     if locked.is_archived:
         raise WorkflowArchived
     return locked
@@ -93,7 +95,11 @@ def snapshot_of_draft(workflow: Workflow) -> Snapshot:
         if current.draft_snapshot and current.draft_snapshot_revision == current.revision:
             return current.draft_snapshot
         # Locked: the rows read and the revision noted must belong together.
-        current = Workflow.objects.unscoped().select_for_update(of=("self",), no_key=True).get(pk=workflow.pk)
+        current = (
+            Workflow.objects.unscoped()
+            .select_for_update(of=("self",), no_key=True)
+            .get(pk=workflow.pk)
+        )
         snapshot = store_snapshot(current, rows.read_rows(current))
         Workflow.objects.unscoped().filter(pk=current.pk).update(
             draft_snapshot=snapshot, draft_snapshot_revision=F("revision")

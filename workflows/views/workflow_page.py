@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -16,7 +15,7 @@ from workflows.engine.document import Document
 from workflows.engine.remembering import scopes_of
 from workflows.engine.validation import validate
 from workflows.forms import input_fields
-from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
@@ -89,7 +88,13 @@ def chat_pane(
         "people": _people(principal, workflow),
         "conversation": conversation,
         "messages_of_conversation": turns_of(principal, conversation) if conversation else [],
-        "earlier": _earlier(principal, workflow, subject, conversation),
+        "earlier": selectors.conversations_begun(
+            principal,
+            workflow,
+            subject,
+            but=conversation.key if conversation else "",
+            limit=EARLIER_SHOWN,
+        ),
         "opening": _opening(document),
         "suggestions": _suggestions(document),
     }
@@ -131,19 +136,6 @@ def turn_of(run: Run) -> Turn:
         is_live=not run.has_ended,
         failed=failed,
     )
-
-
-def _earlier(
-    principal: Principal, workflow: Workflow, subject: str, open_now: Conversation | None
-) -> list[tuple[str, str]]:
-    """Key and first words of this person's other conversations, newest first."""
-    first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
-    theirs = selectors.conversations_for(principal, workflow).filter(subject=subject)
-    if open_now is not None:
-        theirs = theirs.exclude(pk=open_now.pk)
-    rows = theirs.annotate(began=Subquery(first.values("query")[:1]))
-    shown = rows.values_list("key", "name", "began")[:EARLIER_SHOWN]
-    return [(key, name or began or key) for key, name, began in shown]
 
 
 def _people(principal: Principal, workflow: Workflow) -> Sequence[str]:
