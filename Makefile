@@ -36,6 +36,7 @@ check: setup-dev  ## formatting, lint, types, import contracts, templates, migra
 	$(BIN)/djlint templates --lint --quiet
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py export_env --check
+	$(BIN)/python manage.py export_docs --check
 
 fix: setup-dev  ## format, and repair what the linter can
 	$(BIN)/ruff check --fix .
