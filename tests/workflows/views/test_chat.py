@@ -164,7 +164,9 @@ def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, 
     assert page.count("data-say=") == 2
 
 
-def test_character_no_database_can_keep_is_left_out(alice: Person, chat: Workflow):
+def test_character_no_database_can_keep_is_left_out_of_forms_and_refused_in_addresses(
+    alice: Person, chat: Workflow
+):
     answers = [
         say(alice, chat, "half\x00way"),
         say(alice, chat, "x", conversation="\x00"),
@@ -172,7 +174,7 @@ def test_character_no_database_can_keep_is_left_out(alice: Person, chat: Workflo
         alice.client.get(reverse("workflows:list"), {"q": "\x00"}),
     ]
 
-    assert [answer.status_code for answer in answers] == [302, 302, 200, 200]
+    assert [answer.status_code for answer in answers] == [302, 302, 400, 400]
     assert runs(alice)[0].system["query"] == "halfway"
 
 
