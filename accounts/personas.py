@@ -1,4 +1,6 @@
-"""Test persons: a member may be "ben" for a while, and that ben is nobody else's.
+"""Subjects that belong to somebody: a member's test persons, and a key's own.
+
+A member may be "ben" for a while, and that ben is nobody else's.
 
 A persona's id carries the member who plays it, so that two members' bens never share a memory, and
 neither is the ben whom a programme names with an API key.
@@ -8,6 +10,7 @@ from uuid import UUID
 
 
 _LENGTH = 36  # of a UUID's text
+_KEY = "key-"
 
 
 def persona_id(name: str, player: UUID) -> str:
@@ -28,3 +31,18 @@ def played_by(subject: str) -> UUID | None:
 def persona_name(subject: str) -> str:
     """What the member calls them; any other id as it is."""
     return subject[: -_LENGTH - 1] if played_by(subject) else subject
+
+
+def key_subject(key: UUID) -> str:
+    """Whom a key's runs are for that name nobody: the programme itself."""
+    return f"{_KEY}{key}"
+
+
+def key_of(subject: str) -> UUID | None:
+    """The key whose own subject this is; no other key may name it."""
+    if not subject.startswith(_KEY):
+        return None
+    try:
+        return UUID(subject.removeprefix(_KEY))
+    except ValueError:
+        return None

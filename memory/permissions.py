@@ -23,7 +23,7 @@ from uuid import UUID
 
 from accounts import access
 from accounts.models import User
-from accounts.personas import played_by
+from accounts.personas import key_of, played_by
 from accounts.principals import Principal, key_id_of
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace
@@ -95,6 +95,9 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
         return False
     if principal.user_id is not None and place.named.ids[0] == str(principal.user_id):
         return False  # their own, which needs no look at the accounts
+    key = key_of(place.named.ids[0])
+    if key is not None:
+        return key != key_id_of(principal)
     owner = played_by(place.named.ids[0]) or account_named(place.named)
     if owner is not None:
         return principal.user_id != owner

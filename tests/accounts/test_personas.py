@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from accounts.personas import persona_id, persona_name, played_by
+from accounts.personas import key_of, key_subject, persona_id, persona_name, played_by
 
 
 PLAYER = UUID("01a20140-d1b6-7000-8ff0-0767ed1d6fd2")
@@ -22,3 +22,10 @@ def test_persona_is_its_players_and_has_its_name() -> None:
 )
 def test_any_other_id_is_nobodys_persona(subject: str) -> None:
     assert (played_by(subject), persona_name(subject)) == (None, subject)
+
+
+def test_a_keys_own_subject_is_that_keys() -> None:
+    assert key_of(key_subject(PLAYER)) == PLAYER
+    assert [key_of(other) for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")] == [
+        None
+    ] * 4

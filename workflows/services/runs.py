@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.models import User
-from accounts.personas import persona_id, played_by
+from accounts.personas import key_of, key_subject, persona_id, played_by
 from accounts.principals import key_id_of
 from accounts.tenancy import tenant
 from workflows import permissions
@@ -175,13 +175,15 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
         if principal.user_id is not None:
             return Subject(str(principal.user_id), principal.user_id)
         key_id = key_id_of(principal)
-        return Subject(f"key-{key_id}")
+        return Subject(key_subject(key_id) if key_id else principal.actor)
     named = outside_person(named)
     if _is_account(named):
         raise NotFound(field="user")
-    player = played_by(named)
+    player, key = played_by(named), key_of(named)
     if player is not None and player != principal.user_id:
         raise NotFound(field="user")  # another member's test person, whoever asks
+    if key is not None and key != key_id_of(principal):
+        raise NotFound(field="user")  # another programme itself
     if principal.user_id is not None and player is None:
         named = outside_person(persona_id(named, principal.user_id))
     return Subject(named)

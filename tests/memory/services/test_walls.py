@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import pytest
 
-from accounts.personas import persona_id
-from accounts.principals import KeyPrincipal
+from accounts.personas import key_subject, persona_id
+from accounts.principals import KeyPrincipal, key_id_of
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
@@ -88,6 +88,21 @@ def test_test_person_is_seen_by_the_member_who_plays_it_alone(
         services.recall(in_run(bob, user_id=mia, outside=True), scope="user")
 
 
+def test_what_a_programme_keeps_for_itself_is_no_other_programmes(
+    alice: Person, api_key: Any
+) -> None:
+    mine = key_caller(api_key, alice, {"memory:read", "memory:write"})
+    other = key_caller(api_key, alice, {"memory:read", "memory:write"})
+    own = key_id_of(mine.principal)
+    assert own is not None
+    services.remember(mine, namespace=f"user:{key_subject(own)}", key="k", value=1)
+
+    assert len(services.recall(mine, namespace=f"user:{key_subject(own)}")) == 1
+    for stranger in (other, at_door(alice)):
+        with pytest.raises(NotFound):
+            services.recall(stranger, namespace=f"user:{key_subject(own)}")
+
+
 def test_member_can_not_introduce_a_programmes_customer_to_read_along(
     alice: Person, api_key: Any
 ) -> None:
@@ -162,8 +177,9 @@ def test_key_without_the_scope_does_nothing(alice: Person, api_key: Any) -> None
     assert len(services.recall(reader, namespace="global:x")) == 1
     with pytest.raises(AccessDenied):
         services.remember(reader, namespace="global:x", key="k", value=2)
-    with pytest.raises(NotFound):
-        services.recall(other, namespace="global:x")
+    for there_or_not in ("global:x", "global:y"):
+        with pytest.raises(AccessDenied, match="memory:read"):
+            services.recall(other, namespace=there_or_not)
 
 
 def test_shared_namespace_is_seen_until_the_sharing_ends(cast: Cast, secret: str) -> None:
