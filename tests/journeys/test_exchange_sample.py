@@ -22,7 +22,6 @@ def run(page: Page, query: str, conversation: str) -> None:
 def test_second_run_in_a_conversation_recalls_the_first(signed_in: Page):
     page = signed_in
     use_sample(page, "A workflow with a conversation's memory")
-    page.get_by_text("For whom, and in which conversation").click()
 
     run(page, "My cat is called Miso.", "c1")
     run(page, "What is my cat called?", "c1")
