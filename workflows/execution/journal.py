@@ -135,6 +135,7 @@ class DurableJournal:
     async def flush(self) -> None:
         while self._batch:
             await self._settle(self._batch)
+        await self._writer_idle()  # a commit that had begun before is part of it
         if self._lost is not None:
             raise self._lost
 
