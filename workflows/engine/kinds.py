@@ -47,7 +47,11 @@ class Widget(StrEnum):
     CHOICE = "choice"
     SELECTOR = "selector"  # one variable
     SELECTORS = "selectors"
+    SELECTOR_MAP = "selector_map"  # name → variable, as an object
     OBJECT = "object"  # JSON
+    SCHEMA = "schema"  # a JSON schema, in a node beside its switch
+    STRINGS = "strings"  # a list of texts
+    TYPE = "type"  # the type of a value
     MODEL = "model"
     MESSAGES = "messages"
     CASES = "cases"
@@ -70,12 +74,19 @@ class Field:
     choices: tuple[tuple[str, str], ...] = ()  # value, label
     help: str = ""
     fields: tuple["Field", ...] = ()
+    wants: tuple[str, ...] = ()  # types of variables that fit; of none, every one does
+    inside: bool = False  # of a container: picked from the nodes in it
+    shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
+    low: float | None = None
+    high: float | None = None
+    example: Json = None  # for the documentation
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     name: str
     type: str = "any"
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)
