@@ -4,6 +4,8 @@ from django.urls import include, path
 
 from workflows import sse
 from workflows.views import chat, home, providers, runs, workflows
+from workflows.views.editor import page as editor_page
+from workflows.views.editor import problems as editor_problems
 
 
 pages = [
@@ -11,7 +13,8 @@ pages = [
     path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
     path("workflows/", workflows.index, name="list"),
     path("workflows/import/", workflows.import_, name="import"),
-    path("workflows/<uuid:workflow_id>/", workflows.detail, name="detail"),
+    path("workflows/<uuid:workflow_id>/", editor_page.page, name="detail"),
+    path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),
     path("workflows/<uuid:workflow_id>/rename/", workflows.rename, name="rename"),
     path("workflows/<uuid:workflow_id>/replace/", workflows.replace, name="replace"),
     path("workflows/<uuid:workflow_id>/publish/", workflows.publish, name="publish"),

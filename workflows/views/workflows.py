@@ -25,7 +25,6 @@ from workflows.services import drafts, importing, publishing
 from workflows.templatetags.problems import addressed
 from workflows.views.finding import posted, typed, workflow_for
 from workflows.views.paging import page_of
-from workflows.views.workflow_page import workflow_page
 
 
 @login_required
@@ -44,13 +43,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "workflows/list.html", context)
-
-
-@login_required
-@require_safe
-def detail(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "workflows/detail.html", workflow_page(request, principal, workflow))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+// The panels around the canvas: tabs, closing, sizes, and on narrow screens one view at a time.
+
+const KEPT = "editor-panels";
+const PLACES = ["left", "right", "dock"];
+const LIMITS = { left: [200, 480], right: [300, 720], dock: [140, 640] };
+const STEP = 24; // px a key press moves an edge
+
+export class Panels {
+  #kept = read();
+
+  constructor(editor) {
+    this.editor = editor;
+    this.root = editor.root;
+    for (const place of PLACES) this.#restore(place);
+    this.root.addEventListener("click", (event) => this.#click(event));
+    this.root.addEventListener("keydown", (event) => this.#key(event));
+    this.root.addEventListener("pointerdown", (event) => this.#grab(event));
+  }
+
+  /** Open a panel by name ("node", "run", "log", …), wherever it stands. */
+  open(name) {
+    const panel = this.root.querySelector(`#panel-${CSS.escape(name)}`);
+    const place = panel?.closest("[data-place]");
+    if (!place) return;
+    for (const other of place.querySelectorAll(":scope > [role=tabpanel]")) other.hidden = other !== panel;
+    for (const tab of place.querySelectorAll("[role=tab]")) {
+      const chosen = tab.dataset.panel === name;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    place.dataset.shown = name;
+    this.#close(place.dataset.place, false);
+    this.view(name);
+    this.editor.emit("panel", { name, place: place.dataset.place });
+  }
+
+  close(place) {
+    this.#close(place, true);
+  }
+
+  toggle(place) {
+    this.#close(place, !this.isClosed(place));
+  }
+
+  isClosed(place) {
+    return this.root.dataset[place] === "closed";
+  }
+
+  shown(place) {
+    return this.isClosed(place) ? null : this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown;
+  }
+
+  /** On narrow screens: which one thing is seen. */
+  view(name) {
+    this.root.dataset.view = name;
+    for (const button of this.root.querySelectorAll("[data-view]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.view === name));
+    }
+  }
+
+  #close(place, closed) {
+    this.root.dataset[place] = closed ? "closed" : "open";
+    for (const button of this.root.querySelectorAll(`[data-toggle="${place}"]`)) {
+      button.setAttribute("aria-expanded", String(!closed));
+    }
+    this.#keep({ [place]: { ...this.#kept[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
+    this.editor.emit("layout", { place });
+  }
+
+  #restore(place) {
+    const kept = this.#kept[place];
+    if (kept?.size) this.#size(place, kept.size);
+    if (kept && this.root.dataset.keep !== "no") this.#close(place, kept.closed);
+  }
+
+  #click(event) {
+    const tab = event.target.closest("[role=tab][data-panel]");
+    if (tab) return this.open(tab.dataset.panel);
+    const toggle = event.target.closest("[data-toggle]");
+    if (toggle) return this.toggle(toggle.dataset.toggle);
+    const view = event.target.closest("[data-view]");
+    if (!view || view === this.root) return;
+    if (view.dataset.view === "canvas") this.view("canvas");
+    else this.open(view.dataset.view);
+  }
+
+  #key(event) {
+    const tab = event.target.closest("[role=tab][data-panel]");
+    if (tab && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return this.#walk(tab, event);
+    const edge = event.target.closest("[data-edge]");
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (!edge || !way) return;
+    event.preventDefault();
+    const place = edge.dataset.edge;
+    const grow = { left: way[0], right: -way[0], dock: -way[1] }[place];
+    this.#size(place, this.#sizeOf(place) + grow * STEP);
+  }
+
+  #walk(tab, event) {
+    event.preventDefault();
+    const tabs = [...tab.closest("[role=tablist]").querySelectorAll("[role=tab]")];
+    const at = tabs.indexOf(tab);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1 }[event.key];
+    const next = tabs[(to + tabs.length) % tabs.length];
+    this.open(next.dataset.panel);
+    next.focus();
+  }
+
+  #grab(event) {
+    const edge = event.target.closest("[data-edge]");
+    if (!edge) return;
+    event.preventDefault();
+    const place = edge.dataset.edge;
+    const from = { at: place === "dock" ? event.clientY : event.clientX, size: this.#sizeOf(place) };
+    const move = (e) => {
+      const by = (place === "dock" ? e.clientY : e.clientX) - from.at;
+      this.#size(place, from.size + (place === "left" ? by : -by));
+    };
+    edge.setPointerCapture(event.pointerId);
+    edge.addEventListener("pointermove", move);
+    edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
+  }
+
+  #sizeOf(place) {
+    const box = this.root.querySelector(`[data-place="${place}"]`).getBoundingClientRect();
+    return place === "dock" ? box.height : box.width;
+  }
+
+  #size(place, size) {
+    const [least, most] = LIMITS[place];
+    const kept = Math.round(Math.min(most, Math.max(least, size)));
+    this.root.style.setProperty(`--${place}-size`, `${kept}px`);
+    this.root.querySelector(`[data-edge="${place}"]`)?.setAttribute("aria-valuenow", String(kept));
+    this.#keep({ [place]: { ...this.#kept[place], size: kept } });
+    this.editor.emit("layout", { place });
+  }
+
+  #keep(more) {
+    this.#kept = { ...this.#kept, ...more };
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(this.#kept));
+    } catch {
+      // not remembered, still so for now
+    }
+  }
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,51 @@
+// The list of problems: counted in the bar, and each one leads to its node and field.
+
+import { t } from "./words.js";
+
+export function install(editor) {
+  const { root } = editor;
+  const panel = root.querySelector("#panel-problems");
+  const button = root.querySelector("#problems-button");
+
+  panel.addEventListener("click", (event) => {
+    const jump = event.target.closest("[data-jump]")?.dataset;
+    if (!jump?.jump) return;
+    editor.canvas.pick([jump.jump]);
+    editor.canvas.reveal(jump.jump);
+    editor.emit("open", { id: jump.jump, field: jump.field || null });
+  });
+
+  let asked = null;
+  async function refresh() {
+    asked?.abort();
+    asked = new AbortController();
+    try {
+      const answer = await fetch(editor.urls.problems, { signal: asked.signal, headers: { "HX-Request": "true" } });
+      if (answer.ok) show(await answer.text());
+    } catch (error) {
+      if (error.name !== "AbortError") console.warn(error);
+    }
+  }
+
+  function show(html) {
+    const focused = panel.contains(document.activeElement);
+    panel.replaceChildren(document.createRange().createContextualFragment(html));
+    const marks = [...panel.querySelectorAll("[data-jump] .pill")];
+    const errors = marks.filter((mark) => mark.classList.contains("pill-bad")).length;
+    button.classList.toggle("is-bad", errors > 0);
+    button.classList.toggle("is-warn", errors === 0 && marks.length > 0);
+    const words = button.querySelector("[data-problem-words]");
+    words.textContent = marks.length === 0 ? t("No problems") : marks.length === 1 ? t("One problem") : t("{n} problems", { n: marks.length });
+    const count = root.querySelector("[data-problem-count]");
+    count.hidden = marks.length === 0;
+    count.textContent = String(marks.length);
+    if (focused) panel.querySelector("[data-jump]")?.focus();
+  }
+
+  // After an edit, once typing rests: the whole list is asked for, whatever the edit touched.
+  let waiting;
+  editor.addEventListener("change", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(refresh, 400);
+  });
+}

@@ -1,0 +1,44 @@
+// The bar at the top: whether everything is saved, what undo would undo, and buttons that run commands.
+
+import { t } from "./words.js";
+
+const SAVED = {
+  saved: () => t("Saved"),
+  saving: () => t("Saving…"),
+  offline: () => t("Offline: kept here, sent when the server answers"),
+  clash: () => t("Somebody changed the same thing"),
+  refused: () => t("Not accepted"),
+};
+
+export function install(editor) {
+  const { root, edits } = editor;
+  const saved = root.querySelector("#saved");
+  const buttons = { undo: root.querySelector('[data-command="undo"]'), redo: root.querySelector('[data-command="redo"]') };
+
+  function showState() {
+    if (!editor.canEdit) return;
+    saved.textContent = (SAVED[edits.state] ?? SAVED.saved)();
+    saved.dataset.state = edits.state;
+  }
+
+  function showUndo({ undo, redo }) {
+    for (const [name, step] of Object.entries({ undo, redo })) {
+      const button = buttons[name];
+      if (!button || step === undefined) continue;
+      button.disabled = !step;
+      const words = step?.label ? t(name === "undo" ? "Undo {what}" : "Redo {what}", { what: step.label }) : t(name === "undo" ? "Undo" : "Redo");
+      button.title = words;
+      button.setAttribute("aria-label", words);
+    }
+  }
+
+  edits.addEventListener("state", showState);
+  editor.addEventListener("change", (event) => showUndo(event.detail));
+  root.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-command]");
+    if (button) editor.commands.run(button.dataset.command);
+    const opener = event.target.closest("[data-open-panel]");
+    if (opener) editor.panel(opener.dataset.openPanel);
+  });
+  showState();
+}

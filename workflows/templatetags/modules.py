@@ -1,0 +1,50 @@
+"""The import map of our ES modules: addresses that change with the content, so that no page mixes two releases."""
+
+from functools import lru_cache
+from hashlib import blake2b
+from json import dumps
+from pathlib import Path
+
+from django import template
+from django.contrib.staticfiles import finders
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+
+register = template.Library()
+
+
+@register.filter
+def split_words(text: str) -> list[str]:
+    return text.split()
+
+
+@register.simple_tag(takes_context=True)
+def import_map(context: template.Context) -> SafeString:
+    """``<script type="importmap">`` for everything under ``static/js``."""
+    text = dumps({"imports": _imports()}, sort_keys=True)
+    return format_html(
+        '<script type="importmap" nonce="{}">{}</script>',
+        context.get("csp_nonce") or "",
+        mark_safe(text),  # noqa: S308 -- our own file names and digests
+    )
+
+
+def _imports() -> dict[str, str]:
+    folder = Path(str(finders.find("js")))
+    files = sorted(folder.rglob("*.js"))
+    stamp = tuple((str(file), file.stat().st_mtime_ns) for file in files)
+    return _digested(folder, stamp)
+
+
+@lru_cache(maxsize=2)
+def _digested(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str]:
+    return {
+        (address := static(f"js/{Path(name).relative_to(folder).as_posix()}")): f"{address}?{_digest(name)}"
+        for name, _mtime in stamp
+    }
+
+
+def _digest(name: str) -> str:
+    return blake2b(Path(name).read_bytes(), digest_size=6).hexdigest()

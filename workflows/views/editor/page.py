@@ -1,0 +1,60 @@
+"""The editor's page: the canvas in the middle, and what stands around it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_safe
+
+from accounts.principals import Principal
+from workflows import permissions
+from workflows.models import Workflow
+from workflows.views.editor.words import words
+from workflows.views.finding import workflow_for
+from workflows.views.workflow_page import workflow_page
+
+
+# name → route of the editor; the scripts read them from the page and build no address themselves
+ROUTES = {
+    "draft": "workflows:draft",
+    "undo": "workflows:undo",
+    "redo": "workflows:redo",
+    "changes": "workflows:changes",
+    "live": "workflows:live",
+    "presence": "workflows:presence",
+    "comments": "workflows:comments",
+    "outline": "workflows:outline",
+    "problems": "workflows:problems",
+    "history": "workflows:history",
+}
+
+
+@login_required
+@require_safe
+def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    return render(request, "editor/page.html", _context(request, principal, workflow))
+
+
+def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+    return workflow_page(request, principal, workflow) | {
+        "can_publish": permissions.may_publish(principal, workflow),
+        "words": words(),
+        "urls": _urls(workflow),
+        "page": reverse("workflows:detail", args=[workflow.pk]),
+        "is_embedded": "embed" in request.GET,
+        "me": str(principal.user_id or ""),
+    }
+
+
+def _urls(workflow: Workflow) -> dict[str, str]:
+    found = {}
+    for name, route in ROUTES.items():
+        try:
+            found[name] = reverse(route, args=[workflow.pk])
+        except NoReverseMatch:
+            continue
+    return found
