@@ -29,13 +29,25 @@ class Answer(NodeKind[AnswerConfig, Template]):
     group = "flow"
     config_model = AnswerConfig
     execution = Execution.RESPONSE
-    fields = (Field("answer", gettext_noop("Answer"), Widget.TEMPLATE, required=True),)
+    fields = (
+        Field(
+            "answer",
+            gettext_noop("Answer"),
+            Widget.TEMPLATE,
+            required=True,
+            help=gettext_noop("Streams: what stands before a variable is said while it is made."),
+            example="{{#llm.text#}}",
+        ),
+    )
 
     def prepare(self, spec: NodeSpec) -> Template:
         return Template.of(self.configure(spec).answer)
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("answer", "string"), Output("files", "array[file]"))
+        return (
+            Output("answer", "string", gettext_noop("What was said")),
+            Output("files", "array[file]", gettext_noop("Files among the variables")),
+        )
 
     def segments(self, prepared: Template) -> Sequence[Segment]:
         return prepared.segments

@@ -60,7 +60,13 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     description = gettext_noop("Sets variables of the conversation.")
     group = "data"
     config_model = AssignerConfig
-    fields = (Field("items", gettext_noop("Assignments"), Widget.ASSIGNMENTS, required=True),)
+    fields = (
+        Field("items", gettext_noop("Assignments"), Widget.ASSIGNMENTS, required=True,
+              help=gettext_noop("In order, each seeing the ones before it; all of them or none."),
+              default=[],
+              example=[{"variable_selector": ["conversation", "topic"], "operation": "over-write",
+                        "input_type": "variable", "value": ["start", "topic"]}]),
+    )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> tuple[Assignment, ...]:
         config = self.configure(spec)

@@ -39,7 +39,16 @@ class End(NodeKind[EndConfig, EndConfig]):
     group = "flow"
     config_model = EndConfig
     execution = Execution.RESPONSE
-    fields = (Field("outputs", gettext_noop("Outputs"), Widget.OUTPUTS),)
+    fields = (
+        Field(
+            "outputs",
+            gettext_noop("Outputs"),
+            Widget.OUTPUTS,
+            required=True,
+            help=gettext_noop("What programmes and people get from a run."),
+            example=[{"variable": "text", "value_selector": ["llm", "text"]}],
+        ),
+    )
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(

@@ -45,7 +45,14 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
     description = gettext_noop("Goes the way of the first case that holds.")
     config_model = IfElseConfig
     execution = Execution.BRANCH
-    fields = (Field("cases", gettext_noop("Cases"), Widget.CASES),)
+    fields = (
+        Field("cases", gettext_noop("Cases"), Widget.CASES,
+              help=gettext_noop("Looked at in order; when none holds, it goes the way of “else”."),
+              default=[{"case_id": "true", "logical_operator": "and", "conditions": []}],
+              example=[{"case_id": "true", "logical_operator": "and", "conditions": [
+                  {"variable_selector": ["start", "topic"], "comparison_operator": "contains",
+                   "value": "memory"}]}]),
+    )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> Cases:
         return tuple(
@@ -69,7 +76,10 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         return (*(_id(case) for case in self.configure(spec).written_cases()), "false")
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("result", "boolean"), Output("selected_case_id", "string"))
+        return (
+            Output("result", "boolean", gettext_noop("Whether any case held")),
+            Output("selected_case_id", "string", gettext_noop("Which one")),
+        )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         groups = [group for _, group in self.prepare(spec)]

@@ -90,18 +90,17 @@ class Llm(NodeKind[LlmConfig, Prepared]):
     retryable = True
     streams = frozenset({"text"})
     fields = (
-        Field("model", gettext_noop("Model"), Widget.MODEL, required=True),
-        Field("prompt_template", gettext_noop("Prompt"), Widget.MESSAGES, required=True),
-        Field("context", gettext_noop("Context"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("variable_selector", gettext_noop("Variable"), Widget.SELECTOR),
-        )),
-        Field("memory", gettext_noop("Conversation window"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("variable_selector", gettext_noop("Messages from"), Widget.SELECTOR),
-            Field("window_size", gettext_noop("At most so many messages"), Widget.NUMBER),
-        )),
-        Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION, fields=(
+        Field("model", gettext_noop("Model"), Widget.MODEL, required=True,
+              default={"provider": "offline", "name": "offline", "mode": "chat",
+                       "completion_params": {}}),
+        Field("prompt_template", gettext_noop("Prompt"), Widget.MESSAGES, required=True,
+              help=gettext_noop("Messages in the order the model reads them."),
+              default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
+              example=[{"role": "system", "text": "You answer in one sentence."},
+                       {"role": "user", "text": "{{#sys.query#}}"}]),
+        Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION,
+              help=gettext_noop("Recalls before the call and adds what it finds to the prompt."),
+              fields=(
             Field("enabled", gettext_noop("Use"), Widget.SWITCH),
             Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, default="conversation",
                   choices=(
@@ -110,19 +109,37 @@ class Llm(NodeKind[LlmConfig, Prepared]):
                       ("global", gettext_noop("Everyone")),
                       ("run", gettext_noop("This run")),
                   )),
-            Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR),
-            Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=10),
-            Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT),
+            Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
+                  help=gettext_noop("Without a variable the newest entries are taken.")),
+            Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=10, low=1, high=100),
+            Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
+                  example={"category": "fact"}),
             Field("injection_position", gettext_noop("Put it"), Widget.CHOICE,
                   default="after_system", choices=(
                       ("before_system", gettext_noop("Before the system message")),
                       ("after_system", gettext_noop("After the system message")),
                       ("before_user", gettext_noop("Before the question")),
                   )),
-            Field("format_template", gettext_noop("Written as"), Widget.JINJA),
+            Field("format_template", gettext_noop("Written as"), Widget.JINJA,
+                  help=gettext_noop("Jinja2 over entries; empty: one line “- key: value” each.")),
         )),
-        Field("structured_output_switch_on", gettext_noop("Structured output"), Widget.SWITCH),
-        Field("structured_output", gettext_noop("Schema"), Widget.OBJECT),
+        Field("memory", gettext_noop("Conversation window"), Widget.SECTION,
+              help=gettext_noop("Earlier messages of the conversation, sent along."), fields=(
+            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
+            Field("variable_selector", gettext_noop("Messages from"), Widget.SELECTOR,
+                  wants=("array[any]", "array[object]", "array[string]"),
+                  help=gettext_noop("Without a variable: the turns of this conversation.")),
+            Field("window_size", gettext_noop("At most so many messages"), Widget.NUMBER, low=0),
+        )),
+        Field("context", gettext_noop("Context"), Widget.SECTION,
+              help=gettext_noop("What {{#context#}} in the prompt stands for."), fields=(
+            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
+            Field("variable_selector", gettext_noop("Variable"), Widget.SELECTOR),
+        )),
+        Field("structured_output_switch_on", gettext_noop("Structured output"), Widget.SWITCH,
+              help=gettext_noop("The model answers with an object of this shape.")),
+        Field("structured_output", gettext_noop("Schema"), Widget.SCHEMA,
+              shown_when=("structured_output_switch_on", (True,))),
         Field("reasoning_format", gettext_noop("Thinking"), Widget.CHOICE, default="tagged",
               choices=(
                   ("tagged", gettext_noop("Left in the text")),
@@ -144,13 +161,22 @@ class Llm(NodeKind[LlmConfig, Prepared]):
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         outputs = (
-            Output("text", "string"),
-            Output("reasoning_content", "string"),
-            Output("usage", "object"),
-            Output("finish_reason", "string"),
+            Output("text", "string", gettext_noop("What the model answered")),
+            Output("reasoning_content", "string", gettext_noop("What it thought, if kept apart")),
+            Output("usage", "object", gettext_noop("Tokens of the prompt and of the answer")),
+            Output("finish_reason", "string", gettext_noop("Why it stopped")),
         )
         wanted = self.configure(spec).schema_wanted
-        return (*outputs, Output("structured_output", "object")) if wanted else outputs
+        return (
+            (
+                *outputs,
+                Output(
+                    "structured_output", "object", gettext_noop("The object that was asked for")
+                ),
+            )
+            if wanted
+            else outputs
+        )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)

@@ -41,14 +41,22 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
                   ("global", gettext_noop("Everyone")),
                   ("run", gettext_noop("This run")),
               )),
-        Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR),
-        Field("key", gettext_noop("Exactly this key")),
-        Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=5),
-        Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT),
+        Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
+              help=gettext_noop("Without a variable the newest entries are taken.")),
+        Field("key", gettext_noop("Exactly this key"),
+              help=gettext_noop("Instead of searching; not a template.")),
+        Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=5, low=1, high=100),
+        Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
+              example={"category": "fact"}),
     )  # fmt: skip
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("results", "array[object]"), Output("count", "number"))
+        return (
+            Output(
+                "results", "array[object]", gettext_noop("Entries, best first: key, value, score…")
+            ),
+            Output("count", "number", gettext_noop("How many there are")),
+        )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).query_selector

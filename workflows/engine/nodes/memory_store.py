@@ -56,16 +56,19 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                   ("global", gettext_noop("Everyone")),
                   ("run", gettext_noop("This run")),
               )),
-        Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True),
+        Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True,
+              help=gettext_noop("The same key again overwrites; the old value stays as a revision."),
+              example="name"),
         Field("value_selector", gettext_noop("Value"), Widget.SELECTOR, required=True),
-        Field("metadata", gettext_noop("Metadata"), Widget.OBJECT),
-        Field("metadata_selectors", gettext_noop("Metadata from variables"), Widget.OUTPUTS),
+        Field("metadata", gettext_noop("Metadata"), Widget.OBJECT, example={"category": "fact"}),
+        Field("metadata_selectors", gettext_noop("Metadata from variables"), Widget.SELECTOR_MAP),
         Field("tier", gettext_noop("Tier"), Widget.CHOICE, default="long_term", choices=(
             ("long_term", gettext_noop("Long-term")),
             ("working", gettext_noop("Working")),
             ("quarantine", gettext_noop("Quarantine")),
         )),
-        Field("ttl", gettext_noop("Forget after (seconds)"), Widget.NUMBER),
+        Field("ttl", gettext_noop("Forget after (seconds)"), Widget.NUMBER, low=1,
+              help=gettext_noop("Empty: kept until somebody forgets it.")),
     )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> Prepared:
@@ -73,7 +76,10 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         return Prepared(config, Template.of(config.key))
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("stored", "boolean"), Output("key", "string"))
+        return (
+            Output("stored", "boolean", gettext_noop("True once it is remembered")),
+            Output("key", "string", gettext_noop("The key as it was filled in")),
+        )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)

@@ -52,7 +52,17 @@ class Start(NodeKind[StartConfig, StartConfig]):
     group = "flow"
     config_model = StartConfig
     execution = Execution.ROOT
-    fields = (Field("variables", gettext_noop("Inputs"), Widget.FORM_FIELDS),)
+    fields = (
+        Field(
+            "variables",
+            gettext_noop("Inputs"),
+            Widget.FORM_FIELDS,
+            help=gettext_noop("Each becomes a variable and a field of the run form."),
+            example=[
+                {"variable": "topic", "type": "text-input", "label": "Topic", "required": True}
+            ],
+        ),
+    )
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(

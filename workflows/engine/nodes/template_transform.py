@@ -49,8 +49,20 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
     group = "data"
     config_model = TemplateConfig
     fields = (
-        Field("variables", gettext_noop("Variables"), Widget.OUTPUTS),
-        Field("template", gettext_noop("Template"), Widget.JINJA, required=True),
+        Field(
+            "variables",
+            gettext_noop("Variables"),
+            Widget.OUTPUTS,
+            help=gettext_noop("Under these names the template finds them."),
+            example=[{"variable": "topic", "value_selector": ["start", "topic"]}],
+        ),
+        Field(
+            "template",
+            gettext_noop("Template"),
+            Widget.JINJA,
+            required=True,
+            example="About {{ topic|upper }}",
+        ),
     )
 
     def prepare(self, spec: NodeSpec) -> Prepared:
@@ -59,7 +71,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         return Prepared(config.template, plain_template(config.template), variables)
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("output", "string"),)
+        return (Output("output", "string", gettext_noop("The text that was made")),)
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)

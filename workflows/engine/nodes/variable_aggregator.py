@@ -52,16 +52,27 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
     group = "data"
     config_model = AggregatorConfig
     fields = (
-        Field("variables", gettext_noop("Variables"), Widget.SELECTORS),
-        Field("output_type", gettext_noop("Type")),
-        Field("advanced_settings", gettext_noop("Groups"), Widget.GROUPS),
+        Field(
+            "variables",
+            gettext_noop("Variables"),
+            Widget.SELECTORS,
+            help=gettext_noop("The first that exists is passed on."),
+            example=[["llm", "text"], ["fallback", "output"]],
+        ),
+        Field("output_type", gettext_noop("Type"), Widget.TYPE, default="any"),
+        Field(
+            "advanced_settings",
+            gettext_noop("Groups"),
+            Widget.GROUPS,
+            help=gettext_noop("Several at once, each with an output of its own."),
+        ),
     )
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.groups:
             return tuple(Output(group.group_name, "object") for group in config.groups)
-        return (Output("output", config.output_type or "any"),)
+        return (Output("output", config.output_type or "any", gettext_noop("The value found")),)
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
