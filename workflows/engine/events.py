@@ -35,6 +35,7 @@ class NodeStateChange(Event):
     handle: str | None = None
     error: str | None = None
     error_type: str | None = None
+    reused: bool = False  # the result of an earlier run, kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,36 @@ class MemoryRetrievalError(Event):
     name: ClassVar[str] = "memory_retrieval_error"
     node: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused(Event):
+    """``reason``: breakpoint | step. Nobody drives the run until somebody resumes it."""
+
+    name: ClassVar[str] = "run_paused"
+    nodes: Sequence[str]  # which would begin next
+    reason: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed(Event):
+    """``mode``: continue | step."""
+
+    name: ClassVar[str] = "run_resumed"
+    mode: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepEdited(Event):
+    """Somebody put other outputs in place of what a finished node gave, while the run was paused."""
+
+    name: ClassVar[str] = "step_edited"
+    node: str
+    by: str
+    size: int | None = None
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from workflows.engine.errors import (
 from workflows.engine.events import Event, NodeStateChange, TextChunk
 from workflows.engine.kinds import NodeContext, NodeResult
 from workflows.engine.mocks import Mock, Mocks
+from workflows.engine.partial import Brake
 from workflows.engine.plan import FAIL_HANDLE, Plan, PlanNode
 from workflows.engine.policy import Strategy
 from workflows.engine.ports import Journal, Ports
@@ -42,15 +43,21 @@ async def drive(
     history: Sequence[StepRecord] = (),
     mocks: Mocks | None = None,
     control: RunControl | None = None,
+    brake: Brake | None = None,
+    seeds: Sequence[StepRecord] = (),
 ) -> RunResult:
     """Run to the end, or go on from ``history``: no step in it runs again.
+
+    With a ``brake`` the run may end paused. ``seeds`` are results to be read of nodes that aren't
+    in the plan.
 
     The run's own first and last event belong to who owns the run (``RunResult.event``). A
     cancellation that didn't come through ``control`` passes through: the driver lost the run, and
     somebody else will go on with it.
     """
     control = control or RunControl()
-    driver = _Driver(plan, start, ports, journal, mocks, control)
+    driver = _Driver(plan, start, ports, journal, mocks, control, brake)
+    driver.sow(seeds)
     control.attach(asyncio.current_task())
     try:
         failure = await driver.run(history)
@@ -73,6 +80,7 @@ class _Failure:
 class _Driver:
     __slots__ = (
         "_begun",
+        "_brake",
         "_control",
         "_done",
         "_failure",
@@ -102,8 +110,10 @@ class _Driver:
         journal: Journal,
         mocks: Mocks | None,
         control: RunControl,
+        brake: Brake | None,
     ) -> None:
         self._plan, self._start, self._ports = plan, start, ports
+        self._brake = brake
         self._journal, self._mocks, self._control = journal, mocks, control
         now = ports.clock.now().timestamp()
         self._started = ports.clock.monotonic()
@@ -141,13 +151,15 @@ class _Driver:
             await self._abandon()
         if self._failure is not None:
             await self._stopped_steps()
-        self._stream.finish()
+        if not self._paused:
+            self._stream.finish()
         return self._failure
 
     def result(self, failure: _Failure | None) -> RunResult:
         state = self._state
+        ended = RunStatus.PAUSED if self._paused else state.status()
         return RunResult(
-            status=failure.status if failure else state.status(),
+            status=failure.status if failure else ended,
             outputs=state.outputs,
             error=failure.message if failure else None,
             error_type=failure.error_type if failure else None,
@@ -159,7 +171,18 @@ class _Driver:
             writes=tuple(state.writes),
             exceptions_count=state.exceptions,
             elapsed=self._ports.clock.monotonic() - self._started,
+            held=tuple(self._brake.held) if self._brake and self._paused else (),
         )
+
+    def sow(self, seeds: Sequence[StepRecord]) -> None:
+        for record in seeds:
+            self._state.pool.set_outputs(record.key.node_id, record.outputs)
+            for write in record.writes:
+                self._state.pool.set(write.selector, write.value)
+
+    @property
+    def _paused(self) -> bool:
+        return self._failure is None and self._brake is not None and bool(self._brake.held)
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -174,6 +197,8 @@ class _Driver:
                 await self._next_report()
                 continue
             node = nodes[ready.popleft()]
+            if self._brake is not None and self._brake.holds(node.id):
+                continue
             if self._over_limit():
                 self._fail(self._limit())
                 return

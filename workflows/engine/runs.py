@@ -42,6 +42,7 @@ class RunResult:
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0
+    held: tuple[str, ...] = ()  # nodes a paused run stopped before
 
     @property
     def succeeded(self) -> bool:
