@@ -3,7 +3,8 @@
 Errors keep a workflow from running; warnings say that it runs, perhaps not as its author thinks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from workflows.engine.document import Document
 from workflows.engine.graph import Graph
@@ -15,7 +16,7 @@ from workflows.engine.validation.structure import size_problems, structure_probl
 from workflows.engine.validation.variables import variable_problems
 
 
-__all__ = ["Problem", "Severity", "errors_of", "validate", "warning"]
+__all__ = ["Problem", "Severity", "errors_of", "validate", "validate_node", "warning"]
 
 
 def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
@@ -32,4 +33,20 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *variable_problems(document),
         *reference_problems(document, graph, kinds, broken),
     ]
+    return _errors_first(found)
+
+
+def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> list[Problem]:
+    """Problems of one node's configuration and references: what its form shows."""
+    graph = Graph.of(document)
+    if node_id not in graph.nodes:
+        return []
+    alone = replace(document, nodes=(graph.nodes[node_id],))
+    configured = configuration_problems(alone, kinds)
+    broken = {node_id} if errors_of(configured) else set()
+    found = [*configured, *reference_problems(document, graph, kinds, broken, only=node_id)]
+    return _errors_first(found)
+
+
+def _errors_first(found: Iterable[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(found), key=lambda problem: not problem.is_error)

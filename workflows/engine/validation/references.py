@@ -37,10 +37,14 @@ _SPECIAL: Final = frozenset({"context", "url", "histories", "query"})
 
 
 def reference_problems(
-    document: Document, graph: Graph, kinds: Mapping[str, AnyKind], broken: Container[str]
+    document: Document,
+    graph: Graph,
+    kinds: Mapping[str, AnyKind],
+    broken: Container[str],
+    only: str | None = None,
 ) -> Iterator[Problem]:
     sight = _Sight(document, graph, kinds, broken)
-    for node in graph.nodes.values():
+    for node in graph.nodes.values() if only is None else [graph.nodes[only]]:
         told: set[Selector] = set()
         for field, selector in _uses(node, kinds, broken):
             if selector not in told:
@@ -125,7 +129,7 @@ def _uses(
     if kind is not None and node.id not in broken:
         for selector in kind.reads(node):
             if selector:
-                yield None, selector
+                yield _place(node, selector), selector
 
 
 def _malformed(node: NodeSpec) -> Iterator[tuple[str, str]]:
@@ -134,6 +138,20 @@ def _malformed(node: NodeSpec) -> Iterator[tuple[str, str]]:
             inside = match[1]
             if not REFERENCE.fullmatch(match[0]) and inside not in _SPECIAL and inside[0] != "$":
                 yield field, inside
+
+
+def _place(node: NodeSpec, selector: Selector) -> str | None:
+    """Where in a node's data a selector is written: the field a form leads to."""
+    todo: list[tuple[str, Json]] = [*node.data.items()]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, Mapping):
+            todo.extend((f"{path}.{key}", part) for key, part in value.items())
+        elif isinstance(value, list | tuple):
+            if tuple(value) == selector:
+                return path
+            todo.extend((f"{path}.{index}", part) for index, part in enumerate(value))
+    return None
 
 
 def _texts(node: NodeSpec) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,174 @@
+"""What a node's picker lists: only what can be there, nearest first, with types."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.documents import answer, document, end, llm, node, start, template
+from workflows.engine.document import Mode, VariableSpec
+from workflows.engine.kinds import Execution, NodeKind, Output
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.reach import fits, reach
+from workflows.engine.validation import validate_node
+
+
+class Box(NodeKind):
+    """A container, as plain as it can be."""
+
+    name = "box"
+    title = "Box"
+    execution = Execution.CONTAINER
+
+    def outputs(self, spec):
+        return (Output("output", "array[any]"),)
+
+    def inner_outputs(self, spec):
+        return (Output("item", "string"), Output("index", "number"))
+
+
+KINDS = builtin_kinds(plugins=[Box()])
+
+
+def heads(doc, node_id):
+    return [(s.head, s.place) for s in reach(doc, KINDS, node_id) if s.place != "built-in"]
+
+
+def types(doc, node_id, head):
+    found = next(s for s in reach(doc, KINDS, node_id) if s.head == head)
+    return {".".join(v.selector[1:]): v.type for v in found.variables}
+
+
+def test_reach_chain_lists_the_nearest_node_first_and_nothing_behind():
+    doc = document(
+        [start("q"), template("one", ""), template("two", ""), template("three", ""), end()],
+        ["start -> one", "one -> two", "two -> three", "three -> end"],
+    )
+
+    assert heads(doc, "two") == [("one", "upstream"), ("start", "upstream")]
+    assert types(doc, "two", "start") == {"q": "string"}
+
+
+def test_reach_other_branch_is_not_listed():
+    doc = document(
+        [start("q"), template("left", ""), template("right", ""), end()],
+        ["start -> left", "start -> right", "left -> end", "right -> end"],
+    )
+
+    assert heads(doc, "left") == [("start", "upstream")]
+    assert heads(doc, "end") == [("left", "upstream"), ("right", "upstream"), ("start", "upstream")]
+
+
+def test_reach_inside_a_container_sees_its_item_and_what_is_upstream_of_it():
+    inner = replace(template("inner", ""), parent="box")
+    doc = document(
+        [start("q"), node("box", "box"), inner, template("after", ""), end()],
+        ["start -> box", "box -> after", "after -> end"],
+    )
+
+    assert heads(doc, "inner") == [("box", "around"), ("start", "upstream")]
+    assert types(doc, "inner", "box") == {"item": "string", "index": "number"}
+    assert heads(doc, "box") == [("start", "upstream"), ("inner", "inside")]
+    assert types(doc, "after", "box") == {"output": "array[any]"}
+    assert ("inner", "inside") not in heads(doc, "after")
+
+
+def test_reach_built_in_heads_follow_the_mode_and_the_declarations():
+    doc = replace(
+        document([start(), answer("a", "")], ["start -> a"], mode=Mode.CHAT),
+        environment=(VariableSpec("KEY", "secret"),),
+        conversation=(VariableSpec("seen", "array[string]", description="What was seen"),),
+    )
+
+    assert types(doc, "a", "env") == {"KEY": "secret"}
+    assert types(doc, "a", "conversation") == {"seen": "array[string]"}
+    assert "query" in types(doc, "a", "sys")
+    assert "query" not in types(replace(doc, mode=Mode.WORKFLOW), "a", "sys")
+
+
+def test_reach_structured_output_offers_its_parts():
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "place": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
+    }
+    asked = llm("llm", structured_output_switch_on=True, structured_output={"schema": schema})
+    doc = document([start(), asked, end()], ["start -> llm", "llm -> end"])
+
+    source = next(s for s in reach(doc, KINDS, "end") if s.head == "llm")
+    made = next(v for v in source.variables if v.selector[1] == "structured_output")
+
+    assert [(v.selector[2], v.type) for v in made.parts] == [
+        ("name", "string"),
+        ("tags", "array[string]"),
+        ("place", "object"),
+    ]
+    assert made.parts[2].parts[0].selector == ("llm", "structured_output", "place", "city")
+
+
+def test_reach_files_offer_their_attributes():
+    files = node("start", "start", variables=[{"variable": "doc", "type": "file"}])
+    doc = document([files, end()], ["start -> end"])
+
+    source = next(s for s in reach(doc, KINDS, "end") if s.head == "start")
+
+    assert {v.selector[2]: v.type for v in source.variables[0].parts}["size"] == "number"
+
+
+def test_reach_handled_failure_offers_the_error():
+    doc = document(
+        [start(), llm("llm", error_strategy="fail-branch"), end()], ["start -> llm", "llm -> end"]
+    )
+
+    assert {"error_message", "error_type"} <= types(doc, "end", "llm").keys()
+
+
+def test_reach_unreadable_configuration_offers_nothing_of_that_node():
+    broken = node("end1", "end", outputs="nonsense")
+    doc = document([start("q"), broken, end()], ["start -> end1", "end1 -> end"])
+
+    assert heads(doc, "end") == [("start", "upstream")]
+
+
+def test_reference_that_fits_no_braces_is_empty():
+    doc = document([node("a-b", "template-transform"), end()], ["a-b -> end"])
+
+    source = next(s for s in reach(doc, KINDS, "end") if s.head == "a-b")
+
+    assert source.variables[0].reference == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "offered", "fit"),
+    [
+        ((), "object", True),
+        (("string",), "string", True),
+        (("string",), "secret", True),
+        (("string",), "number", False),
+        (("number",), "integer", True),
+        (("array[any]",), "array[string]", True),
+        (("array[string]",), "array[any]", True),
+        (("array[string]",), "array[number]", False),
+        (("array[any]",), "string", False),
+        (("string",), "any", True),
+        (("file", "array[file]"), "array[file]", True),
+    ],
+)
+def test_fits_table(wanted, offered, fit):
+    assert fits(wanted, offered) is fit
+
+
+def test_validate_node_says_at_which_field_a_selector_leads_nowhere():
+    doc = document(
+        [start("q"), end("end", first=["start", "q"], second=["ghost", "text"])], ["start -> end"]
+    )
+
+    problems = validate_node(doc, KINDS, "end")
+
+    assert [(p.code, p.field) for p in problems] == [
+        ("reference.unknown_node", "outputs.1.value_selector")
+    ]
+    assert validate_node(doc, KINDS, "start") == []
+    assert validate_node(doc, KINDS, "nobody") == []

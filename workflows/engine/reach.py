@@ -1,0 +1,227 @@
+"""Which variables a node can look at, with their types: what the editor's pickers list.
+
+Nearest first: what is around the node, then the nodes upstream from the last one back, then the
+conversation, the environment and the system. Whatever is listed may still be missing in a run, when
+the branch it comes from isn't taken.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.engine.document import Document, Json, Mode, NodeSpec, Selector, VariableSpec
+from workflows.engine.graph import Graph
+from workflows.engine.kinds import AnyKind, Output, gettext_noop
+from workflows.engine.templating import REFERENCE
+from workflows.engine.validation.references import ERROR_OUTPUTS
+from workflows.engine.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.variables import CONVERSATION, ENVIRONMENT, SYSTEM
+
+
+# Deeper ones can be written by hand; a list nobody reads to its end helps nobody.
+DEEPEST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    selector: Selector
+    type: str
+    help: str = ""
+    parts: tuple["Variable", ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """As it stands in a template; empty when its names don't fit between the braces."""
+        written = "{{#" + ".".join(self.selector) + "#}}"
+        return written if REFERENCE.fullmatch(written) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where variables come from: a node, or one of the built-in heads."""
+
+    head: str
+    title: str
+    kind: str  # a node's kind, or the head itself
+    variables: tuple[Variable, ...]
+    place: str = "upstream"  # around | upstream | inside | built-in
+
+
+@dataclass(frozen=True, slots=True)
+class SystemVariable:
+    name: str
+    type: str
+    help: str
+    modes: frozenset[Mode] = frozenset(Mode)
+
+
+_CHAT = frozenset({Mode.CHAT})
+_WORKFLOW = frozenset({Mode.WORKFLOW})
+
+SYSTEM_TABLE: Final = (
+    SystemVariable("query", "string", gettext_noop("What the person just said"), _CHAT),
+    SystemVariable("files", "array[file]", gettext_noop("Files that came along")),
+    SystemVariable("conversation_id", "string", gettext_noop("Which conversation it is"), _CHAT),
+    SystemVariable("dialogue_count", "number", gettext_noop("How many turns there were"), _CHAT),
+    SystemVariable("user_id", "string", gettext_noop("The person the run is for")),
+    SystemVariable("app_id", "string", gettext_noop("This workflow, for memory of everyone")),
+    SystemVariable("workflow_id", "string", gettext_noop("This workflow")),
+    SystemVariable("workflow_run_id", "string", gettext_noop("This run")),
+    SystemVariable("timestamp", "number", gettext_noop("When it began, in seconds"), _WORKFLOW),
+)
+
+
+def reach(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> tuple[Source, ...]:
+    graph = Graph.of(document)
+    if node_id not in graph.nodes:
+        return tuple(_built_in(document))
+    found = [*_nodes(graph, kinds, node_id), *_built_in(document)]
+    return tuple(source for source in found if source.variables)
+
+
+def outputs_of(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Variable, ...]:
+    """What a node gives to those after it; of a configuration that can't be read, nothing."""
+    kind = kinds.get(spec.kind)
+    if kind is None:
+        return ()
+    try:
+        outputs = [*kind.outputs(spec), *_errors(spec)]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()
+    return tuple(
+        _variable((spec.id, output.name), output.type, output.help, _shape(spec, output))
+        for output in outputs
+        if output.name
+    )
+
+
+def fits(wanted: Sequence[str], offered: str) -> bool:
+    """Whether a variable of a type may stand where one of some types is wanted."""
+    if not wanted or offered == ValueType.ANY:
+        return True
+    given = parse_type(offered)
+    return any(_same(parse_type(one), given) for one in wanted)
+
+
+def _nodes(graph: Graph, kinds: Mapping[str, AnyKind], node_id: str) -> Iterator[Source]:
+    visible = graph.visible_from(node_id)
+    around = graph.containers_around(node_id)
+    inside = graph.inside(node_id)
+    yield from (_around(graph.nodes[one], kinds) for one in around)
+    distance = _distances(graph, (node_id, *around))
+    upstream = [one for one in visible if one not in around and one not in inside]
+    for one in sorted(upstream, key=lambda id_: (distance.get(id_, len(visible)), id_)):
+        yield _source(graph.nodes[one], kinds, "upstream")
+    for one in sorted(inside):
+        yield _source(graph.nodes[one], kinds, "inside")
+
+
+def _source(spec: NodeSpec, kinds: Mapping[str, AnyKind], place: str) -> Source:
+    return Source(spec.id, spec.title or spec.id, spec.kind, outputs_of(spec, kinds), place)
+
+
+def _around(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Source:
+    """A container as its own nodes see it: the current item, the loop's variables."""
+    kind = kinds.get(spec.kind)
+    try:
+        seen = kind.inner_outputs(spec) if kind is not None else ()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        seen = ()
+    variables = tuple(_variable((spec.id, o.name), o.type, o.help) for o in seen if o.name)
+    return Source(spec.id, spec.title or spec.id, spec.kind, variables, "around")
+
+
+def _distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
+    """Steps back along the edges, over all starts."""
+    found = dict.fromkeys(starts, 0)
+    rank = list(found)
+    while rank:
+        behind = [source for node in rank for source in graph.predecessors(node)]
+        rank = [one for one in dict.fromkeys(behind) if one not in found]
+        found.update(dict.fromkeys(rank, max(found.values()) + 1))
+    return found
+
+
+def _built_in(document: Document) -> Iterator[Source]:
+    yield _declared(CONVERSATION, document.conversation)
+    yield _declared(ENVIRONMENT, document.environment)
+    variables = tuple(
+        _variable((SYSTEM, one.name), one.type, one.help)
+        for one in SYSTEM_TABLE
+        if document.mode in one.modes
+    )
+    yield Source(SYSTEM, SYSTEM, SYSTEM, variables, "built-in")
+
+
+def _declared(head: str, variables: Iterable[VariableSpec]) -> Source:
+    found = tuple(_variable((head, v.name), v.value_type, v.description) for v in variables)
+    return Source(head, head, head, found, "built-in")
+
+
+def _variable(selector: Selector, type_: str, help_: str, parts: Json = None) -> Variable:
+    kind = parse_type(type_)
+    if kind is ValueType.FILE:
+        inside = tuple(
+            Variable((*selector, name), "number" if name == "size" else "string")
+            for name in FILE_ATTRIBUTES
+        )
+        return Variable(selector, "file", help_, inside)
+    return Variable(selector, kind.value if kind else type_, help_, _properties(selector, parts))
+
+
+def _errors(spec: NodeSpec) -> Iterator[Output]:
+    """Behind a handled failure it can be asked what went wrong."""
+    if spec.data.get("error_strategy") not in (None, "", "none"):
+        words = (gettext_noop("What went wrong"), gettext_noop("The kind of error"))
+        for name, help_ in zip(ERROR_OUTPUTS, words, strict=True):
+            yield Output(name, "string", help_)
+
+
+def _shape(spec: NodeSpec, output: Output) -> Json:
+    """The JSON schema of an output, where the node's data holds one."""
+    if output.name == "structured_output":
+        held = spec.data.get("structured_output")
+        return held.get("schema") if isinstance(held, Mapping) else None
+    advanced = spec.data.get("advanced_settings")
+    if isinstance(advanced, Mapping) and advanced.get("group_enabled"):
+        for group in advanced.get("groups") or ():
+            if isinstance(group, Mapping) and group.get("group_name") == output.name:
+                return {"properties": {"output": {"type": group.get("output_type") or "any"}}}
+    return None
+
+
+def _properties(selector: Selector, schema: Json, depth: int = 1) -> tuple[Variable, ...]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or depth > DEEPEST:
+        return ()
+    found = []
+    for name, part in properties.items():
+        if isinstance(part, Mapping):
+            at = (*selector, str(name))
+            said = str(part.get("description") or "")
+            found.append(Variable(at, _json_type(part), said, _properties(at, part, depth + 1)))
+    return tuple(found)
+
+
+def _json_type(schema: Mapping[str, Json]) -> str:
+    written = schema.get("type")
+    if written != "array":
+        known = parse_type(str(written)) if isinstance(written, str) else None
+        return known.value if known else "any"
+    items = schema.get("items")
+    inner = items.get("type") if isinstance(items, Mapping) else None
+    kind = parse_type(f"array[{inner}]")
+    return kind.value if kind else ValueType.ARRAY_ANY.value
+
+
+def _same(wanted: ValueType | None, given: ValueType | None) -> bool:
+    if wanted is None or wanted is ValueType.ANY or given is None:
+        return True
+    if wanted is ValueType.ARRAY_ANY:
+        return given.is_array
+    if wanted.is_number or wanted is ValueType.STRING:
+        return given.is_number if wanted.is_number else given in _TEXTS
+    return given is wanted or (given is ValueType.ARRAY_ANY and wanted.is_array)
+
+
+_TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET})
