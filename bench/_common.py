@@ -78,7 +78,7 @@ def report(bars: list[Bar], measured: dict[str, object], target: Path | None) ->
         sys.stdout.write(bar.line() + "\n")
     if target is not None:
         written = {
-            "bars": [{**asdict(bar), "met": bar.met} for bar in bars],
+            "bars": [{**asdict(bar), "ok": bar.met} for bar in bars],
             "measured": measured,
         }
         target.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
