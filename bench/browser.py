@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -150,17 +151,14 @@ def browser_seconds() -> float:
 def _descendants() -> Iterator[tuple[str, int]]:
     children: dict[int, list[int]] = {}
     about: dict[int, tuple[str, int]] = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
         try:
-            with open(f"/proc/{entry}/stat") as file:
-                name, rest = file.read().rsplit(")", 1)
+            name, rest = (entry / "stat").read_text().rsplit(")", 1)
         except OSError:
             continue  # it has ended meanwhile
         fields = rest.split()
-        children.setdefault(int(fields[1]), []).append(int(entry))
-        about[int(entry)] = (name, int(fields[11]) + int(fields[12]))
+        children.setdefault(int(fields[1]), []).append(int(entry.name))
+        about[int(entry.name)] = (name, int(fields[11]) + int(fields[12]))
     todo = [os.getpid()]
     while todo:
         for child in children.get(todo.pop(), ()):

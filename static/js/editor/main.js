@@ -57,5 +57,6 @@ if (root) {
     }
   }
   root.dataset.ready = "yes";
+  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("interactive")));
   window.mnemoflow = { editor }; // for who looks under the bonnet, and for the journeys
 }
