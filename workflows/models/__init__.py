@@ -1,6 +1,7 @@
 """The rows of the workflows app, one module a noun. Import them from here."""
 
 from workflows.models.conversation import Conversation, Message
+from workflows.models.debugging import Pin, WouldBe
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.journal import RunEvent, RunPartial, StepIntent
 from workflows.models.provider import Credential, ModelProvider
@@ -16,6 +17,7 @@ __all__ = [
     "Message",
     "ModelProvider",
     "Node",
+    "Pin",
     "Run",
     "RunEvent",
     "RunPartial",
@@ -26,4 +28,5 @@ __all__ = [
     "Version",
     "Workflow",
     "WorkflowSecret",
+    "WouldBe",
 ]

@@ -123,6 +123,10 @@ class Run(TenantModel):
     system = VerbatimJSONField(_("system variables"), default=dict, blank=True)
     mocks = VerbatimJSONField(_("pinned outputs"), null=True, blank=True)
     offline = models.BooleanField(_("offline"), default=False)
+    # How a person looking for a mistake had it run (``engine.partial``, ``execution.debugging``), and
+    # where such a run stands still.
+    debug = VerbatimJSONField(_("debugging"), null=True, blank=True)
+    pause = VerbatimJSONField(_("pause"), null=True, blank=True)
     outputs = VerbatimJSONField(_("outputs"), null=True, blank=True)
     error = models.TextField(_("error"), blank=True)
     error_node = models.CharField(_("failed node"), max_length=255, blank=True)
@@ -239,6 +243,10 @@ class Step(TenantModel):
     elapsed = models.FloatField(_("seconds"), default=0)
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
+    # Defaults of the database's: the function that writes steps knows nothing of these.
+    reused_from = models.UUIDField(_("kept from run"), null=True, blank=True)
+    edited_by = models.CharField(_("edited by"), max_length=255, blank=True, db_default="")
+    edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("step")

@@ -1,0 +1,89 @@
+"""What people keep while they look for a mistake: pinned outputs, and what a test run would have remembered."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Team
+from accounts.tenancy import TenantModel
+from workflows.models.fields import VerbatimJSONField
+from workflows.models.run import Run
+
+
+class Pin(TenantModel):
+    """Outputs a node gives in runs from the editor instead of running. The whole team sees them."""
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow", on_delete=models.CASCADE, related_name="pins", db_index=False
+    )
+    node_key = models.CharField(_("node"), max_length=255)
+    outputs = VerbatimJSONField(_("outputs"), default=dict)
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells none from ""
+    pinned_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("pinned by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    pinned_at = models.DateTimeField(_("pinned at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("pin")
+        verbose_name_plural = _("pins")
+        ordering = ["workflow", "node_key"]
+        constraints = [
+            models.UniqueConstraint(fields=["workflow", "node_key"], name="pin_of_node_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.node_key
+
+    @property
+    def mock(self) -> dict[str, object]:
+        """As the engine takes it."""
+        branch = {"handle": self.handle} if self.handle else {}
+        return {"outputs": self.outputs, **branch}
+
+
+class WouldBe(TenantModel):
+    """One change of memory that a run in the sandbox would have made, in the order it would have."""
+
+    class Operation(models.TextChoices):
+        STORE = "store", _("Remember")
+        FORGET = "forget", _("Forget")
+
+    class Fate(models.TextChoices):
+        OPEN = "open", _("Undecided")
+        KEPT = "kept", _("Kept")
+        DROPPED = "dropped", _("Dropped")
+
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, db_index=False, db_constraint=False, related_name="+"
+    )
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="would_be", db_index=False, db_constraint=False
+    )
+    number = models.PositiveIntegerField(_("number"))
+    node_key = models.CharField(_("node"), max_length=255)
+    origin_key = models.CharField(_("idempotency key"), max_length=512)
+    operation = models.CharField(_("operation"), max_length=8, choices=Operation)
+    scope = models.CharField(_("scope"), max_length=64)
+    namespace = models.TextField(_("namespace"))
+    key = models.TextField(_("key"))
+    entry = VerbatimJSONField(_("entry as it would be"), null=True, blank=True)
+    before = VerbatimJSONField(_("entry before"), null=True, blank=True)
+    fate = models.CharField(_("fate"), max_length=8, choices=Fate, default=Fate.OPEN)
+    at = models.DateTimeField(_("at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("would-be memory")
+        verbose_name_plural = _("would-be memories")
+        ordering = ["run", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="would_be_number_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.key}"
