@@ -14,7 +14,6 @@ from workflows.engine.document import Document, EdgeSpec, Json, NodeSpec
 from workflows.engine.plan import Plan
 from workflows.engine.records import StepKey, StepRecord, StepStatus
 from workflows.engine.scheduler import Scheduler
-from workflows.engine.state import finished_steps
 
 
 class Extent(StrEnum):
@@ -82,7 +81,11 @@ def kept_before(
     """Of a former run's steps those that a run from ``again`` on has no reason to repeat."""
     starts = [outermost(document, node) for node in again]
     anew = descendants(document, starts) | set(starts)
-    return [record for record in history if record.key.node_id not in anew and is_done(record)]
+    return [
+        record
+        for record in history
+        if is_done(record) and outermost(document, record.key.node_id) not in anew
+    ]
 
 
 def is_done(record: StepRecord) -> bool:
@@ -95,7 +98,7 @@ def fitting(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
     The drawing may have changed since: a new node on the way has no result yet, so what comes behind
     it runs again, and what no edge leads to any more is left out.
     """
-    waiting = {record.key.node_id: record for record in finished_steps(history, plan)}
+    waiting = {r.key.node_id: r for r in history if not r.key.rounds and is_done(r)}
     scheduler = Scheduler(plan)
     ready, found = deque([plan.root]), []
     while ready:
