@@ -1,0 +1,234 @@
+// Every edit goes through here: one at a time, in order, kept until the server has it, whatever happens in between.
+
+import { Ledger } from "./ledger.js";
+import { Queue } from "./queue.js";
+import { Replay } from "./replay.js";
+import { CLIENT, stayAlive } from "./tab.js";
+import { ask } from "./wire.js";
+import { t } from "./words.js";
+
+const FIRST_PAUSE = 400;
+const LONGEST_PAUSE = 8000;
+const TRIES_OF_A_BROKEN_ONE = 4;
+
+/** Events: "state" (saved, saving, offline, clash, refused) and "change" (detail: Change). */
+export class Edits extends EventTarget {
+  #queue;
+  #replay;
+  #askers = new Map(); // gesture → those who wait for its answer
+  #running = false;
+  #away = null; // why nothing is sent: "offline" or "signed-out"
+  #pause = FIRST_PAUSE;
+  #wake = () => {};
+  #state = "saved";
+
+  constructor(editor) {
+    super();
+    this.editor = editor;
+    this.client = CLIENT;
+    const place = `${editor.root.dataset.workflow}:${editor.root.dataset.me}`;
+    this.ledger = new Ledger(place);
+    this.#queue = new Queue(place);
+    this.#replay = new Replay(editor);
+    this.ledger.addEventListener("change", () => this.#show());
+    editor.addEventListener("change", (event) => this.#emit("change", event.detail));
+    addEventListener("online", () => this.wake());
+    addEventListener("beforeunload", (event) => {
+      if (this.#queue.couldBeLost) event.preventDefault();
+    });
+    stayAlive();
+  }
+
+  get revision() {
+    return this.#replay.revision;
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  /** Why nothing gets through: null, "offline" or "signed-out". */
+  get away() {
+    return this.#away;
+  }
+
+  /** Gestures the server hasn't got yet. */
+  get waiting() {
+    return this.#queue.all;
+  }
+
+  /** One gesture, one undo step. Resolves to the Change, or to null when it wasn't accepted: then it was said and reported. */
+  send(ops, { label = "" } = {}) {
+    if (!this.editor.canEdit || ops.length === 0) return Promise.resolve(null);
+    return this.#add({ kind: "edit", ops, label });
+  }
+
+  undo() {
+    return this.editor.canEdit ? this.#add({ kind: "undo", ops: [], label: "" }) : Promise.resolve(null);
+  }
+
+  redo() {
+    return this.editor.canEdit ? this.#add({ kind: "redo", ops: [], label: "" }) : Promise.resolve(null);
+  }
+
+  /** Try again now: the network, or the server, seems to be back. */
+  wake() {
+    this.#pause = FIRST_PAUSE;
+    this.#wake();
+  }
+
+  catchUp() {
+    return this.#replay.catchUp();
+  }
+
+  /** As the server has it: these ids, or everything. */
+  restore(ids) {
+    return this.#replay.restore(ids);
+  }
+
+  /** Once the page stands: send what an earlier page, or a tab that is gone, couldn't. */
+  start() {
+    if (!this.editor.canEdit) return;
+    this.#queue.takeOver((count) => {
+      this.editor.say(t("Edits that were still waiting are sent now: {n}", { n: count }));
+      this.#run();
+    });
+    this.#show();
+  }
+
+  #add(gesture) {
+    const added = this.#queue.add({ ...gesture, base: this.revision });
+    const answer = new Promise((resolve) => {
+      this.#askers.set(added, [...(this.#askers.get(added) ?? []), resolve]);
+    });
+    this.#run();
+    return answer;
+  }
+
+  async #run() {
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      while (this.#queue.first) {
+        this.#show();
+        await this.#turn(this.#queue.first);
+      }
+    } finally {
+      this.#running = false;
+      this.#show();
+    }
+  }
+
+  async #turn(gesture) {
+    this.#queue.try(gesture);
+    const answer = await this.#post(gesture);
+    if (answer.kind === "broken") {
+      gesture.failures = (gesture.failures ?? 0) + 1;
+      if (gesture.failures >= TRIES_OF_A_BROKEN_ONE) return this.#refused(gesture, answer);
+    }
+    const act = { done: this.#accepted, clash: this.#clashed, refused: this.#refused }[answer.kind];
+    if (!act) return this.#waitFor(answer.kind);
+    this.#away = null;
+    this.#pause = FIRST_PAUSE;
+    await act.call(this, gesture, answer);
+  }
+
+  #post({ kind, ops, label, base, key, client }) {
+    const { urls } = this.editor;
+    if (kind === "edit") return ask(urls.draft, { method: "PATCH", body: { base, key, client, label, ops } });
+    return ask(urls[kind], { method: "POST", body: { base, key, client } });
+  }
+
+  async #accepted(gesture, { body }) {
+    await this.#replay.receive(body);
+    this.#queue.done(gesture);
+    // Later gestures were made knowing this one; what somebody else did in between they don't know.
+    for (const later of this.#queue.all) {
+      if (later.base === body.revision - 1) this.#queue.rebase(later, body.revision);
+    }
+    this.#answer(gesture, body);
+  }
+
+  async #clashed(gesture, { body }) {
+    const clashes = body.error.clashes;
+    const lost = new Set(clashes.map((clash) => indexOf(clash, gesture.ops)));
+    const ops = gesture.ops.filter((_op, at) => lost.has(at));
+    const rest = gesture.ops.filter((_op, at) => !lost.has(at));
+    // Written down before the gesture is given up: at no moment is it in neither place.
+    this.ledger.add({ kind: "clash", label: gesture.label, message: body.error.message, ops, clashes, revision: body.revision });
+    await this.#replay.catchUp();
+    if (gesture.kind === "edit" && rest.length > 0 && ops.length > 0) {
+      const next = this.#queue.replace(gesture, { kind: "edit", ops: rest, label: gesture.label, base: gesture.base });
+      this.#askers.set(next, this.#askers.get(gesture) ?? []);
+      this.#askers.delete(gesture);
+    } else {
+      this.#queue.done(gesture);
+      this.#answer(gesture, null);
+    }
+    await this.#replay.restore(touched(ops));
+    this.editor.say(body.error.message);
+  }
+
+  async #refused(gesture, { body, status }) {
+    const error = body?.error ?? {};
+    const problems = (error.problems ?? []).map(({ message }) => message);
+    const message = [error.message, ...problems].filter(Boolean).join(" ") || t("The server answered with error {status}.", { status });
+    // There is nothing to keep of an undo that can't be: the words say it.
+    if (gesture.kind === "edit") this.ledger.add({ kind: "refused", label: gesture.label, message, ops: gesture.ops });
+    this.#queue.done(gesture);
+    this.#answer(gesture, null);
+    await this.#replay.catchUp();
+    await this.#replay.restore(touched(gesture.ops));
+    this.editor.say(gesture.label ? t("Not accepted: {what}. {why}", { what: gesture.label, why: message }) : message);
+    this.#emit("refused", { gesture, message });
+  }
+
+  async #waitFor(kind) {
+    const away = kind === "signed-out" ? "signed-out" : "offline";
+    if (away !== this.#away) {
+      this.#away = away;
+      this.editor.say(away === "offline" ? t("Offline. Edits are kept and sent later.") : t("You are signed out. Sign in in another tab: edits are kept and sent then."));
+    }
+    this.#show();
+    const pause = this.#pause * (0.75 + Math.random() / 2); // not all tabs at once at a server that has just come back
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
+    await new Promise((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, pause);
+    });
+    this.#wake = () => {};
+  }
+
+  #answer(gesture, change) {
+    for (const resolve of this.#askers.get(gesture) ?? []) resolve(change);
+    this.#askers.delete(gesture);
+  }
+
+  #show() {
+    const state = this.#stateNow();
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#emit("state", state);
+  }
+
+  #stateNow() {
+    if (this.#queue.size > 0) return this.#away ? "offline" : "saving";
+    if (this.ledger.clashes.length > 0) return "clash";
+    return this.ledger.refused.length > 0 ? "refused" : "saved";
+  }
+
+  #emit(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+/** Which operation of the gesture a clash is about. */
+function indexOf(clash, ops) {
+  if (Number.isInteger(clash.op)) return clash.op;
+  return ops.findIndex((op) => op.op === clash.op && (op.id ?? op.node?.id ?? op.edge?.id ?? null) === (clash.node ?? null));
+}
+
+/** Ids of what the operations showed at once, before the server had its say. */
+function touched(ops) {
+  return ops.flatMap((op) => [op.id, op.node?.id, op.note?.id, op.edge?.id, ...(op.ids ?? [])]).filter(Boolean);
+}

@@ -1,0 +1,25 @@
+// The canvas as a fresh page has it, told as a Change: for what operations can't tell, and to take back what was shown too soon.
+
+/** What a page shows, for these ids or all; null when the page has no canvas (signed out, gone). */
+export function snapshotChange(editor, page, ids) {
+  const root = page.getElementById("editor");
+  if (!root) return null;
+  const wanted = ids && new Set(ids);
+  const isWanted = (id) => !wanted || wanted.has(id);
+  const nodes = collect(page, "wf-node[data-id]", isWanted);
+  const edges = collect(page, "g[data-edge]", isWanted);
+  const known = [...editor.model.nodes.keys(), ...editor.model.edges.keys()];
+  return {
+    revision: Number(root.dataset.revision),
+    resync: true,
+    author: null,
+    ops: [],
+    html: { nodes, edges, gone: known.filter((id) => isWanted(id) && !(id in nodes) && !(id in edges)) },
+    problems: null,
+  };
+}
+
+function collect(page, selector, isWanted) {
+  const found = [...page.querySelectorAll(selector)].map((el) => [el.dataset.id ?? el.dataset.edge, el.outerHTML]);
+  return Object.fromEntries(found.filter(([id]) => isWanted(id)));
+}
