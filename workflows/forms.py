@@ -164,6 +164,19 @@ class ImportForm(PageForm):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
+class NewForm(forms.Form):
+    mode = forms.ChoiceField(
+        label=_("What will it be?"),
+        choices=[
+            ("advanced-chat", _("A chat: somebody says something, it answers and remembers")),
+            ("workflow", _("A workflow: values go in, values come out")),
+        ],
+        widget=forms.RadioSelect,
+        initial="advanced-chat",
+    )
+    name = forms.CharField(label=_("Name"), max_length=255, required=False)
+
+
 class RenameForm(PageForm):
     name = forms.CharField(label=_("Name"), max_length=255)
     description = forms.CharField(

@@ -12,6 +12,7 @@ pages = [
     path("samples/", home.gallery, name="samples"),
     path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
     path("workflows/", workflows.index, name="list"),
+    path("workflows/new/", workflows.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
     path("workflows/<uuid:workflow_id>/", editor_page.page, name="detail"),
     path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),

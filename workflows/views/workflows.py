@@ -16,12 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.principals import current_team_id, principal_of
 from workflows import permissions, selectors
-from workflows.engine.document import Dialect
+from workflows.engine.document import Dialect, Mode
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NewerDocument
-from workflows.forms import ImportForm, PublishForm, RenameForm
+from workflows.forms import ImportForm, NewForm, PublishForm, RenameForm
 from workflows.models import Workflow
-from workflows.services import drafts, importing, publishing
+from workflows.services import blank, drafts, importing, publishing
 from workflows.templatetags.problems import addressed
 from workflows.views.finding import posted, typed, workflow_for
 from workflows.views.paging import page_of
@@ -43,6 +43,26 @@ def index(request: HttpRequest) -> HttpResponse:
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "workflows/list.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """An empty canvas; what it is to be, and what it is called, can be said first."""
+    principal, team_id = principal_of(request), current_team_id(request)
+    permissions.check_create(principal, team_id)
+    form = NewForm(posted(request))
+    if form.is_valid():
+        made = blank.create_blank(
+            principal,
+            team_id=team_id,
+            mode=Mode(form.cleaned_data["mode"]),
+            name=form.cleaned_data["name"] or None,
+        )
+        return redirect("workflows:detail", made.pk)
+    return render(
+        request, "workflows/new.html", {"form": form}, status=422 if form.errors else 200
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,35 @@
+"""A new workflow with nothing in it but where a run begins."""
+
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from workflows import permissions
+from workflows.engine.document import Document, Mode, NodeSpec, Position
+from workflows.engine.dsl.versions import DIFY
+from workflows.models import Workflow
+from workflows.services import importing
+
+
+START = Position(80.0, 160.0)
+
+
+def create_blank(
+    principal: Principal, *, team_id: UUID, mode: Mode, name: str | None = None
+) -> Workflow:
+    """A start node alone: what comes after it is drawn on the canvas."""
+    permissions.check_create(principal, team_id)
+    start = NodeSpec(
+        id="start",
+        kind="start",
+        title=_("Start"),
+        data={"type": "start", "title": _("Start"), "variables": []},
+        position=START,
+    )
+    document = Document(
+        mode=mode, nodes=(start,), edges=(), name=name or _("Untitled workflow"), version=DIFY
+    )
+    return importing.create(
+        principal, team_id=team_id, document=document, action="workflow.created"
+    )
