@@ -39,6 +39,60 @@ class NodeStateChange(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerEvent(Event):
+    """``rounds`` are those of the containers around ``node``, which is one itself."""
+
+    node: str
+    title: str = ""
+    rounds: tuple[int, ...] = ()
+    total: int | None = None  # rounds there will be at most, if that is known
+    at: float = 0.0  # unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class IterationStarted(ContainerEvent):
+    name: ClassVar[str] = "iteration_started"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStarted(ContainerEvent):
+    name: ClassVar[str] = "loop_started"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEvent(ContainerEvent):
+    index: int = 0  # of the round that begins, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class IterationNext(RoundEvent):
+    name: ClassVar[str] = "iteration_next"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNext(RoundEvent):
+    name: ClassVar[str] = "loop_next"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnded(ContainerEvent):
+    count: int = 0  # rounds that were begun
+    failed: int = 0  # of these
+    elapsed: float = 0.0  # seconds
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IterationCompleted(ContainerEnded):
+    name: ClassVar[str] = "iteration_completed"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCompleted(ContainerEnded):
+    name: ClassVar[str] = "loop_completed"
+
+
+@dataclass(frozen=True, slots=True)
 class TextChunk(Event):
     """Text for the person, in the order of the answer's template. Travels by pub/sub, not as a row."""
 

@@ -8,8 +8,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from workflows.engine.document import Document, EdgeSpec, NodeSpec
+
+
+# The markers a container's body begins with.
+ENTRY_KINDS: Final = frozenset({"iteration-start", "loop-start"})
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,16 @@ class Graph:
     def children(self, container: str | None) -> tuple[str, ...]:
         """The nodes directly inside a container; of None, those at the top."""
         return self._children.get(container, ())
+
+    def entry(self, container: str) -> str | None:
+        """Where a container's body begins: where it says so, at its start marker, or at its only root."""
+        children = self.children(container)
+        start = self.nodes[container].data.get("start_node_id")
+        if start in children:
+            return str(start)
+        marked = [name for name in children if self.nodes[name].kind in ENTRY_KINDS]
+        found = marked or self.roots(container)
+        return found[0] if len(found) == 1 else None
 
     def containers_around(self, node: str) -> tuple[str, ...]:
         """From the innermost outwards. A parent that isn't there, or goes round, ends the list."""
@@ -143,9 +158,8 @@ class Graph:
         return tuple(ordered)
 
     def _entries(self, container: str) -> tuple[str, ...]:
-        children = self.children(container)
-        start = self.nodes[container].data.get("start_node_id")
-        return (start,) if start in children else self.roots(container) if children else ()
+        entry = self.entry(container)
+        return (entry,) if entry is not None else self.roots(container)
 
     @cached_property
     def _outgoing(self) -> Mapping[str, tuple[EdgeSpec, ...]]:

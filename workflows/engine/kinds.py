@@ -17,6 +17,7 @@ from workflows.engine.events import Event
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.problems import Problem
 from workflows.engine.records import Write
+from workflows.engine.rounds import Rounds
 from workflows.engine.templating import Segment
 from workflows.engine.values import ValueType, infer
 from workflows.engine.variables import SYSTEM, VariablePool
@@ -29,6 +30,7 @@ def gettext_noop(text: str) -> str:
 
 class Execution(StrEnum):
     ROOT = "root"  # a run begins here
+    ENTRY = "entry"  # a round of a container begins here
     BRANCH = "branch"  # chooses one of its handles
     CONTAINER = "container"  # holds nodes of its own
     RESPONSE = "response"  # speaks to the person
@@ -60,6 +62,16 @@ class Widget(StrEnum):
     OUTPUTS = "outputs"  # name and variable, in rows
     GROUPS = "groups"
     SECTION = "section"  # a nested object, ``fields`` are its parts
+    CODE = "code"  # a program; ``code_language`` beside it names its language
+    TYPED_OUTPUTS = "typed_outputs"  # name, type (of ``choices``) and, for objects, children
+    KEY_VALUES = "key_values"  # lines of ``key:value``, both with references
+    AUTHORIZATION = "authorization"  # type no-auth | api-key, and a config of type, key and header
+    BODY = "body"  # a type of ``choices``, and data in rows or as text
+    TIMEOUT = "timeout"  # seconds to connect, read and write
+    LIST_FILTERS = "list_filters"  # conditions on each item
+    CONDITIONS = "conditions"  # one list of conditions; joined by ``logical_operator`` beside it
+    LOOP_VARIABLES = "loop_variables"
+    INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,6 @@ class Field:
     help: str = ""
     fields: tuple["Field", ...] = ()
     wants: tuple[str, ...] = ()  # types of variables that fit; of none, every one does
-    inside: bool = False  # of a container: picked from the nodes in it
     shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
     low: float | None = None
     high: float | None = None
@@ -113,6 +124,7 @@ class NodeContext:
     types: Mapping[Selector, ValueType]  # of variables that were declared with one
     rounds: tuple[int, ...] = ()
     say: Callable[[str, str], None] | None = None
+    body: Rounds | None = None  # containers only
 
     def stream(self, output: str, text: str) -> None:
         """Let go of a piece of an output before it is whole; it reaches people through an answer."""
@@ -164,6 +176,15 @@ class NodeKind(Generic[C, P]):
     retryable: ClassVar[bool] = False
     needs_memory: ClassVar[bool] = False
     streams: ClassVar[frozenset[str]] = frozenset()
+    # Its outputs are the run's own; inside a container, the round's.
+    gives_results: ClassVar[bool] = False
+    # A round in which it ran is the last one.
+    ends_rounds: ClassVar[bool] = False
+    # Kinds of containers it may lie in, and nowhere else; none: anywhere.
+    lives_in: ClassVar[frozenset[str]] = frozenset()
+    # Containers: the word their events begin with, and the kind their body begins with.
+    rounds_named: ClassVar[str] = "iteration"
+    entry: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
 
@@ -187,6 +208,18 @@ class NodeKind(Generic[C, P]):
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return ()
+
+    def shares_pool(self, prepared: P) -> bool:
+        """Containers: rounds work on the pool of the scope around, not on a copy each."""
+        return False
+
+    def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        """Containers: what the nodes inside see under its id."""
+        return ()
+
+    def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
+        """Variables of its own that other nodes may set, and what may be put into them."""
+        return {}
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         """Variables the step looks up directly; references inside templates are found without help."""

@@ -1,15 +1,18 @@
 """A document made ready to run: numbers for names, configurations parsed, templates cut. Once a version."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
 from typing import Any
 
 from pydantic import ValidationError
 
+from workflows.engine.bypass import disabled_ids, without_disabled
 from workflows.engine.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Execution, Kinds, config_problems
+from workflows.engine.nesting import container_problems
 from workflows.engine.policy import Policy, Strategy, read_policy
 from workflows.engine.problems import Problem, errors_of
 from workflows.engine.records import StepKey
@@ -48,6 +51,7 @@ class PlanNode:
     quick: bool  # may be begun without a task: it ends at once, or says what to wait for
     out: tuple[PlanEdge, ...]
     indegree: int
+    body: "Plan | None" = None  # of a container
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """One scope: the nodes at the top, or those directly inside a container."""
+
     document: Document
     kinds: Kinds
     nodes: tuple[PlanNode, ...]
@@ -76,8 +82,10 @@ class Plan:
     gates: frozenset[int]  # nodes whose way out may open a session
     watched: frozenset[tuple[int, str]]  # streamed outputs that some session prints
     by_id: dict[str, int]
-    variable_types: dict[Selector, ValueType]
-    unreached: frozenset[str]  # ids of nodes no path leads to
+    variable_types: dict[Selector, ValueType]  # of all scopes
+    unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
+    container: str | None = None
+    inside: frozenset[str] = frozenset()  # ids of its nodes, and of those deeper inside them
 
     @property
     def mode(self) -> str:
@@ -86,57 +94,82 @@ class Plan:
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
     """Raises DocumentInvalid with every problem that would keep it from running."""
-    top = [node for node in document.nodes if node.parent is None]
-    problems = _problems(document, top, kinds)
-    start = _root(top, kinds, root, problems)
+    off = disabled_ids(document, kinds)
+    if off:
+        kept = compile_plan(without_disabled(document, kinds), kinds, root=root)
+        return replace(kept, unreached=kept.unreached | off)
+    graph = Graph.of(document)
+    problems = _problems(document, graph, kinds)
+    start = _root([graph.nodes[name] for name in graph.children(None)], kinds, root, problems)
     if start is None or errors_of(problems):
         raise DocumentInvalid(errors_of(problems))
-    kept = _reachable(start, document.edges, {node.id for node in top})
-    top = [node for node in top if node.id in kept]
-    by_id = {node.id: index for index, node in enumerate(top)}
-    edges = _edges(document.edges, by_id)
-    out: list[list[PlanEdge]] = [[] for _ in top]
-    indegrees = [0] * len(top)
-    for edge in edges:
-        out[edge.source].append(edge)
-        indegrees[edge.target] += 1
-    nodes = tuple(
-        _node(index, spec, kinds[spec.kind], out[index], indegrees[index])
-        for index, spec in enumerate(top)
-    )
-    sessions = _sessions(nodes, edges, by_id[start])
-    return Plan(
-        document=document,
-        kinds=kinds,
-        nodes=nodes,
-        edges=edges,
-        root=by_id[start],
-        sessions=sessions,
-        gates=frozenset(
-            edges[edge].source
-            for session in sessions
-            if not session.opens_at_once
-            for edge in session.blocking
-        ),
-        watched=frozenset(
-            (by_id[segment[0]], segment[1])
-            for session in sessions
-            for segment in session.segments
-            if not isinstance(segment, str) and segment[0] in by_id
-        ),
-        by_id=by_id,
-        variable_types={
-            (CONVERSATION, variable.name): kind
-            for variable in document.conversation
-            if (kind := parse_type(variable.value_type)) is not None
-        },
-        unreached=frozenset(node.id for node in document.nodes) - by_id.keys(),
-    )
+    return _Compiler(document, graph, kinds, _variable_types(document, kinds)).scope(None, start)
 
 
-def _problems(document: Document, top: Sequence[NodeSpec], kinds: Kinds) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    document: Document
+    graph: Graph
+    kinds: Kinds
+    variable_types: dict[Selector, ValueType]
+
+    def scope(self, container: str | None, start: str) -> Plan:
+        members = self.graph.children(container)
+        kept = _reachable(start, self.document.edges, set(members))
+        specs = [self.graph.nodes[name] for name in members if name in kept]
+        by_id = {spec.id: index for index, spec in enumerate(specs)}
+        edges = _edges(self.document.edges, by_id)
+        nodes = self._nodes(specs, edges)
+        sessions = tuple(_sessions(nodes, edges, by_id[start], inside=container is not None))
+        return Plan(
+            document=self.document,
+            kinds=self.kinds,
+            nodes=nodes,
+            edges=edges,
+            root=by_id[start],
+            sessions=sessions,
+            gates=frozenset(
+                edges[edge].source
+                for session in sessions
+                if not session.opens_at_once
+                for edge in session.blocking
+            ),
+            watched=frozenset(
+                (by_id[segment[0]], segment[1])
+                for session in sessions
+                for segment in session.segments
+                if not isinstance(segment, str) and segment[0] in by_id
+            ),
+            by_id=by_id,
+            variable_types=self.variable_types,
+            unreached=frozenset(members) - by_id.keys(),
+            container=container,
+            inside=self.graph.inside(container) if container is not None else frozenset(),
+        )
+
+    def _nodes(self, specs: Sequence[NodeSpec], edges: Sequence[PlanEdge]) -> tuple[PlanNode, ...]:
+        out: list[list[PlanEdge]] = [[] for _ in specs]
+        indegrees = [0] * len(specs)
+        for edge in edges:
+            out[edge.source].append(edge)
+            indegrees[edge.target] += 1
+        return tuple(
+            _node(
+                index, spec, self.kinds[spec.kind], out[index], indegrees[index], self._body(spec)
+            )
+            for index, spec in enumerate(specs)
+        )
+
+    def _body(self, spec: NodeSpec) -> Plan | None:
+        if self.kinds[spec.kind].execution is not Execution.CONTAINER:
+            return None
+        entry = self.graph.entry(spec.id)
+        return self.scope(spec.id, entry) if entry is not None else None
+
+
+def _problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
     problems: list[Problem] = []
-    for spec in top:
+    for spec in graph.nodes.values():
         kind = kinds.get(spec.kind)
         if kind is None:
             problems.append(
@@ -152,7 +185,19 @@ def _problems(document: Document, top: Sequence[NodeSpec], kinds: Kinds) -> list
         for end in (edge.source, edge.target)
         if end not in known
     ]
-    return problems
+    return problems + container_problems(graph, kinds)
+
+
+def _variable_types(document: Document, kinds: Kinds) -> dict[Selector, ValueType]:
+    types: dict[Selector, ValueType] = {
+        (CONVERSATION, variable.name): kind
+        for variable in document.conversation
+        if (kind := parse_type(variable.value_type)) is not None
+    }
+    for spec in document.nodes:
+        for name, kind in kinds[spec.kind].variable_types(spec).items():
+            types[spec.id, name] = kind
+    return types
 
 
 def _root(
@@ -199,7 +244,12 @@ def _edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, 
 
 
 def _node(
-    index: int, spec: NodeSpec, kind: AnyKind, out: Sequence[PlanEdge], indegree: int
+    index: int,
+    spec: NodeSpec,
+    kind: AnyKind,
+    out: Sequence[PlanEdge],
+    indegree: int,
+    body: Plan | None,
 ) -> PlanNode:
     policy = read_policy(spec, retryable=kind.retryable)[0]
     try:
@@ -221,17 +271,17 @@ def _node(
         quick=not kind.has_effect and not iscoroutinefunction(kind.run),
         out=tuple(out),
         indegree=indegree,
+        body=body,
     )
 
 
 def _sessions(
-    nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int
-) -> tuple[Session, ...]:
-    return tuple(
-        _session(node, nodes, edges, root)
-        for node in nodes
-        if node.kind.execution is Execution.RESPONSE
-    )
+    nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int, *, inside: bool
+) -> Iterator[Session]:
+    for node in nodes:
+        # Inside a container an End node speaks to the container, not to the person.
+        if node.kind.execution is Execution.RESPONSE and not (inside and node.kind.gives_results):
+            yield _session(node, nodes, edges, root)
 
 
 def _session(

@@ -31,6 +31,7 @@ def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
         ENDS[record.status][1],
         node.kind_name,
         node.title,
+        record.key.rounds,
         at=record.started_at + record.elapsed,
         elapsed=record.elapsed,
         size=size_of(record.outputs),
@@ -41,12 +42,15 @@ def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
     )
 
 
-def retrying(node: PlanNode, error: StepError, tries: int, at: float) -> NodeStateChange:
+def retrying(
+    node: PlanNode, rounds: tuple[int, ...], error: StepError, tries: int, at: float
+) -> NodeStateChange:
     return NodeStateChange(
         node.id,
         "retrying",
         node.kind_name,
         node.title,
+        rounds,
         at=at,
         attempt=tries + 1,
         error=error.message,

@@ -1,6 +1,6 @@
 """What is known of a run while it goes on, and which changes of state are allowed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 
 from workflows.engine.document import Json, Mode
@@ -8,7 +8,14 @@ from workflows.engine.errors import WorkflowFault
 from workflows.engine.kinds import Execution, NodeResult
 from workflows.engine.plan import Plan, PlanNode
 from workflows.engine.ports import Usage
-from workflows.engine.records import RunStatus, StepError, StepRecord, StepStatus, Write
+from workflows.engine.records import (
+    RunStatus,
+    StepError,
+    StepKey,
+    StepRecord,
+    StepStatus,
+    Write,
+)
 from workflows.engine.runs import RunStart, system_variables
 from workflows.engine.scheduler import Scheduler
 from workflows.engine.variables import VariablePool
@@ -62,32 +69,28 @@ class MoveNotAllowed(WorkflowFault):
 
 
 class RunState:
-    """Changed by the loop only, one step at a time."""
+    """What steps of all scopes add up to. Changed by the loop only, one step at a time."""
 
     __slots__ = (
         "answers",
         "exceptions",
-        "nodes",
+        "mode",
         "outputs",
-        "plan",
         "pool",
         "records",
-        "scheduler",
         "usage",
         "writes",
     )
 
     def __init__(self, plan: Plan, start: RunStart, now: float) -> None:
         document = plan.document
-        self.plan = plan
+        self.mode = document.mode
         self.pool = VariablePool(
             system=system_variables(start, document.mode, now),
             environment={v.name: v.value for v in document.environment} | dict(start.environment),
             conversation={v.name: v.value for v in document.conversation}
             | dict(start.conversation),
         )
-        self.scheduler = Scheduler(plan)
-        self.nodes = [NodeState.PENDING] * len(plan.nodes)
         self.records: list[StepRecord] = []
         self.outputs: dict[str, Json] = {}
         self.answers: list[str] = []
@@ -95,29 +98,26 @@ class RunState:
         self.usage = Usage()
         self.exceptions = 0
 
-    def move(self, index: int, to: NodeState) -> None:
-        if to not in NODE_MOVES[self.nodes[index]]:
-            node = self.plan.nodes[index].id
-            raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {to}")
-        self.nodes[index] = to
-
     def keep(self, node: PlanNode, record: StepRecord) -> None:
-        """Everything a finished step changes, in one go and without waiting: no other step sees half of it."""
+        """What a finished step adds to its run, whichever scope it is from."""
         self.records.append(record)
-        self.pool.set_outputs(node.id, record.outputs)
-        for write in record.writes:
-            self.pool.set(write.selector, write.value)
-            self.writes.append(write)
+        if record.writes:
+            self.writes += record.writes
         if record.prompt_tokens or record.completion_tokens:
             self.usage += Usage(record.prompt_tokens, record.completion_tokens)
         self.exceptions += record.tries - 1
-        if record.status is StepStatus.EXCEPTION:
-            self.exceptions += 1
+        if record.status is StepStatus.EXCEPTION or (
+            record.status is StepStatus.FAILED and record.key.rounds
+        ):
+            self.exceptions += 1  # a failure in a round is its container's to deal with
         if node.kind.execution is Execution.RESPONSE:
-            self._respond(record.outputs)
+            self._respond(node, record)
 
-    def _respond(self, outputs: Mapping[str, Json]) -> None:
-        if self.plan.document.mode is not Mode.CHAT or "answer" not in outputs:
+    def _respond(self, node: PlanNode, record: StepRecord) -> None:
+        outputs = record.outputs
+        if record.key.rounds and node.kind.gives_results:
+            return  # for the container around it
+        if self.mode is not Mode.CHAT or "answer" not in outputs:
             self.outputs.update(outputs)
             return
         self.answers.append(outputs["answer"])
@@ -129,12 +129,53 @@ class RunState:
         return RunStatus.PARTIAL if self.exceptions else RunStatus.SUCCEEDED
 
 
+class ScopeState:
+    """The nodes of one scope: of the top, or of one round of a container."""
+
+    __slots__ = ("nodes", "plan", "pool", "results", "scheduler")
+
+    def __init__(self, plan: Plan, pool: VariablePool) -> None:
+        self.plan = plan
+        self.pool = pool
+        self.scheduler = Scheduler(plan)
+        self.nodes = [NodeState.PENDING] * len(plan.nodes)
+        self.results: dict[str, Json] = {}
+
+    def move(self, index: int, to: NodeState) -> None:
+        if to not in NODE_MOVES[self.nodes[index]]:
+            node = self.plan.nodes[index].id
+            raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {to}")
+        self.nodes[index] = to
+
+    def keep(self, node: PlanNode, record: StepRecord) -> None:
+        """Everything a finished step changes here, at once: no other step sees half of it."""
+        self.pool.set_outputs(node.id, record.outputs)
+        for write in record.writes:
+            self.pool.set(write.selector, write.value)
+        if node.kind.gives_results:
+            self.results.update(record.outputs)
+
+    @property
+    def broke(self) -> bool:
+        """Whether a node ran after which no round shall follow."""
+        return any(
+            state is NodeState.SUCCEEDED and node.kind.ends_rounds
+            for node, state in zip(self.plan.nodes, self.nodes, strict=True)
+        )
+
+
 def succeeded(
-    node: PlanNode, result: NodeResult, *, tries: int, started_at: float, elapsed: float
+    node: PlanNode,
+    key: StepKey,
+    result: NodeResult,
+    *,
+    tries: int,
+    started_at: float,
+    elapsed: float,
 ) -> StepRecord:
     usage = result.usage
     return StepRecord(
-        key=node.key,
+        key=key,
         kind=node.kind_name,
         status=StepStatus.SUCCEEDED,
         handle=result.handle,
@@ -151,6 +192,7 @@ def succeeded(
 
 def broken(
     node: PlanNode,
+    key: StepKey,
     status: StepStatus,
     error: StepError,
     *,
@@ -161,7 +203,7 @@ def broken(
     elapsed: float,
 ) -> StepRecord:
     return StepRecord(
-        key=node.key,
+        key=key,
         kind=node.kind_name,
         status=status,
         handle=handle,
@@ -171,14 +213,3 @@ def broken(
         started_at=started_at,
         elapsed=elapsed,
     )
-
-
-def finished_steps(history: Sequence[StepRecord], plan: Plan) -> list[StepRecord]:
-    """Of an earlier attempt's steps those that count: top level, done, and still in the document."""
-    return [
-        record
-        for record in history
-        if not record.key.rounds
-        and record.key.node_id in plan.by_id
-        and record.status in (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
-    ]

@@ -1,0 +1,56 @@
+"""The finished steps of earlier attempts at a run, found by the scope they are from."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from workflows.engine.document import Document
+from workflows.engine.records import StepRecord, StepStatus
+
+
+_FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})
+
+# A container and its own rounds; None and no rounds: the top.
+Scope = tuple[str | None, tuple[int, ...]]
+
+
+class Earlier:
+    """``steps`` are those a scope goes on from; ``inside`` is all that went on in a container's rounds."""
+
+    __slots__ = ("_inside", "_parents", "_steps")
+
+    def __init__(self, document: Document, history: Sequence[StepRecord]) -> None:
+        self._parents: Mapping[str, str | None] = {node.id: node.parent for node in document.nodes}
+        self._steps: dict[Scope, list[StepRecord]] = defaultdict(list)
+        self._inside: dict[Scope, list[StepRecord]] = defaultdict(list)
+        for record in history:
+            self._add(record)
+
+    def __bool__(self) -> bool:
+        return bool(self._steps)
+
+    def steps(self, container: str | None, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """The finished ones directly in a scope, in the order they finished."""
+        return self._steps.get((container, rounds), ())
+
+    def inside(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """Those of all rounds of a container, however deep; ``rounds`` are the container's own."""
+        return self._inside.get((container, rounds), ())
+
+    def _add(self, record: StepRecord) -> None:
+        node, rounds = record.key.node_id, record.key.rounds
+        around = self._around(node)
+        if node not in self._parents or len(around) != len(rounds):
+            return  # the document has changed since: the step is no longer in it
+        if record.status in _FINISHED:
+            self._steps[around[0] if around else None, rounds].append(record)
+        for depth, container in enumerate(around, start=1):
+            self._inside[container, rounds[:-depth]].append(record)
+
+    def _around(self, node: str) -> list[str]:
+        around: list[str] = []
+        parent = self._parents.get(node)
+        while parent is not None and parent not in around:
+            around.append(parent)
+            parent = self._parents.get(parent)
+        return around

@@ -1,0 +1,52 @@
+"""What may lie in what: bodies of containers, and the nodes that belong into them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workflows.engine.document import NodeSpec
+from workflows.engine.graph import Graph
+from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.problems import Problem
+
+
+MAX_NESTING: Final = 10
+
+
+def container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[Problem]:
+    """What keeps a container's body from running, and nodes that lie where they can't."""
+    problems: list[Problem] = []
+    for spec in graph.nodes.values():
+        kind = kinds.get(spec.kind)
+        if kind is None:
+            continue
+        if kind.execution is Execution.CONTAINER:
+            problems += _entry_problems(spec, graph)
+        problems += _place_problems(spec, kind, graph)
+    return problems
+
+
+def _entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
+    start, children = spec.data.get("start_node_id"), graph.children(spec.id)
+    if start and start not in children:
+        message = f"The body can't begin at {start}: it isn't a node inside"
+        return [Problem("container.start_unknown", message, node=spec.id, field="start_node_id")]
+    if graph.entry(spec.id) is None:
+        message = "The body doesn't say where it begins" if children else "There is nothing inside"
+        return [Problem("container.start_missing", message, node=spec.id, field="start_node_id")]
+    return []
+
+
+def _place_problems(spec: NodeSpec, kind: AnyKind, graph: Graph) -> list[Problem]:
+    around = graph.containers_around(spec.id)
+    if len(around) > MAX_NESTING:
+        message = f"Containers may lie {MAX_NESTING} deep in one another, not more"
+        return [Problem("node.too_deep", message, node=spec.id)]
+    if kind.lives_in and (not around or graph.nodes[around[0]].kind not in kind.lives_in):
+        message = (
+            f"A node of type {kind.name} lies directly inside: {', '.join(sorted(kind.lives_in))}"
+        )
+        return [Problem("node.misplaced", message, node=spec.id)]
+    if kind.execution is Execution.ROOT and around:
+        message = "A run can't begin inside a container"
+        return [Problem("node.misplaced", message, node=spec.id)]
+    return []

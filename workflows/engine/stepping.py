@@ -1,0 +1,150 @@
+"""One step: try, try again, and in the end make a record of it, whatever came out."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from workflows.engine.document import Json
+from workflows.engine.errors import NodeTimedOut
+from workflows.engine.events import Event
+from workflows.engine.kinds import NodeContext, NodeResult
+from workflows.engine.mocks import Mock
+from workflows.engine.plan import FAIL_HANDLE, PlanNode
+from workflows.engine.policy import Strategy
+from workflows.engine.records import StepKey, StepRecord, StepStatus
+from workflows.engine.reporting import error_of, retrying
+from workflows.engine.state import NodeState, broken, succeeded
+
+
+if TYPE_CHECKING:
+    from workflows.engine.frame import Frame
+    from workflows.engine.shared import Body
+
+
+class Begun(NamedTuple):
+    key: StepKey
+    at: float  # by the run's monotonic clock
+    body: "Body | None" = None
+
+
+First = NodeResult | Awaitable[NodeResult] | Exception | None
+
+
+async def take_step(
+    frame: "Frame",
+    node: PlanNode,
+    ctx: NodeContext,
+    begun: Begun,
+    mock: Mock | None,
+    first: First,
+) -> StepRecord:
+    """``first`` is what a quick node gave already: what to wait for, or why it failed."""
+    shared = frame.shared
+    if node.has_effect and mock is None:
+        await shared.journal.intend(begun.key)
+    events: Sequence[Event] = ()
+    tries = 1
+    while True:
+        try:
+            result = await _attempt(node, ctx, mock, tries, first)
+            record = made(frame, node, result, tries, begun)
+            events = result.events
+            break
+        except Exception as fault:
+            first = None
+            retry = node.policy.retry
+            retryable = bool(getattr(fault, "retryable", False))
+            if retry is None or not retry.allows(tries, retryable=retryable):
+                record = _gave_up(frame, node, fault, tries, begun)
+                break
+            at = shared.now()
+            shared.journal.note(retrying(node, frame.rounds, error_of(fault, node.id), tries, at))
+            frame.state.move(node.index, NodeState.RETRYING)
+            seconds = retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}")
+            if seconds > 0:
+                await shared.ports.clock.sleep(seconds)
+            frame.state.move(node.index, NodeState.RUNNING)
+            frame.stream.restart(node.index)
+            tries += 1
+            if shared.over_limit():
+                record = _gave_up(frame, node, shared.limit(), tries, begun)
+                break
+    if begun.body is not None:
+        record, events = await begun.body.close(record, events)
+    await frame.write_down(node, record, events)
+    return record
+
+
+async def _attempt(
+    node: PlanNode, ctx: NodeContext, mock: Mock | None, tries: int, first: First
+) -> NodeResult:
+    if isinstance(first, Exception):
+        raise first
+    if node.policy.timeout_seconds is None:
+        return await _try(node, ctx, mock, tries, first)
+    try:
+        async with asyncio.timeout(node.policy.timeout_seconds):
+            return await _try(node, ctx, mock, tries, first)
+    except TimeoutError as late:
+        seconds = node.policy.timeout_seconds
+        raise NodeTimedOut(f"The node took longer than {seconds:g} s") from late
+
+
+async def _try(
+    node: PlanNode,
+    ctx: NodeContext,
+    mock: Mock | None,
+    tries: int,
+    first: NodeResult | Awaitable[NodeResult] | None,
+) -> NodeResult:
+    if mock is not None:
+        if mock.replaces_step or mock.fails(tries):
+            return await mock.play(node, ctx, tries)
+        if mock.delay_s:
+            await ctx.ports.clock.sleep(mock.delay_s)
+        ctx = mock.scripted(ctx)
+    result = node.kind.run(node.prepared, ctx) if first is None else first
+    return result if isinstance(result, NodeResult) else await result
+
+
+def made(
+    frame: "Frame", node: PlanNode, result: NodeResult, tries: int, begun: Begun
+) -> StepRecord:
+    shared = frame.shared
+    elapsed = shared.ports.clock.monotonic() - begun.at
+    return succeeded(
+        node,
+        begun.key,
+        result,
+        tries=tries,
+        started_at=shared.wall + begun.at,
+        elapsed=elapsed,
+    )
+
+
+def _gave_up(
+    frame: "Frame", node: PlanNode, fault: Exception, tries: int, begun: Begun
+) -> StepRecord:
+    """The last try failed: what the node's error strategy makes of it."""
+    error = error_of(fault, node.id)
+    says: Mapping[str, Json] = {"error_message": error.message, "error_type": error.type}
+    status, outputs, handle = StepStatus.EXCEPTION, says, None
+    if node.policy.strategy is Strategy.FAIL_BRANCH:
+        handle = FAIL_HANDLE
+    elif node.policy.strategy is Strategy.DEFAULT_VALUE:
+        outputs = {**node.policy.defaults, **says}
+    else:
+        status, outputs = StepStatus.FAILED, {}
+    shared = frame.shared
+    elapsed = shared.ports.clock.monotonic() - begun.at
+    return broken(
+        node,
+        begun.key,
+        status,
+        error,
+        outputs=outputs,
+        handle=handle,
+        tries=tries,
+        started_at=shared.wall + begun.at,
+        elapsed=elapsed,
+    )
