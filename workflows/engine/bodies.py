@@ -21,7 +21,7 @@ from workflows.engine.frame import Frame
 from workflows.engine.kinds import Execution
 from workflows.engine.plan import Plan, PlanNode
 from workflows.engine.records import StepError, StepRecord, Write
-from workflows.engine.rounds import Heads, Round, RoundFailed
+from workflows.engine.rounds import Heads, Held, Round, RoundFailed
 from workflows.engine.shared import Body, RunHalted
 from workflows.engine.variables import CONVERSATION, VariablePool
 
@@ -70,6 +70,9 @@ class BodyRounds:
         except BaseException:
             frame.stream.break_off()
             raise
+        if failure is None and frame.held:
+            frame.stream.break_off()
+            raise Held
         if self._shares or failure is None:
             self._take_over(frame)
         if failure is not None:

@@ -37,6 +37,7 @@ class Frame:
         "_ready",
         "_tasks",
         "failure",
+        "held",
         "plan",
         "rounds",
         "shared",
@@ -53,12 +54,15 @@ class Frame:
         self.state = ScopeState(plan, pool)
         self.stream = Streaming(plan, pool, shared.stage)
         self.failure: Failure | None = None
+        self.held = False  # a node here waits for somebody to let it begin
         self.touched: set[str] = set()  # conversation variables that were set here
         self._ready: deque[int] = deque()
         self._begun: dict[int, float] = {}  # nodes that run now, since when
         self._tasks: set[asyncio.Task[None]] = set()
         self._flying = 0  # tasks whose report hasn't been taken yet
-        self._done: asyncio.Queue[tuple[PlanNode, StepRecord] | BaseException] = asyncio.Queue()
+        self._done: asyncio.Queue[tuple[PlanNode, StepRecord | None] | BaseException] = (
+            asyncio.Queue()
+        )
         self._muted = False
 
     async def run(self) -> Failure | None:
@@ -83,9 +87,13 @@ class Frame:
                 await self._next_report()
                 continue
             node = nodes[ready.popleft()]
-            # The start of a round does nothing: the step limit is for what does.
-            if node.kind.execution is not Execution.ENTRY and shared.over_limit():
-                raise RunHalted(shared.limit())
+            # The start of a round does nothing; limits and breakpoints are for what does.
+            if node.kind.execution is not Execution.ENTRY:
+                if shared.brake is not None and shared.brake.holds(self._key(node)):
+                    self.held = True
+                    continue
+                if shared.over_limit():
+                    raise RunHalted(shared.limit())
             await self._begin(node, alone=not ready and not self._flying)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
@@ -130,7 +138,7 @@ class Frame:
         first: NodeResult | Awaitable[NodeResult] | Exception | None,
     ) -> None:
         try:
-            report: tuple[PlanNode, StepRecord] | BaseException = (
+            report: tuple[PlanNode, StepRecord | None] | BaseException = (
                 node,
                 await take_step(self, node, ctx, begun, mock, first),
             )
@@ -151,8 +159,12 @@ class Frame:
                 return
             report = self._done.get_nowait()
 
-    def _settle(self, node: PlanNode, record: StepRecord) -> None:
+    def _settle(self, node: PlanNode, record: StepRecord | None) -> None:
         """What follows from a finished step: which nodes are ready or skipped, what may be printed."""
+        if record is None:  # a container something is held in
+            self._begun.pop(node.index, None)
+            self.held = True
+            return
         if record.status is StepStatus.FAILED:
             error = record.error or StepError("NodeFailed", "The node failed.")
             self.failure = Failure(RunStatus.FAILED, error.type, error.message, node.id)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from workflows.engine.bodies import ScopedBodies
+from workflows.engine.brake import Brake
 from workflows.engine.earlier import Earlier
 from workflows.engine.errors import LimitReached, RunTimedOut, WorkflowFault
 from workflows.engine.frame import Frame
@@ -24,8 +25,13 @@ async def drive(
     history: Sequence[StepRecord] = (),
     mocks: Mocks | None = None,
     control: RunControl | None = None,
+    brake: Brake | None = None,
+    seeds: Sequence[StepRecord] = (),
 ) -> RunResult:
     """Run to the end, or go on from ``history``: no step in it runs again.
+
+    With a ``brake`` the run may end paused. ``seeds`` are results to be read of nodes that aren't
+    in the plan.
 
     The run's own first and last event belong to who owns the run (``RunResult.event``). A
     cancellation that didn't come through ``control`` passes through: the driver lost the run, and
@@ -33,7 +39,9 @@ async def drive(
     """
     control = control or RunControl()
     earlier = Earlier(plan.document, history)
-    shared = Shared(plan, start, ports, journal, mocks, control, earlier, ScopedBodies())
+    shared = Shared(plan, start, ports, journal, mocks, control, earlier, ScopedBodies(), brake)
+    for record in seeds:
+        shared.state.seed(record)
     top = Frame(shared, plan, shared.state.pool)
     control.attach(asyncio.current_task())
     try:
@@ -42,9 +50,11 @@ async def drive(
         control.attach(None)
     if failure is not None:
         await shared.write_broken_off()
-    top.stream.finish()
+    paused = failure is None and top.held
+    if not paused:
+        top.stream.finish()
     await journal.flush()
-    return _result(shared, failure)
+    return _result(shared, failure, paused=paused)
 
 
 async def _run(top: Frame) -> Failure | None:
@@ -81,10 +91,11 @@ def _remaining(shared: Shared) -> float | None:
     return max(limit - gone, 0)
 
 
-def _result(shared: Shared, failure: Failure | None) -> RunResult:
+def _result(shared: Shared, failure: Failure | None, *, paused: bool) -> RunResult:
     state = shared.state
+    ended = RunStatus.PAUSED if paused else state.status()
     return RunResult(
-        status=failure.status if failure else state.status(),
+        status=failure.status if failure else ended,
         outputs=state.outputs,
         error=failure.message if failure else None,
         error_type=failure.error_type if failure else None,
@@ -96,4 +107,5 @@ def _result(shared: Shared, failure: Failure | None) -> RunResult:
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=shared.ports.clock.monotonic() - shared.started,
+        held=tuple(shared.brake.held) if shared.brake and paused else (),
     )

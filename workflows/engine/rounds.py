@@ -36,6 +36,13 @@ class RoundFailed(WorkflowFault):
         return self.error.type
 
 
+class Held(BaseException):
+    """A node inside waits for somebody to let it begin: the container is neither done nor failed.
+
+    Not an Exception: no error mode or strategy may take it for one.
+    """
+
+
 class Rounds(Protocol):
     """Given to container kinds with their context.
 
@@ -57,10 +64,15 @@ class Rounds(Protocol):
 async def side_by_side(count: int, width: int, run: Callable[[int], Awaitable[None]]) -> None:
     """``run(0)`` to ``run(count - 1)``, begun in order, ``width`` at a time; the first error ends all."""
     indexes = iter(range(count))
+    held: list[Held] = []
 
     async def work() -> None:
         for index in indexes:
-            await run(index)
+            try:
+                await run(index)
+            except Held as pause:  # what runs in other rounds may come to its end
+                held.append(pause)
+                return
 
     tasks = [asyncio.create_task(work()) for _ in range(min(width, count))]
     try:
@@ -72,3 +84,5 @@ async def side_by_side(count: int, width: int, run: Callable[[int], Awaitable[No
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    if held:
+        raise held[0]

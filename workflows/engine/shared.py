@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from workflows.engine.brake import Brake
 from workflows.engine.earlier import Earlier
 from workflows.engine.errors import LimitReached
 from workflows.engine.events import Event
@@ -64,6 +65,7 @@ class Bodies(Protocol):
 class Shared:
     __slots__ = (
         "bodies",
+        "brake",
         "broken_off",
         "control",
         "earlier",
@@ -89,10 +91,12 @@ class Shared:
         control: RunControl,
         earlier: Earlier,
         bodies: Bodies,
+        brake: Brake | None,
     ) -> None:
         self.start, self.ports, self.journal = start, ports, journal
         self.mocks, self.control, self.earlier = mocks, control, earlier
         self.bodies = bodies
+        self.brake = brake
         now = ports.clock.now().timestamp()
         self.started = ports.clock.monotonic()
         self.wall = now - self.started  # turns monotonic into unix seconds: one clock a step

@@ -98,6 +98,12 @@ class RunState:
         self.usage = Usage()
         self.exceptions = 0
 
+    def seed(self, record: StepRecord) -> None:
+        """A result of a node that isn't in the plan, to be read."""
+        self.pool.set_outputs(record.key.node_id, record.outputs)
+        for write in record.writes:
+            self.pool.set(write.selector, write.value)
+
     def keep(self, node: PlanNode, record: StepRecord) -> None:
         """What a finished step adds to its run, whichever scope it is from."""
         self.records.append(record)

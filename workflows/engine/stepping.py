@@ -13,6 +13,7 @@ from workflows.engine.plan import FAIL_HANDLE, PlanNode
 from workflows.engine.policy import Strategy
 from workflows.engine.records import StepKey, StepRecord, StepStatus
 from workflows.engine.reporting import error_of, retrying
+from workflows.engine.rounds import Held
 from workflows.engine.state import NodeState, broken, succeeded
 
 
@@ -37,8 +38,9 @@ async def take_step(
     begun: Begun,
     mock: Mock | None,
     first: First,
-) -> StepRecord:
-    """``first`` is what a quick node gave already: what to wait for, or why it failed."""
+) -> StepRecord | None:
+    """None: a container something is held in. ``first`` is what a quick node gave already: what to
+    wait for, or why it failed."""
     shared = frame.shared
     if node.has_effect and mock is None:
         await shared.journal.intend(begun.key)
@@ -50,6 +52,8 @@ async def take_step(
             record = made(frame, node, result, tries, begun)
             events = result.events
             break
+        except Held:
+            return None
         except Exception as fault:
             first = None
             retry = node.policy.retry
