@@ -1,0 +1,104 @@
+// New nodes: where they go, what they are called, and the operations that bring them in.
+
+import { CARD_WIDTH, HEAD, cardHeight, hits, snap } from "../canvas/geometry.js";
+import { ROOT, freshId, inScope, isNote, nameOf, parentOf, reach, scopeOf } from "./graph.js";
+import { t } from "./words.js";
+
+const GAP = 96;
+const LIFT = 32; // how far one moves aside to find room
+
+const wayOf = (editor, kind) => editor.kinds?.find(({ id }) => id === kind)?.way ?? "source";
+const sizeOf = (editor, kind) => (editor.kinds?.find(({ id }) => id === kind)?.holds ? { w: 560, h: 240 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
+
+/** Where nothing stands yet: at the place, or below it. */
+export function freePlace(editor, scope, place, size, but = new Set()) {
+  const others = inScope(editor, scope).filter((node) => !isNote(node) && !but.has(node.id));
+  const box = { x: snap(place.x), y: snap(place.y), w: size.w, h: size.h };
+  const taken = () => others.find((node) => hits({ x: node.x - 8, y: node.y - 8, w: node.w + 16, h: node.h + 16 }, box));
+  for (let other = taken(), tries = 0; other && tries < 200; other = taken(), tries++) box.y = snap(Math.max(other.y + other.h + LIFT, box.y + LIFT));
+  return { x: box.x, y: box.y };
+}
+
+/** A point of the screen in a scope's own coordinates. */
+export function toScope(editor, scope, point) {
+  const at = editor.canvas.toGraph(point.x, point.y);
+  let box = editor.model.nodes.get(scope);
+  while (box) {
+    const inner = editor.canvas.inset?.(box) ?? { x: 0, y: 0 };
+    at.x -= box.x + inner.x;
+    at.y -= box.y + inner.y;
+    box = editor.model.nodes.get(scopeOf(box));
+  }
+  return at;
+}
+
+/** The middle of what one sees. */
+export function middle(editor) {
+  const box = editor.root.querySelector("[data-canvas]").getBoundingClientRect();
+  return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+}
+
+function titleFor(editor, kind) {
+  const name = editor.kinds?.find(({ id }) => id === kind)?.name ?? kind;
+  const names = new Set([...editor.model.nodes.keys()].map((id) => nameOf(editor, id)));
+  if (!names.has(name)) return name;
+  let number = 2;
+  while (names.has(`${name} ${number}`)) number++;
+  return `${name} ${number}`;
+}
+
+/** One node, beside the one it follows, at a point of the screen, or in the middle of what is seen. */
+export async function addNode(editor, { kind, at = null, after = null, before = null, scope = ROOT }) {
+  const size = sizeOf(editor, kind);
+  const place = freePlace(editor, scope, placeFor(editor, { at, after, before, scope, size }), size);
+  const node = { id: freshId(editor, kind), kind, title: titleFor(editor, kind), ...place, parent: parentOf(scope) };
+  const ops = [{ op: "add", node }];
+  if (after) ops.push({ op: "connect", edge: { source: after.id, handle: after.port ?? "source", target: node.id } });
+  if (before) ops.push({ op: "connect", edge: { source: node.id, handle: wayOf(editor, kind), target: before.id } });
+  const words = after ? t("Added {name} after {other}", { name: node.title, other: nameOf(editor, after.id) }) : t("Added {name}", { name: node.title });
+  return finish(editor, ops, words, node.id);
+}
+
+function placeFor(editor, { at, after, before, scope, size }) {
+  const from = editor.model.nodes.get(after?.id);
+  const to = editor.model.nodes.get(before?.id);
+  if (!at && from) return { x: from.x + from.w + GAP, y: from.y };
+  if (!at && to) return { x: to.x - size.w - GAP, y: to.y };
+  const point = toScope(editor, scope, at ?? middle(editor));
+  // an edge let go at a point should end at the new node's port, not in its middle
+  if (from) return { x: point.x, y: point.y - HEAD / 2 };
+  return { x: point.x - size.w / 2, y: point.y - HEAD / 2 };
+}
+
+/** Into an edge: what stands behind it makes room when there is none. */
+export async function addBetween(editor, { kind, edge, at = null }) {
+  const [from, to] = [editor.model.nodes.get(edge.from), editor.model.nodes.get(edge.to)];
+  const scope = scopeOf(from);
+  const size = sizeOf(editor, kind);
+  const room = to.x - (from.x + from.w);
+  const missing = to.x > from.x ? size.w + 2 * GAP - room : 0;
+  const moved = missing > 0 ? [...reach(editor, [to.id], "after")].map((id) => editor.model.nodes.get(id)).filter((n) => n && n.id !== from.id && n.x >= to.x) : [];
+  const x = missing > 0 || to.x <= from.x ? from.x + from.w + GAP : from.x + from.w + (room - size.w) / 2;
+  const y = at ? toScope(editor, scope, at).y - HEAD / 2 : (from.y + to.y) / 2;
+  const but = new Set([...moved.map((node) => node.id)]);
+  const place = freePlace(editor, scope, { x, y }, size, but);
+  const node = { id: freshId(editor, kind), kind, title: titleFor(editor, kind), ...place, parent: parentOf(scope) };
+  const ops = [
+    { op: "disconnect", id: edge.id },
+    { op: "add", node },
+    { op: "connect", edge: { source: from.id, handle: edge.fp, target: node.id } },
+    { op: "connect", edge: { source: node.id, handle: wayOf(editor, kind), target: to.id } },
+    ...moved.map((other) => ({ op: "move", id: other.id, x: snap(other.x + missing), y: other.y })),
+  ];
+  const words = t("Inserted {name} between {from} and {to}", { name: node.title, from: nameOf(editor, from.id), to: nameOf(editor, to.id) });
+  return finish(editor, ops, words, node.id);
+}
+
+async function finish(editor, ops, words, id) {
+  const change = await editor.edits.send(ops, { label: words });
+  if (!change) return null;
+  editor.say(words);
+  // on a phone the canvas isn't shown: the focus stays in the outline, which has the new node too
+  if (editor.model.nodes.has(id)) editor.canvas.focus(id);
+  return id;
+}

@@ -1,0 +1,354 @@
+// Choosing one of many by typing a few letters: nodes to add, nodes to connect to, commands. At the pointer, or beside a node.
+
+import { goTo } from "./keyboard.js";
+import { ROOT, edgesFrom, inScope, isNote, nameOf, only, portName, scopeOf, workScope } from "./graph.js";
+import { addBetween, addNode } from "./adding.js";
+import { search } from "./fuzzy.js";
+import { t } from "./words.js";
+
+const RECENT = "editor-recent-kinds";
+const SHOWN = 60;
+const GAP = 8;
+
+/**
+ * @typedef {object} Choice
+ * @property {string} id
+ * @property {string} name
+ * @property {string} [hint]
+ * @property {string} [group]
+ * @property {string[]} [keys] key caps
+ * @property {string[]} [words] where else the letters may be found
+ * @property {Element | null} [icon] cloned
+ */
+
+class Picker {
+  #options = [];
+  #chosen = -1;
+  #settle = null;
+
+  constructor(root) {
+    this.box = root;
+    this.input = root.querySelector("input");
+    this.list = root.querySelector("[role=listbox]");
+    this.none = root.querySelector("[data-picker-none]");
+    this.count = root.querySelector("[data-picker-count]");
+    this.row = document.getElementById("picker-row").content.firstElementChild;
+    this.head = document.getElementById("picker-group").content.firstElementChild;
+    this.cap = document.getElementById("key-cap").content.firstElementChild;
+    this.input.addEventListener("input", () => this.#filter());
+    this.input.addEventListener("keydown", (event) => this.#key(event));
+    this.list.addEventListener("pointermove", (event) => this.#point(event));
+    // pressing an option must not take the focus out of the field: the popover would close before the click
+    this.list.addEventListener("pointerdown", (event) => event.preventDefault());
+    this.list.addEventListener("click", (event) => this.#click(event));
+    root.addEventListener("toggle", (event) => {
+      if (event.newState === "closed") this.#finish(null);
+    });
+  }
+
+  /** @returns {Promise<string | null>} the id of what was chosen; null when nothing was */
+  choose({ title, choices, at, placeholder = title, again }) {
+    this.#finish(null);
+    if (this.box.matches(":popover-open")) this.box.hidePopover();
+    this.choices = choices;
+    this.more = again;
+    this.box.querySelector("#picker-title").textContent = title;
+    this.input.placeholder = placeholder;
+    this.input.value = "";
+    this.box.showPopover();
+    this.#filter();
+    this.#place(at);
+    this.input.focus();
+    return new Promise((resolve) => (this.#settle = resolve));
+  }
+
+  #place(at) {
+    const box = this.box.getBoundingClientRect();
+    const [width, height] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
+    const point = at instanceof Element ? beside(at.getBoundingClientRect(), box, width) : (at ?? { x: (width - box.width) / 2, y: height * 0.16 });
+    const x = Math.max(GAP, Math.min(point.x, width - box.width - GAP));
+    const y = Math.max(GAP, Math.min(point.y, height - Math.max(box.height, 240) - GAP));
+    Object.assign(this.box.style, { left: `${x}px`, top: `${y}px` });
+  }
+
+  async #filter() {
+    const query = this.input.value;
+    const own = search(query, this.choices, (choice) => [choice.name, ...(choice.words ?? []), choice.hint ?? ""]);
+    this.#show(own.slice(0, SHOWN), !query.trim());
+    if (!this.more || !query.trim()) return;
+    const others = await this.more(query);
+    if (query === this.input.value && this.#settle) this.#show([...own.slice(0, SHOWN), ...others], false);
+  }
+
+  #show(choices, grouped) {
+    const rows = [];
+    let group = null;
+    this.#options = choices.map((choice, at) => {
+      if (grouped && choice.group && choice.group !== group) {
+        group = choice.group;
+        const head = this.head.cloneNode(true);
+        head.textContent = group;
+        rows.push(head);
+      }
+      const row = this.#option(choice, at);
+      rows.push(row);
+      return { choice, row };
+    });
+    this.list.replaceChildren(...rows);
+    this.none.hidden = choices.length > 0;
+    this.count.textContent = t("{n} to choose from", { n: choices.length });
+    this.#mark(choices.length ? 0 : -1);
+  }
+
+  #option(choice, at) {
+    const row = this.row.cloneNode(true);
+    row.id = `picker-option-${at}`;
+    row.querySelector("[data-name]").textContent = choice.name;
+    const hint = row.querySelector("[data-hint]");
+    if (choice.hint) hint.textContent = choice.hint;
+    else hint.remove();
+    const icon = row.querySelector("[data-icon]");
+    if (choice.icon) {
+      icon.append(choice.icon.cloneNode(true));
+      row.classList.add(...[...(choice.family ?? [])]);
+    } else icon.remove();
+    for (const keys of choice.keys ?? []) {
+      const cap = this.cap.cloneNode(true);
+      cap.textContent = keys;
+      row.querySelector("[data-keys]").append(cap);
+    }
+    return row;
+  }
+
+  #mark(at) {
+    this.#options[this.#chosen]?.row.setAttribute("aria-selected", "false");
+    this.#chosen = at;
+    const row = this.#options[at]?.row;
+    row?.setAttribute("aria-selected", "true");
+    row?.scrollIntoView({ block: "nearest" });
+    if (row) this.input.setAttribute("aria-activedescendant", row.id);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+
+  #key(event) {
+    const last = this.#options.length - 1;
+    const to = { ArrowDown: this.#chosen + 1, ArrowUp: this.#chosen - 1, PageDown: Math.min(last, this.#chosen + 8), PageUp: Math.max(0, this.#chosen - 8) }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      if (last >= 0) this.#mark((to + last + 1) % (last + 1));
+    } else if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.#take(this.#options[this.#chosen]?.choice);
+    } else if (event.key === "Tab") {
+      event.preventDefault();
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      this.box.hidePopover();
+    }
+  }
+
+  #point(event) {
+    const at = this.#options.findIndex(({ row }) => row.contains(event.target));
+    if (at >= 0 && at !== this.#chosen) this.#mark(at);
+  }
+
+  #click(event) {
+    const option = this.#options.find(({ row }) => row.contains(event.target));
+    if (option) this.#take(option.choice);
+  }
+
+  #take(choice) {
+    if (!choice) return;
+    const settle = this.#settle;
+    this.#settle = null;
+    this.box.hidePopover();
+    settle?.(choice.id);
+  }
+
+  #finish(answer) {
+    const settle = this.#settle;
+    this.#settle = null;
+    settle?.(answer);
+  }
+}
+
+function beside(node, box, width) {
+  const right = node.right + GAP;
+  return { x: right + box.width < width ? right : node.left - box.width - GAP, y: node.top };
+}
+
+export function install(editor) {
+  const root = document.getElementById("picker");
+  if (!root) return;
+  const picker = new Picker(root);
+  editor.choose = (options) => picker.choose(options);
+  editor.pickKind = (options) => pickKind(editor, options);
+  editor.pickNode = (options) => pickNode(editor, options);
+  if (!editor.canEdit) return;
+  addCommands(editor);
+  listen(editor);
+}
+
+function addCommands(editor) {
+  const hasOne = (e) => Boolean(only(e)) && !isNote(only(e));
+  editor.commands.add(
+    { id: "add-node", label: t("Add a node"), keys: ["/", "A", "Tab"], group: "add", edits: true, menu: ["canvas"], words: t("new insert step"), when: onCanvas, run: (e, detail) => addHere(e, detail) },
+    { id: "add-after", label: t("Add a node after this one"), group: "add", edits: true, menu: ["node"], quiet: true, when: hasOne, run: (e) => addHere(e) },
+    { id: "insert-after", label: t("Insert a node between this and the next"), keys: "I", group: "add", edits: true, menu: ["node"], when: (e) => hasOne(e) && edgesFrom(e, only(e).id).length > 0, run: insertAfter },
+    { id: "insert-here", label: t("Insert a node here"), group: "add", edits: true, menu: ["edge"], quiet: true, when: (e) => Boolean(oneEdge(e)), run: (e, detail) => insertInto(e, oneEdge(e), detail) },
+    { id: "connect", label: t("Connect to…"), keys: "C", group: "add", edits: true, menu: ["node"], when: hasOne, run: connectFrom },
+    { id: "disconnect", label: t("Remove a connection…"), keys: "Shift+C", group: "add", edits: true, menu: ["node"], when: (e) => hasOne(e) && connections(e, only(e)).length > 0, run: disconnectFrom },
+  );
+}
+
+// Tab leaves the canvas, as everywhere, unless a node is focused there; in the outline it is for the browser alone.
+function onCanvas(editor) {
+  const active = document.activeElement;
+  return active === document.body || !active || Boolean(active.closest("[data-canvas], #outline")) || editor.selection.size === 0;
+}
+
+function listen(editor) {
+  const canvas = editor.root.querySelector("[data-canvas]");
+  canvas.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
+  editor.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
+  canvas.addEventListener("dblclick", (event) => {
+    if (event.target.closest("wf-node, g.edge, button, input, textarea, a, .minimap, .wf-minimap")) return;
+    editor.commands.run("add-node", { x: event.clientX, y: event.clientY, alone: true });
+  });
+  canvas.addEventListener("click", (event) => plus(editor, event));
+}
+
+/** The + of a port or of an edge. */
+function plus(editor, event) {
+  const edge = event.target.closest("[data-insert]");
+  if (edge) return insertInto(editor, editor.model.edges.get(edge.dataset.insert || edge.closest("g.edge")?.id), { x: event.clientX, y: event.clientY });
+  const port = event.target.closest("[data-add-after]");
+  const node = port && editor.model.nodes.get(port.closest("wf-node")?.id);
+  if (node) return fromVoid(editor, { from: node.id, port: port.dataset.addAfter || port.closest("[data-port]")?.dataset.port || "source", x: event.clientX, y: event.clientY, beside: true });
+}
+
+async function addHere(editor, detail) {
+  const after = detail?.alone ? null : only(editor);
+  const scope = detail?.scope ?? workScope(editor);
+  const from = after && !isNote(after) ? await firstFreePort(editor, after) : null;
+  const kind = await pickKind(editor, { at: detail ?? after?.el, scope: from ? scopeOf(after) : scope, after: Boolean(from) });
+  if (kind) await addNode(editor, { kind, at: detail, after: from ? { id: after.id, port: from } : null, scope: from ? scopeOf(after) : scope });
+}
+
+async function insertAfter(editor) {
+  const node = only(editor);
+  const edges = edgesFrom(editor, node.id);
+  const edge = edges.length === 1 ? edges[0] : await pickEdge(editor, edges, t("Insert where?"), node);
+  if (edge) await insertInto(editor, edge, node.el);
+}
+
+async function insertInto(editor, edge, at) {
+  if (!edge) return;
+  const scope = scopeOf(editor.model.nodes.get(edge.from));
+  const kind = await pickKind(editor, { at, scope, after: true, before: true });
+  if (kind) await addBetween(editor, { kind, edge });
+}
+
+/** An edge was let go over nothing: what should stand there? */
+async function fromVoid(editor, detail) {
+  const from = editor.model.nodes.get(detail.from ?? detail.id);
+  if (!from) return;
+  const backwards = detail.backwards ?? detail.port === "in";
+  const kind = await pickKind(editor, { at: { x: detail.clientX ?? detail.x, y: detail.clientY ?? detail.y }, scope: scopeOf(from), after: !backwards, before: backwards });
+  if (!kind) return;
+  const end = { id: from.id, port: detail.port ?? detail.fp ?? "source" };
+  const at = detail.beside ? null : { x: detail.clientX ?? detail.x, y: detail.clientY ?? detail.y };
+  await addNode(editor, { kind, at, scope: scopeOf(from), ...(backwards ? { before: end } : { after: end }) });
+}
+
+async function firstFreePort(editor, node) {
+  if (!node.outs?.length) return null;
+  const taken = new Set(edgesFrom(editor, node.id).map((edge) => edge.fp));
+  return node.outs.find((port) => !taken.has(port)) ?? node.outs[0];
+}
+
+/** The kinds of nodes, those used lately first, without those that can't stand there. */
+async function pickKind(editor, { at, scope = ROOT, after = false, before = false } = {}) {
+  const container = editor.model.nodes.get(scope)?.kind ?? "";
+  const fits = (kind) => (!after || kind.takes) && (!before || kind.gives) && (!kind.inside.length || kind.inside.includes(container)) && (scope === ROOT || kind.takes);
+  const recent = read();
+  const rank = (kind) => (recent.includes(kind.id) ? recent.indexOf(kind.id) : recent.length);
+  const kinds = (editor.kinds ?? []).filter(fits).map((kind) => ({ ...kind, group: recent.includes(kind.id) ? t("Used lately") : kind.group }));
+  kinds.sort((a, b) => rank(a) - rank(b));
+  const title = after || before ? t("Add and connect") : t("Add a node");
+  const chosen = await editor.choose({ title, placeholder: t("Search nodes…"), choices: kinds, at });
+  if (chosen) remember(chosen, recent);
+  return chosen;
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(RECENT)) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+function remember(kind, recent) {
+  try {
+    localStorage.setItem(RECENT, JSON.stringify([kind, ...recent.filter((other) => other !== kind)].slice(0, 4)));
+  } catch {
+    // the list keeps its plain order
+  }
+}
+
+function pickNode(editor, { title, nodes, at }) {
+  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
+  return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
+}
+
+async function pickEdge(editor, edges, title, node) {
+  const choices = edges.map((edge) => ({
+    id: edge.id,
+    name: edge.from === node.id ? t("to {name}", { name: nameOf(editor, edge.to) }) : t("from {name}", { name: nameOf(editor, edge.from) }),
+    hint: portName(editor, editor.model.nodes.get(edge.from), edge.fp),
+  }));
+  return editor.model.edges.get(await editor.choose({ title, choices, at: node.el }));
+}
+
+const connections = (editor, node) => [...editor.model.edges.values()].filter((edge) => edge.from === node.id || edge.to === node.id);
+
+function oneEdge(editor) {
+  const id = [...editor.selection].find((chosen) => editor.model.edges.has(chosen));
+  return editor.model.edges.get(id);
+}
+
+/** Connecting without a pointer: which way out, then where to. */
+async function connectFrom(editor) {
+  const node = only(editor);
+  const ports = node.outs ?? [];
+  if (!ports.length) return editor.say(t("Nothing can follow this node"));
+  const choices = ports.map((port) => ({ id: port, name: portName(editor, node, port) }));
+  const port = ports.length === 1 ? ports[0] : await editor.choose({ title: t("From which way out?"), choices, at: node.el });
+  if (!port) return;
+  const already = new Set(edgesFrom(editor, node.id).filter((edge) => edge.fp === port).map((edge) => edge.to));
+  const nodes = inScope(editor, scopeOf(node)).filter((other) => other.id !== node.id && other.ins?.length !== 0 && !isNote(other) && !already.has(other.id) && takesEdges(editor, other));
+  if (!nodes.length) return editor.say(t("There is nothing here to connect to"));
+  const target = await pickNode(editor, { title: t("Connect to…"), nodes, at: node.el });
+  if (!target) return;
+  const words = t("Connected {from} to {to}", { from: nameOf(editor, node.id), to: nameOf(editor, target) });
+  const done = await editor.edits.send([{ op: "connect", edge: { source: node.id, handle: port, target } }], { label: words });
+  if (done) editor.say(words);
+  goTo(editor, node.id);
+}
+
+function takesEdges(editor, node) {
+  const kind = (editor.kinds ?? []).find(({ id }) => id === node.kind);
+  return !kind || kind.takes;
+}
+
+async function disconnectFrom(editor) {
+  const node = only(editor);
+  const edge = await pickEdge(editor, connections(editor, node), t("Remove which connection?"), node);
+  if (!edge) return;
+  const words = t("Disconnected {from} from {to}", { from: nameOf(editor, edge.from), to: nameOf(editor, edge.to) });
+  if (await editor.edits.send([{ op: "disconnect", id: edge.id }], { label: words })) editor.say(words);
+  goTo(editor, node.id);
+}
