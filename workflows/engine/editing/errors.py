@@ -1,0 +1,23 @@
+"""Why an operation can't be done."""
+
+from workflows.engine.errors import WorkflowFault
+from workflows.engine.problems import Problem
+
+
+class EditRefused(WorkflowFault):
+    """The edit can't be made."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problem.message for problem in problems))
+
+
+def refuse(
+    code: str,
+    message: str,
+    *,
+    node: str | None = None,
+    field: str | None = None,
+    edge: str | None = None,
+) -> EditRefused:
+    return EditRefused((Problem(f"edit.{code}", message, node, field, edge),))

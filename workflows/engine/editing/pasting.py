@@ -1,0 +1,164 @@
+"""Pasting: a fragment or a whole document of either dialect, put in under fresh ids."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from workflows.engine.document import Document, Json
+from workflows.engine.dsl import load_document, load_tree
+from workflows.engine.dsl.versions import DIFY
+from workflows.engine.editing import guarding
+from workflows.engine.editing.context import ALL_MARKS, Context, marks_of
+from workflows.engine.editing.errors import refuse
+from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
+from workflows.engine.editing.records import UNRANKED, Item
+from workflows.engine.editing.references import Names, renamed
+from workflows.engine.editing.store import AREAS, Memory, Store, is_root
+from workflows.engine.editing.wiring import dressed
+
+
+OFFSET: Final = 40.0  # beside the original, where nobody said where
+
+
+def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
+    """Nodes, edges between them, and variables that aren't there yet. A second start stays behind."""
+    pasted = Memory(read_fragment(op.text))
+    parent = guarding.container_for(store, "", op.parent, context)
+    kept, stand_ins = _kept(store, pasted, parent)
+    if not kept and not pasted.variables:
+        raise refuse("paste_empty", "There is nothing in it that could be pasted here")
+    ids = {item.id: _fresh(store, item, context) for item in kept}
+    ids |= _starts(kept, ids)
+    names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
+    at = _Shift.of(kept, ids, op)
+    for item in kept:
+        yield Add(_copied(item, ids, names, at, parent))
+    for wire in sorted(pasted.wires.values(), key=lambda w: (w.rank, w.id)):
+        if wire.source in ids and wire.target in ids:
+            copy = replace(
+                wire, id="", source=ids[wire.source], target=ids[wire.target], rank=UNRANKED
+            )
+            yield Connect(dressed(store, replace(copy, extra=renamed(copy.extra, names))))
+    yield from _variables(store, pasted)
+
+
+def read_fragment(text: str) -> Document:
+    """The text as a document, its missing parts filled in. Raises DocumentInvalid for what it can't be."""
+    tree = _tree(text)
+    if "app" in tree or "workflow" in tree or "version" in tree:
+        return load_document(tree, confirm_newer=True).document
+    nodes, edges = tree.get("nodes") or [], tree.get("edges") or []
+    if _is_flat(nodes, edges):
+        whole: dict[str, Json] = {"version": "0.1.0", "nodes": nodes, "edges": edges}
+    else:
+        graph = {"nodes": nodes, "edges": edges}
+        app = {"name": "", "mode": "workflow"}
+        whole = {"version": DIFY, "kind": "app", "app": app, "workflow": {"graph": graph}}
+    return load_document(whole, confirm_newer=True).document
+
+
+def _tree(text: str) -> dict[str, Json]:
+    """A list of nodes, or one of them, is a fragment too."""
+    stripped = text.strip()
+    if stripped.startswith("["):
+        stripped = f'{{"nodes": {stripped}}}'
+    elif stripped.startswith("- "):
+        stripped = "nodes:\n" + "\n".join("  " + line for line in stripped.splitlines())
+    tree = load_tree(stripped)
+    return {"nodes": [tree]} if "data" in tree and "id" in tree else tree
+
+
+def _is_flat(nodes: Json, edges: Json) -> bool:
+    """Of xworkflow's shape: nothing of a canvas on its nodes."""
+    parts = [part for part in (*nodes, *edges) if isinstance(part, Mapping)]
+    return not any({"position", "sourceHandle", "type", "parentId"} & part.keys() for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """How far what lies outermost is moved."""
+
+    x: float
+    y: float
+
+    @staticmethod
+    def of(items: list[Item], ids: Mapping[str, str], op: Paste) -> "_Shift":
+        outer = [item for item in items if item.parent not in ids]
+        left = min((item.x for item in outer), default=0.0)
+        top = min((item.y for item in outer), default=0.0)
+        return _Shift(
+            OFFSET if op.x is None else op.x - left, OFFSET if op.y is None else op.y - top
+        )
+
+
+def _kept(store: Store, pasted: Memory, parent: Item | None) -> tuple[list[Item], dict[str, str]]:
+    """What is pasted, containers before what is in them; and for a start left out, the one that is there."""
+    there = [root for root in store.roots() if root.parent is None]
+    kept: list[Item] = []
+    stand_ins: dict[str, str] = {}
+    for item in sorted(pasted.items.values(), key=lambda i: (_depth(i, pasted), i.rank, i.id)):
+        if not is_root(item):
+            kept.append(item)
+        elif parent is not None or there:
+            stand_ins |= {item.id: there[0].id} if there else {}
+        else:
+            kept.append(item)
+    return kept, stand_ins
+
+
+def _depth(item: Item, pasted: Memory) -> int:
+    depth, seen = 0, {item.id}
+    while item.parent and item.parent in pasted.items and item.parent not in seen:
+        item = pasted.items[item.parent]
+        seen.add(item.id)
+        depth += 1
+    return depth
+
+
+def _fresh(store: Store, item: Item, context: Context) -> str:
+    for _ in range(100):
+        made = context.fresh("note" if item.is_note else item.kind)
+        if store.item(made) is None:
+            return made
+    raise refuse("fresh", "No free id was found; try again")
+
+
+def _starts(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
+    """Where a container begins is called after it."""
+    begun = {str(item.data.get("start_node_id")): item.id for item in items if not item.is_note}
+    return {start: f"{ids[owner]}start" for start, owner in begun.items() if start in ids}
+
+
+def _copied(
+    item: Item,
+    ids: Mapping[str, str],
+    names: Names,
+    at: _Shift,
+    parent: Item | None,
+) -> Item:
+    copy = replace(
+        item, id=ids[item.id], rank=UNRANKED, data=renamed(item.data, names), extra=_plain(item)
+    )
+    if item.parent is not None and item.parent in ids:
+        return replace(copy, parent=ids[item.parent])
+    data = {name: value for name, value in copy.data.items() if name not in ALL_MARKS}
+    return replace(
+        copy,
+        parent=parent.id if parent else None,
+        x=item.x + at.x,
+        y=item.y + at.y,
+        data=data if item.is_note else {**data, **marks_of(parent)},
+    )
+
+
+def _plain(item: Item) -> dict[str, Json]:
+    """Without what was true of the original's place on its canvas only."""
+    left_out = ("selected", "dragging")
+    return {name: value for name, value in item.extra.items() if name not in left_out}
+
+
+def _variables(store: Store, pasted: Memory) -> Iterator[Op]:
+    for (area, name), named in pasted.variables.items():
+        if area in AREAS and store.named(area, name) is None:
+            value = None if named.is_secret else named.value
+            yield Variable(area, name, replace(named, value=value, rank=UNRANKED))

@@ -1,0 +1,80 @@
+"""One gesture: everything asked for, expanded, done and checked as a whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workflows.engine.editing import guarding
+from workflows.engine.editing.applying import apply
+from workflows.engine.editing.context import Context
+from workflows.engine.editing.errors import EditRefused
+from workflows.engine.editing.expanding import expand
+from workflows.engine.editing.ops import (
+    Add,
+    Connect,
+    Disconnect,
+    Op,
+    Reparent,
+)
+from workflows.engine.editing.records import Wire
+from workflows.engine.editing.store import Store
+from workflows.engine.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """``origins``: for each plain operation, the index of what it was asked for by."""
+
+    ops: tuple[Op, ...]
+    inverse: tuple[Op, ...]
+    origins: tuple[int, ...]
+
+
+def perform(store: Store, asked: Sequence[Op], context: Context) -> Performed:
+    """Do what is asked. Raises EditRefused; the store is then half-way and must be thrown away."""
+    together = frozenset(op.id for op in asked if isinstance(op, Reparent))
+    done: list[Op] = []
+    inverse: list[Op] = []
+    origins: list[int] = []
+    for index, op in enumerate(asked):
+        try:
+            for plain in expand(store, op, context, together):
+                made, back = apply(store, plain)
+                done.append(made)
+                inverse.append(back)
+                origins.append(index)
+        except EditRefused as refused:
+            raise _addressed(refused, index) from None
+    check(store, done)
+    return Performed(tuple(done), tuple(reversed(inverse)), tuple(origins))
+
+
+def check(store: Store, done: Sequence[Op]) -> None:
+    """What only the finished gesture can be asked."""
+    wires: dict[str, Wire] = {}
+    moved: list[str] = []
+    for op in done:
+        if isinstance(op, Connect):
+            wires[op.wire.id] = op.wire
+        elif isinstance(op, Disconnect):
+            wires.pop(op.id, None)
+        elif isinstance(op, Reparent):
+            moved.append(op.id)
+    guarding.check_whole(store, wires, moved)
+    if any(isinstance(op, Add | Connect) for op in done):
+        guarding.check_size(store)
+
+
+def _addressed(refused: EditRefused, index: int) -> EditRefused:
+    """With the index of the operation in front of the field."""
+    return EditRefused(
+        tuple(
+            Problem(
+                problem.code,
+                problem.message,
+                problem.node,
+                f"ops.{index}.{problem.field}" if problem.field else f"ops.{index}",
+                problem.edge,
+            )
+            for problem in refused.problems
+        )
+    )

@@ -1,0 +1,324 @@
+"""Operations from a client's JSON. What is wrong is said with the operation's index and the field."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from workflows.engine.document import Json
+from workflows.engine.dsl.strict import MAX_BYTES, checked_tree
+from workflows.engine.editing.errors import EditRefused
+from workflows.engine.editing.ops import (
+    Add,
+    Connect,
+    Delete,
+    Disconnect,
+    Feature,
+    How,
+    Move,
+    Op,
+    Paste,
+    Rename,
+    Reparent,
+    Resize,
+    Set,
+    Tidy,
+    Variable,
+)
+from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.problems import Problem
+
+
+MAX_OPS: Final = 5_000
+MAX_TITLE: Final = 1_000
+MAX_KEY: Final = 255
+FARTHEST: Final = 1_000_000
+LARGEST: Final = 50_000
+
+
+def _checked(value: Json) -> Json:
+    """Only what a document may hold: bounded depth and numbers, no NUL."""
+    try:
+        return checked_tree({"value": value})["value"]
+    except DocumentInvalid as invalid:
+        raise ValueError(invalid.problems[0].message) from None
+
+
+Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY), AfterValidator(_checked)]
+Title = Annotated[str, Field(max_length=MAX_TITLE), AfterValidator(_checked)]
+Place = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, strict=True)]
+Size = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False, strict=True)]
+Value = Annotated[Any, AfterValidator(_checked)]  # Any: JSON
+Tree = Annotated[dict[str, Any], AfterValidator(_checked)]  # Any: JSON
+Step = Annotated[int, Field(ge=0, strict=True)] | Annotated[str, Field(max_length=MAX_KEY)]
+Path = Annotated[list[Step], Field(min_length=1, max_length=40)]
+Area = Literal["environment", "conversation"]
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NodeIn(_In):
+    id: Key
+    kind: Annotated[str, Field(max_length=MAX_KEY)] = ""
+    title: Title = ""
+    x: Place = 0.0
+    y: Place = 0.0
+    parent: Key | None = None
+    width: Size | None = None
+    height: Size | None = None
+    data: Tree = {}
+    extra: Tree = {}
+    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+
+
+class EdgeIn(_In):
+    id: Annotated[str, Field(max_length=1024)] = ""
+    source: Key
+    target: Key
+    handle: Key = "source"
+    target_handle: Key = "target"
+    extra: Tree = {}
+    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+
+
+class SpecIn(_In):
+    name: Key | None = None
+    value_type: Annotated[str, Field(min_length=1, max_length=64)]
+    value: Value = None
+    id: Annotated[str, Field(max_length=MAX_KEY)] = ""
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_checked)] = ""
+    extra: Tree = {}
+    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+
+
+class AddIn(_In):
+    """A node; what its data lack is filled from the kind's defaults."""
+
+    op: Literal["add"]
+    node: NodeIn
+
+    def read(self) -> Op:
+        return Add(Item(**dict(self.node)))
+
+
+class NoteIn(_In):
+    """A sticky note; it is moved, resized, set and deleted as nodes are."""
+
+    op: Literal["note"]
+    note: NodeIn
+
+    def read(self) -> Op:
+        return Add(Item(**dict(self.note), is_note=True))
+
+
+class DeleteIn(_In):
+    """A node, with its edges and whatever is inside it; ``heal`` joins its neighbours."""
+
+    op: Literal["delete"]
+    id: Key
+    heal: StrictBool = False
+
+    def read(self) -> Op:
+        return Delete(self.id, self.heal)
+
+
+class MoveIn(_In):
+    """In the coordinates of its container."""
+
+    op: Literal["move"]
+    id: Key
+    x: Place
+    y: Place
+
+    def read(self) -> Op:
+        return Move(self.id, self.x, self.y)
+
+
+class _ChangeIn(_In):
+    path: Path
+    value: Value = None
+    remove: StrictBool = False
+    insert: StrictBool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "_ChangeIn":
+        if self.remove and (self.insert or self.value is not None):
+            raise ValueError("remove takes no value")
+        return self
+
+    @property
+    def how(self) -> How:
+        return How.REMOVE if self.remove else How.INSERT if self.insert else How.PUT
+
+
+class SetIn(_ChangeIn):
+    """A field of a node's data; ``insert`` puts the value into a list before what stands there."""
+
+    op: Literal["set"]
+    id: Key
+
+    def read(self) -> Op:
+        return Set(self.id, tuple(self.path), self.value, self.how)
+
+
+class FeatureIn(_ChangeIn):
+    """A field of the document's features."""
+
+    op: Literal["feature"]
+
+    def read(self) -> Op:
+        return Feature(tuple(self.path), self.value, self.how)
+
+
+class RenameIn(_In):
+    op: Literal["rename"]
+    id: Key
+    title: Title
+
+    def read(self) -> Op:
+        return Rename(self.id, self.title)
+
+
+class ConnectIn(_In):
+    op: Literal["connect"]
+    edge: EdgeIn
+
+    def read(self) -> Op:
+        return Connect(Wire(**dict(self.edge)))
+
+
+class DisconnectIn(_In):
+    op: Literal["disconnect"]
+    id: Annotated[str, Field(min_length=1, max_length=1024)]
+
+    def read(self) -> Op:
+        return Disconnect(self.id)
+
+
+class ReparentIn(_In):
+    """Into a container, or out of all of them (null); edges that would cross its border go."""
+
+    op: Literal["reparent"]
+    id: Key
+    parent: Key | None
+    x: Place
+    y: Place
+
+    def read(self) -> Op:
+        return Reparent(self.id, self.parent, self.x, self.y)
+
+
+class ResizeIn(_In):
+    op: Literal["resize"]
+    id: Key
+    width: Size | None
+    height: Size | None
+
+    def read(self) -> Op:
+        return Resize(self.id, self.width, self.height)
+
+
+class PasteIn(_In):
+    """Nodes and edges, or a whole document, as YAML or JSON text. Everything gets a fresh id."""
+
+    op: Literal["paste"]
+    text: Annotated[str, Field(max_length=MAX_BYTES)]
+    x: Place | None = None
+    y: Place | None = None
+    parent: Key | None = None
+
+    def read(self) -> Op:
+        return Paste(self.text, self.x, self.y, self.parent)
+
+
+class TidyIn(_In):
+    """Lays out everything, or one container's inside (``scope``), or the nodes named."""
+
+    op: Literal["tidy"]
+    ids: list[Key] = []
+    scope: Key | None = None
+
+    def read(self) -> Op:
+        return Tidy(tuple(self.ids), self.scope)
+
+
+class VariableIn(_In):
+    """A variable of the document: ``spec`` null removes it, ``rename`` takes references along."""
+
+    op: Literal["variable"]
+    area: Area
+    name: Key
+    spec: SpecIn | None = None
+    rename: Key | None = None
+
+    def read(self) -> Op:
+        spec = self.spec
+        named = (
+            None if spec is None else Named(**{**dict(spec), "area": self.area, "name": self.name})
+        )
+        return Variable(self.area, self.name, named, self.rename)
+
+
+Asked = Annotated[
+    AddIn
+    | NoteIn
+    | DeleteIn
+    | MoveIn
+    | SetIn
+    | RenameIn
+    | ConnectIn
+    | DisconnectIn
+    | ReparentIn
+    | ResizeIn
+    | PasteIn
+    | TidyIn
+    | VariableIn
+    | FeatureIn,
+    Field(discriminator="op"),
+]
+_ASKED: Final[TypeAdapter[Any]] = TypeAdapter(Asked)  # Any: a union, whose members all read()
+
+
+def read_ops(values: object) -> tuple[Op, ...]:
+    """What a client asks for. Raises EditRefused with every problem of every operation."""
+    if not isinstance(values, list):
+        raise EditRefused((Problem("edit.ops", "Operations come in a list", field="ops"),))
+    if len(values) > MAX_OPS:
+        message = f"One edit may hold {MAX_OPS} operations, not {len(values)}"
+        raise EditRefused((Problem("edit.ops", message, field="ops"),))
+    ops: list[Op] = []
+    problems: list[Problem] = []
+    for index, value in enumerate(values):
+        try:
+            ops.append(_ASKED.validate_python(value).read())
+        except ValidationError as invalid:
+            problems += _problems(index, value, invalid)
+    if problems:
+        raise EditRefused(tuple(problems))
+    return tuple(ops)
+
+
+def _problems(index: int, value: object, invalid: ValidationError) -> Iterable[Problem]:
+    about = value.get("id") if isinstance(value, Mapping) else None
+    for error in invalid.errors(include_url=False, include_context=False):
+        # The first step is the discriminator's choice, which the client calls nothing.
+        inside = [str(step) for step in error["loc"][1:]]
+        field = ".".join(["ops", str(index), *inside])
+        yield Problem(
+            f"edit.{error['type']}",
+            f"Operation {index}: {error['msg']}",
+            node=about if isinstance(about, str) else None,
+            field=field,
+        )

@@ -1,0 +1,137 @@
+"""The parts of a draft as an edit sees them: one record each, with its place in the document's order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workflows.engine.document import EdgeSpec, Json, NodeSpec, Note, Position, VariableSpec
+
+
+UNRANKED = -1  # takes the next place when it is put in
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A node, or a sticky note: both are drawn, moved and deleted alike, and share one space of ids."""
+
+    id: str
+    kind: str = ""
+    title: str = ""
+    parent: str | None = None
+    x: float = 0.0
+    y: float = 0.0
+    width: float | None = None
+    height: float | None = None
+    data: Mapping[str, Json] = field(default_factory=dict)
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    rank: int = UNRANKED
+    is_note: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    id: str
+    source: str
+    target: str
+    handle: str = "source"
+    target_handle: str = "target"
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    rank: int = UNRANKED
+
+    @property
+    def ends(self) -> tuple[str, str, str, str]:
+        return self.source, self.handle, self.target, self.target_handle
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A variable of the document; the value of a secret one is never in here."""
+
+    area: str
+    name: str
+    value_type: str
+    value: Json = None
+    id: str = ""
+    description: str = ""
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    rank: int = UNRANKED
+
+    @property
+    def is_secret(self) -> bool:
+        return self.value_type.strip().lower() == "secret"
+
+
+def item_of(spec: NodeSpec, rank: int) -> Item:
+    return Item(
+        id=spec.id,
+        kind=spec.kind,
+        title=spec.title,
+        parent=spec.parent,
+        x=spec.position.x,
+        y=spec.position.y,
+        width=spec.width,
+        height=spec.height,
+        data=spec.data,
+        extra=spec.extra,
+        rank=rank,
+    )
+
+
+def item_of_note(note: Note, rank: int) -> Item:
+    return Item(
+        id=note.id,
+        x=note.position.x,
+        y=note.position.y,
+        width=note.width,
+        height=note.height,
+        data=note.data,
+        extra=note.extra,
+        rank=rank,
+        is_note=True,
+    )
+
+
+def node_of(item: Item) -> NodeSpec:
+    return NodeSpec(
+        id=item.id,
+        kind=item.kind,
+        data=item.data,
+        title=item.title,
+        parent=item.parent,
+        position=Position(item.x, item.y),
+        width=item.width,
+        height=item.height,
+        extra=item.extra,
+    )
+
+
+def note_of(item: Item) -> Note:
+    return Note(
+        id=item.id,
+        data=item.data,
+        position=Position(item.x, item.y),
+        width=item.width,
+        height=item.height,
+        extra=item.extra,
+    )
+
+
+def wire_of(edge: EdgeSpec, rank: int) -> Wire:
+    return Wire(
+        edge.id, edge.source, edge.target, edge.handle, edge.target_handle, edge.extra, rank
+    )
+
+
+def edge_of(wire: Wire) -> EdgeSpec:
+    return EdgeSpec(wire.id, wire.source, wire.target, wire.handle, wire.target_handle, wire.extra)
+
+
+def named_of(area: str, spec: VariableSpec, rank: int) -> Named:
+    return Named(
+        area, spec.name, spec.value_type, spec.value, spec.id, spec.description, spec.extra, rank
+    )
+
+
+def variable_of(named: Named) -> VariableSpec:
+    return VariableSpec(
+        named.name, named.value_type, named.value, named.id, named.description, named.extra
+    )

@@ -1,0 +1,158 @@
+"""Plain operations as JSON, for the log and the wire, and back from the log.
+
+The shape is the one ``reading`` takes; the log is ours, so reading it back checks nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from workflows.engine.document import Json
+from workflows.engine.editing.ops import (
+    Add,
+    Connect,
+    Delete,
+    Disconnect,
+    Feature,
+    Header,
+    How,
+    Move,
+    Op,
+    Paste,
+    Rename,
+    Reparent,
+    Replace,
+    Resize,
+    Set,
+    Tidy,
+    Variable,
+)
+from workflows.engine.editing.records import Item, Named, Wire
+
+
+Tree = dict[str, Json]
+
+
+def write_ops(ops: Iterable[Op]) -> list[Tree]:
+    return [write_op(op) for op in ops]
+
+
+def read_log(trees: Iterable[Mapping[str, Json]]) -> tuple[Op, ...]:
+    """What ``write_ops`` wrote."""
+    return tuple(_READ[tree["op"]](tree) for tree in trees)
+
+
+def write_op(op: Op) -> Tree:
+    return _WRITE[type(op)](op)
+
+
+def item_tree(item: Item) -> Tree:
+    tree: Tree = {
+        "id": item.id,
+        "kind": item.kind,
+        "title": item.title,
+        "x": item.x,
+        "y": item.y,
+        "data": item.data,
+        "rank": item.rank,
+    }
+    optional = {
+        "parent": item.parent,
+        "width": item.width,
+        "height": item.height,
+        "extra": item.extra or None,
+    }
+    return tree | {name: value for name, value in optional.items() if value is not None}
+
+
+def wire_tree(wire: Wire) -> Tree:
+    tree: Tree = {
+        "id": wire.id,
+        "source": wire.source,
+        "target": wire.target,
+        "handle": wire.handle,
+        "target_handle": wire.target_handle,
+        "rank": wire.rank,
+    }
+    return {**tree, "extra": wire.extra} if wire.extra else tree
+
+
+def _add(op: Add) -> Tree:
+    if op.item.is_note:
+        return {"op": "note", "note": item_tree(op.item)}
+    return {"op": "add", "node": item_tree(op.item)}
+
+
+def _delete(op: Delete) -> Tree:
+    return {"op": "delete", "id": op.id, **({"heal": True} if op.heal else {})}
+
+
+def _change(op: Set | Feature) -> Tree:
+    tree: Tree = {"path": list(op.path)}
+    if op.how is How.REMOVE:
+        return {**tree, "remove": True}
+    return {**tree, "value": op.value, **({"insert": True} if op.how is How.INSERT else {})}
+
+
+def _variable(op: Variable) -> Tree:
+    tree: Tree = {"op": "variable", "area": op.area, "name": op.name, "spec": None}
+    if op.spec is not None:
+        tree["spec"] = _spec(op.spec)
+    return {**tree, "rename": op.rename} if op.rename is not None else tree
+
+
+def _spec(named: Named) -> Tree:
+    tree: Tree = {
+        "value_type": named.value_type,
+        "value": None if named.is_secret else named.value,
+        "rank": named.rank,
+    }
+    optional = {"id": named.id, "description": named.description, "extra": named.extra}
+    return tree | {name: value for name, value in optional.items() if value}
+
+
+# Any: each takes the operation it stands beside.
+_WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
+    Add: _add,
+    Delete: _delete,
+    Move: lambda op: {"op": "move", "id": op.id, "x": op.x, "y": op.y},
+    Set: lambda op: {"op": "set", "id": op.id, **_change(op)},
+    Rename: lambda op: {"op": "rename", "id": op.id, "title": op.title},
+    Connect: lambda op: {"op": "connect", "edge": wire_tree(op.wire)},
+    Disconnect: lambda op: {"op": "disconnect", "id": op.id},
+    Reparent: lambda op: {"op": "reparent", "id": op.id, "parent": op.parent, "x": op.x, "y": op.y},
+    Resize: lambda op: {"op": "resize", "id": op.id, "width": op.width, "height": op.height},
+    Paste: lambda op: {"op": "paste", "text": op.text, "x": op.x, "y": op.y, "parent": op.parent},
+    Tidy: lambda op: {"op": "tidy", "ids": list(op.ids), "scope": op.scope},
+    Variable: _variable,
+    Feature: lambda op: {"op": "feature", **_change(op)},
+    Header: lambda op: {"op": "header", "field": op.field, "value": op.value},
+    Replace: lambda op: {"op": "replace", "snapshot": op.snapshot},
+}
+
+
+def _read_change(tree: Mapping[str, Json]) -> tuple[tuple[str | int, ...], Json, How]:
+    how = How.REMOVE if tree.get("remove") else How.INSERT if tree.get("insert") else How.PUT
+    return tuple(tree["path"]), tree.get("value"), how
+
+
+def _read_variable(tree: Mapping[str, Json]) -> Variable:
+    area, name, spec = tree["area"], tree["name"], tree["spec"]
+    return Variable(area, name, None if spec is None else Named(area=area, name=name, **spec))
+
+
+_READ: Final[Mapping[str, Callable[[Mapping[str, Json]], Op]]] = {
+    "add": lambda tree: Add(Item(**tree["node"])),
+    "note": lambda tree: Add(Item(**tree["note"], is_note=True)),
+    "delete": lambda tree: Delete(tree["id"]),
+    "move": lambda tree: Move(tree["id"], tree["x"], tree["y"]),
+    "set": lambda tree: Set(tree["id"], *_read_change(tree)),
+    "rename": lambda tree: Rename(tree["id"], tree["title"]),
+    "connect": lambda tree: Connect(Wire(**tree["edge"])),
+    "disconnect": lambda tree: Disconnect(tree["id"]),
+    "reparent": lambda tree: Reparent(tree["id"], tree["parent"], tree["x"], tree["y"]),
+    "resize": lambda tree: Resize(tree["id"], tree["width"], tree["height"]),
+    "variable": _read_variable,
+    "feature": lambda tree: Feature(*_read_change(tree)),
+    "header": lambda tree: Header(tree["field"], tree["value"]),
+    "replace": lambda tree: Replace(tree["snapshot"]),
+}
