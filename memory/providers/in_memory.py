@@ -4,7 +4,7 @@ Obvious rather than quick. For tests, and for workflows run in one process that 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -78,6 +78,19 @@ class InMemoryProvider(MemoryProvider):
         with self._lock:
             self._drop_expired(namespace, self._clock())
             return deepcopy(self._values.get(namespace, {}).get(key, []))
+
+    def adopt(self, entries: Iterable[MemoryEntry]) -> None:
+        """Entries from elsewhere, as they are; one with a known key takes the other's place."""
+        with self._lock:
+            for entry in entries:
+                self._values.setdefault(entry.namespace, {})[entry.key] = [deepcopy(entry)]
+
+    def living(self, namespace: str) -> dict[str, MemoryEntry]:
+        """By key what is there, quarantined entries too."""
+        with self._lock:
+            self._drop_expired(namespace, self._clock())
+            values = self._values.get(namespace, {})
+            return {key: deepcopy(past[-1]) for key, past in values.items()}
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         others = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]

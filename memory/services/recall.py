@@ -33,11 +33,11 @@ def recall(
             door.detail["key"] = key_hash(key)
         door.detail.update(keys=len(found), injected=injected)
         if caller.origin.run_id:
-            _remember_reads(door, found, injected=injected)
+            remember_reads(door, found, injected=injected)
         return found
 
 
-def _remember_reads(door: Door, found: Sequence[MemoryEntry], *, injected: bool) -> None:
+def remember_reads(door: Door, found: Sequence[MemoryEntry], *, injected: bool) -> None:
     """A step tried again reads the same entries; they are noted once."""
     origin = door.caller.origin
     Read.objects.unscoped().bulk_create(

@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from workflows.engine.records import StepKey
 
 
-class Held(Exception):
-    """A round of a container has nothing left to do but what is held: the run pauses inside it."""
-
-
 @dataclass(slots=True)
 class Brake:
     """Says when to hold. Once it held one node it holds all: a pause is a pause of the whole run.

@@ -6,14 +6,21 @@ follows from the drawing. A ``Brake`` holds nodes back; a run all of whose ready
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
-from workflows.engine.document import Document, EdgeSpec, Json, NodeSpec
+from workflows.engine.document import Document, EdgeSpec, Json, NodeSpec, Selector
+from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.plan import Plan
 from workflows.engine.records import StepKey, StepRecord, StepStatus
 from workflows.engine.scheduler import Scheduler
+from workflows.engine.templating import references
+
+
+# A title is for people; code and Jinja get their variables through fields of their own.
+_NOT_READ: Final = frozenset({"title", "desc", "code", "template", "sub_graph"})
 
 
 class Extent(StrEnum):
@@ -46,6 +53,30 @@ def cut(document: Document, part: Part, root: str | None = None) -> Document:
     return document
 
 
+def root_of(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
+    """Where runs begin; the first of several."""
+    return next(
+        (
+            node.id
+            for node in document.nodes
+            if node.parent is None
+            and node.kind in kinds
+            and kinds[node.kind].execution is Execution.ROOT
+        ),
+        None,
+    )
+
+
+def reads_of(document: Document, node: str, kinds: Mapping[str, AnyKind]) -> list[Selector]:
+    """Every variable a node looks at from outside itself; of a container, what its inside looks at."""
+    inside = _with_insides(document, {node})
+    found: dict[Selector, None] = {}
+    for spec in document.nodes:
+        if spec.id in inside:
+            found |= dict.fromkeys(_reads(spec, kinds))
+    return [selector for selector in found if selector[0] not in inside - {node}]
+
+
 def without_cut_off(plan: Plan, document: Document) -> Plan:
     """A plan of a part that knows of the rest: a reference to what was cut off prints nothing."""
     beyond = {node.id for node in document.nodes} - plan.by_id.keys()
@@ -54,7 +85,7 @@ def without_cut_off(plan: Plan, document: Document) -> Plan:
 
 def ancestors(document: Document, nodes: Iterable[str]) -> set[str]:
     """Everything some way from which leads to one of the nodes."""
-    return _closure({edge.target: [] for edge in document.edges} | _sources(document), nodes)
+    return _closure(_sources(document), nodes)
 
 
 def descendants(document: Document, nodes: Iterable[str]) -> set[str]:
@@ -127,33 +158,19 @@ def given_step(node: str, kind: str, outputs: Mapping[str, Json]) -> StepRecord:
     return StepRecord(StepKey(node), kind, StepStatus.SUCCEEDED, outputs=outputs)
 
 
-@dataclass(slots=True)
-class Brake:
-    """Says when to hold. Once it held one node it holds all: a pause is a pause of the whole run.
-
-    ``past``: where the run was held before and was told to go on. ``budget``: how many more nodes
-    may begin; None: as many as there are.
-    """
-
-    breakpoints: frozenset[str] = frozenset()
-    past: frozenset[str] = frozenset()
-    budget: int | None = None
-    held: list[str] = field(default_factory=list)
-    reason: str = ""
-
-    def holds(self, node: str) -> bool:
-        """Asked once for each node that is ready; a node that isn't held begins."""
-        if not self.reason:
-            if node in self.breakpoints and node not in self.past:
-                self.reason = "breakpoint"
-            elif self.budget is not None and self.budget <= 0:
-                self.reason = "step"
-        if self.reason:
-            self.held.append(node)
-            return True
-        if self.budget is not None:
-            self.budget -= 1
-        return False
+def _reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
+    todo: list[Json] = [value for key, value in spec.data.items() if key not in _NOT_READ]
+    while todo:
+        value = todo.pop(0)
+        if isinstance(value, str):
+            yield from references(value)
+        elif isinstance(value, Mapping):
+            todo.extend(value.values())
+        elif isinstance(value, list | tuple):
+            todo.extend(value)
+    kind = kinds.get(spec.kind)
+    if kind is not None and not kind.check(spec):
+        yield from (tuple(selector) for selector in kind.reads(spec) if len(selector) > 1)
 
 
 def _alone(document: Document, nodes: Sequence[str], root: str | None) -> Document:

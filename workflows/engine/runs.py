@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from workflows.engine.document import Json, Mode
 from workflows.engine.events import RunFinished
 from workflows.engine.ports import Usage
-from workflows.engine.records import RunStatus, StepRecord, Write
+from workflows.engine.records import RunStatus, StepKey, StepRecord, Write
 
 
 MAX_STEPS = 500
@@ -42,7 +42,7 @@ class RunResult:
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0
-    held: tuple[str, ...] = ()  # nodes a paused run stopped before
+    held: tuple[StepKey, ...] = ()  # nodes a paused run stopped before
 
     @property
     def succeeded(self) -> bool:

@@ -6,7 +6,7 @@ Each is made when the run first asks for it: a run without memory nodes costs no
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
@@ -17,6 +17,8 @@ from config.ids import uuid7
 from workflows.engine.document import Json
 from workflows.engine.local import SystemClock
 from workflows.engine.ports import (
+    CodePort,
+    HttpPort,
     MemoryHit,
     MemoryPort,
     ModelChunk,
@@ -26,10 +28,18 @@ from workflows.engine.ports import (
     TemplatePort,
 )
 from workflows.execution.claims import Claim
+from workflows.execution.debugging import SANDBOX, Debug
+from workflows.execution.http import GuardedHttp
+from workflows.execution.ledger import Ledger
 from workflows.execution.setup import Setup
 from workflows.execution.threads import in_thread
 from workflows.models import Message
+from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
+
+
+if TYPE_CHECKING:
+    from memory.services.caller import MemoryCaller
 
 
 class NewIds:
@@ -45,13 +55,16 @@ class Services:
 
     models: "Callable[[UUID, bool], ModelPort]"
     templates: TemplatePort = field(default_factory=TemplatePool)
+    code: CodePort = field(default_factory=CodePool)
+    http: HttpPort = field(default_factory=GuardedHttp)
     clock: SystemClock = field(default_factory=SystemClock)
     ids: NewIds = field(default_factory=NewIds)
 
     def close(self) -> None:
-        close = getattr(self.templates, "close", None)
-        if close is not None:
-            close()
+        for pool in (self.templates, self.code):
+            close = getattr(pool, "close", None)
+            if close is not None:
+                close()
 
 
 def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
@@ -61,7 +74,9 @@ def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
         model=services.models(claim.team_id, bool(claim.row["offline"])),
         memory=LateMemory(claim) if settings.MEMORY_ENABLED else None,
         templates=services.templates,
-        history=ConversationHistory(claim) if claim.row["conversation_id"] else None,
+        code=services.code,
+        http=services.http,
+        history=history_of(claim),
     )
 
 
@@ -91,41 +106,59 @@ class LateMemory:
 
 def memory_of(claim: Claim) -> MemoryPort:
     # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.services.caller import MemoryCaller, reach_of  # noqa: PLC0415
     from memory.services.port import RunMemory  # noqa: PLC0415
+    from memory.services.sandbox import SandboxMemory  # noqa: PLC0415
 
-    identity = identity_of(claim)
-    subject_user = _id(claim, "subject_user_id")
+    caller = memory_caller(claim.run_id, claim.team_id, claim.row)
+    if Debug.of(claim.row).memory != SANDBOX:
+        return RunMemory(caller)
+    return SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
+
+
+def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "MemoryCaller":
+    """Who a run is to memory, and how far it reaches; ``row`` is the run's."""
+    from memory.services.caller import MemoryCaller, reach_of  # noqa: PLC0415
+
+    identity = identity_of(run_id, row)
+    subject_user = _id(row, "subject_user_id")
     principal = run_principal(
-        run_id=claim.run_id,
-        team_id=claim.team_id,
-        user_id=_id(claim, "started_by_id"),
-        key_id=_id(claim, "api_key_id"),
+        run_id=run_id,
+        team_id=team_id,
+        user_id=_id(row, "started_by_id"),
+        key_id=_id(row, "api_key_id"),
     )
-    caller = MemoryCaller(
+    return MemoryCaller(
         principal,
-        claim.team_id,
+        team_id,
         identity=identity,
         reach=reach_of(identity),
         participants=frozenset({subject_user} if subject_user else ()),
         outside_subject=subject_user is None,
     )
-    return RunMemory(caller)
 
 
-def identity_of(claim: Claim) -> Mapping[str, Json]:
+def identity_of(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """The run's system variables as the server knows them, which the row is the only source of."""
     names = ("conversation_id", "user_id", "app_id", "workflow_id", "group_id")
-    system = claim.row["system"]
+    system = row["system"]
     known = {name: system[name] for name in names if system.get(name)}
-    return {**known, "run_id": str(claim.run_id)}
+    return {**known, "run_id": str(run_id)}
+
+
+def history_of(claim: Claim) -> "ConversationHistory | None":
+    """A turn that is tried once more sees what the first one saw, and is no turn itself."""
+    turn = Debug.of(claim.row).turn
+    if turn is not None:
+        return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
+    talk = _id(claim.row, "conversation_id")
+    return ConversationHistory(claim, talk) if talk else None
 
 
 class ConversationHistory:
     """Implements ``engine.ports.HistoryPort``: the turns before this run's own."""
 
-    def __init__(self, claim: Claim) -> None:
-        self._claim = claim
+    def __init__(self, claim: Claim, conversation: UUID, *, before: int | None = None) -> None:
+        self._claim, self._conversation, self._before = claim, conversation, before
 
     async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
         return await in_thread(self._read, limit)
@@ -134,12 +167,14 @@ class ConversationHistory:
         with tenant([self._claim.team_id]):
             rows = (
                 Message.objects.unscoped()
-                .filter(conversation_id=self._claim.row["conversation_id"])
+                .filter(conversation_id=self._conversation)
                 .exclude(run_id=self._claim.run_id)
                 .exclude(answer="")
                 .order_by("-number")
                 .values_list("query", "answer")
             )
+            if self._before is not None:
+                rows = rows.filter(number__lt=self._before)
             newest = list(rows if limit is None else rows[:limit])
         return newest[::-1]
 
@@ -158,6 +193,6 @@ class LateModels:
             yield chunk
 
 
-def _id(claim: Claim, column: str) -> UUID | None:
-    value = claim.row[column]
-    return UUID(value) if value else None
+def _id(row: Mapping[str, Json], column: str) -> UUID | None:
+    value = row[column]
+    return UUID(str(value)) if value else None

@@ -3,28 +3,37 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json import loads
-from uuid import UUID
 
 from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
 from workflows.engine.loop import drive
 from workflows.engine.mocks import Mocks
-from workflows.engine.records import RunStatus, StepRecord
+from workflows.engine.partial import seeds
+from workflows.engine.records import RunStatus
 from workflows.engine.runs import RunControl, RunResult, RunStart
 from workflows.execution import claims
 from workflows.execution.adapters import Services, ports_for
 from workflows.execution.claims import Claim
 from workflows.execution.codec import dump, step_record
 from workflows.execution.db import Database
+from workflows.execution.debugging import (
+    Debug,
+    brake_of,
+    held_events,
+    patience,
+    paused,
+    prepared_for,
+    reused_events,
+)
 from workflows.execution.errors import JournalRefused
 from workflows.execution.journal import DurableJournal
 from workflows.execution.masking import Mask, mask_for
 from workflows.execution.outbox import Outbox
-from workflows.execution.plans import Prepared, prepared
+from workflows.execution.plans import Prepared
 from workflows.execution.setup import Setup, load_setup
 
 
@@ -43,6 +52,10 @@ class Drive:
     journal: DurableJournal | None = None
     handing_over: bool = False  # the worker stops: give the run back as it is
     lost: Exception | None = None
+    debug: Debug = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.debug = Debug.of(self.claim.row)
 
     def stop(self) -> None:
         self.control.stop(STOPPED)
@@ -74,7 +87,7 @@ async def drive_run(held: Drive, world: World) -> None:
     """Returns when the run ended, paused, was handed back or lost; only a bug raises."""
     claim = held.claim
     try:
-        ready = await prepared(claim.team_id, UUID(claim.row["snapshot_id"]))
+        ready = await prepared_for(claim, held.debug)
         setup = await load_setup(claim, ready)
     except WorkflowFault as fault:
         await _fail(held, world, fault)
@@ -100,15 +113,20 @@ async def _drive(
     claim = held.claim
     if claim.row["cancel_requested_at"]:
         held.control.stop(STOPPED)
-    history = await _history(claim, world.db, journal, mask)
+    debug = held.debug
+    rows = await _history(claim, debug, world.db, journal, mask)
+    history = tuple(step_record(row) for row in rows)
+    outside = seeds(ready.plan, history) if not debug.part.is_whole else []
     start = RunStart(
         run_id=str(claim.run_id),
         inputs=claim.row["inputs"],
         system=claim.row["system"],
         environment=setup.environment,
-        conversation=setup.conversation,
+        conversation=setup.conversation if debug.variables is None else debug.variables,
         started_at=time.time() - claim.age,
+        timeout_seconds=patience(claim),
     )
+    brake = brake_of(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
     try:
         result = await drive(
@@ -119,6 +137,8 @@ async def _drive(
             history=history,
             mocks=mocks,
             control=held.control,
+            brake=brake,
+            seeds=outside,
         )
     except WorkflowFault as fault:
         if held.lost is not None:
@@ -131,18 +151,26 @@ async def _drive(
             RunStatus.FAILED,
             error="Something went wrong inside the engine; the log has the details.",
         )
-    await _finish(held, world, journal, result)
+    if result.status is RunStatus.PAUSED and brake is not None:
+        await _pause(held, world, journal, ready, result, len(outside), brake.reason)
+    else:
+        await _finish(held, world, journal, result)
 
 
 async def _history(
-    claim: Claim, db: Database, journal: DurableJournal, mask: Mask
-) -> tuple[StepRecord, ...]:
+    claim: Claim, debug: Debug, db: Database, journal: DurableJournal, mask: Mask
+) -> Sequence[Mapping[str, Json]]:
     """Finished steps of earlier attempts; the nodes these left open are announced as tried again."""
     if claim.last_seq == 0:
         journal.note(RunStarted(claim.row["inputs"]))
-    if claim.attempt == 1:
+    if claim.attempt == 1 and not debug.has_history:
         return ()
     steps, begun = await claims.history(db, claim)
+    if mask.pairs:
+        steps = loads(mask.off(dump(steps)))
+    if claim.last_seq == 0:
+        for event in reused_events(steps, debug):
+            journal.note(event)
     for node in begun:
         journal.note(
             NodeStateChange(
@@ -154,9 +182,24 @@ async def _history(
                 error_type="WorkerLost",
             )
         )
-    if mask.pairs:
-        steps = loads(mask.off(dump(steps)))
-    return tuple(step_record(row) for row in steps)
+    return steps
+
+
+async def _pause(
+    held: Drive,
+    world: World,
+    journal: DurableJournal,
+    ready: Prepared,
+    result: RunResult,
+    kept: int,
+    reason: str,
+) -> None:
+    at = time.time()
+    event, state = paused(held.claim, result, ready.document, kept, reason, at)
+    try:
+        await journal.pause([*held_events(ready, result, at), event], state)
+    except WorkflowFault:
+        await _interrupted(held, world, journal)
 
 
 async def _finish(held: Drive, world: World, journal: DurableJournal, result: RunResult) -> None:

@@ -34,6 +34,7 @@ EFFECT_WAITS = 0.001  # seconds in which the next step's intent may join the res
 
 APPEND = "select execution_append(%s, %s, %s, %s, %s, %s, %s, %s)"
 FINISH = "select execution_finish(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+PAUSE = "select execution_pause(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 @dataclass(slots=True)
@@ -143,20 +144,28 @@ class DurableJournal:
 
     async def finish(self, event: Event, end: Mapping[str, Json]) -> None:
         """The last event and the run's new state, in one commit with whatever was still unwritten."""
+        await self._last(FINISH, [event], end)
+
+    async def pause(self, events: Sequence[Event], state: Json) -> None:
+        """The same for a run that stands still: the attempt is over, the run isn't."""
+        await self._last(PAUSE, events, state)
+
+    async def _last(self, statement: str, events: Sequence[Event], state: Json) -> None:
         await self._writer_idle()
         self._raise_if_lost()
         self._stop_timer()
         self._end_text()
         self.finishing = True
-        self._add(event)
+        for event in events:
+            self._add(event)
         batch, self._batch = self._batch, Batch()
         values = (
             *self._address(batch),
             _array(batch.steps),
             self.segments(),
-            self._mask.on(dump(end)),
+            self._mask.on(dump(state)),
         )
-        self._writer = asyncio.create_task(self._commit(FINISH, batch, values))
+        self._writer = asyncio.create_task(self._commit(statement, batch, values))
         await asyncio.shield(self._writer)
         self._raise_if_lost()
 

@@ -1,0 +1,59 @@
+"""What a run in the sandbox would have remembered, as rows of the run: implements memory's ``Ledger``."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from accounts.tenancy import tenant
+from workflows.models import WouldBe
+
+
+if TYPE_CHECKING:
+    from memory.services.sandbox import WouldChange
+
+
+class Ledger:
+    def __init__(self, team_id: UUID, run_id: UUID) -> None:
+        self._team_id, self._run_id = team_id, run_id
+
+    def load(self) -> "list[WouldChange]":
+        with tenant([self._team_id]):
+            found = WouldBe.objects.unscoped().filter(run_id=self._run_id).order_by("number")
+            return [change_of(row) for row in found]
+
+    def add(self, changes: "Sequence[WouldChange]") -> None:
+        with tenant([self._team_id]):
+            mine = WouldBe.objects.unscoped().filter(run_id=self._run_id)
+            first = mine.count() + 1
+            WouldBe.objects.unscoped().bulk_create(
+                WouldBe(
+                    team_id=self._team_id,
+                    run_id=self._run_id,
+                    number=number,
+                    node_key=change.node_id,
+                    origin_key=change.origin_key,
+                    operation=change.operation,
+                    scope=change.scope,
+                    namespace=change.namespace,
+                    key=change.key,
+                    entry=change.entry,
+                    before=change.before,
+                )
+                for number, change in enumerate(changes, start=first)
+            )
+
+
+def change_of(row: WouldBe) -> "WouldChange":
+    # Inline import: the memory app may be switched off, and then can't be imported.
+    from memory.services.sandbox import WouldChange  # noqa: PLC0415
+
+    return WouldChange(
+        operation="store" if row.operation == WouldBe.Operation.STORE else "forget",
+        scope=row.scope,
+        namespace=row.namespace,
+        key=row.key,
+        node_id=row.node_key,
+        origin_key=row.origin_key,
+        entry=row.entry,
+        before=row.before,
+    )
