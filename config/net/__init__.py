@@ -15,18 +15,23 @@ from config.net.errors import (
     RedirectRefused,
     TimeIsUp,
 )
+from config.net.exchanges import Exchange, ExchangeFailed, FormFile, exchange
 
 
 __all__ = [
     "AddressRefused",
     "Allowed",
     "BodyTooLarge",
+    "Exchange",
+    "ExchangeFailed",
+    "FormFile",
     "HeadersTooLarge",
     "NetAllowInvalid",
     "NetFault",
     "RedirectRefused",
     "TimeIsUp",
     "client",
+    "exchange",
     "parse_allowed",
     "sync_client",
 ]

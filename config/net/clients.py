@@ -1,6 +1,7 @@
 """The two clients. They read no proxy, no netrc and no cookie from anywhere, and keep none."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
@@ -34,17 +35,22 @@ def client(
     timeout: float = 30,
     follow_redirects: bool = False,
     idle: float | None = None,
+    connect: float = CONNECT_SECONDS,
     max_body: int = MAX_BODY,
+    verify: bool = True,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.AsyncClient:
     """``timeout`` bounds a whole exchange, redirects and body included; ``idle`` a single wait.
 
+    ``verify=False`` takes any certificate: the address is still the one that was checked.
+
     ``allow`` replaces the operator's NET_ALLOW, ``resolver`` the system's name lookup: for tests.
     """
-    rules = _rules(timeout, max_body, allow, resolver)
+    rules = replace(_rules(timeout, max_body, allow, resolver), verify=verify)
     return _AsyncClient(
-        transport=AsyncGuardedTransport(rules), **_options(timeout, idle, follow_redirects)
+        transport=AsyncGuardedTransport(rules),
+        **_options(timeout, idle, follow_redirects, connect),
     )
 
 
@@ -75,10 +81,12 @@ def _operators_list() -> Allowed:
     return parse_allowed(env().net_allow)
 
 
-def _options(timeout: float, idle: float | None, follow_redirects: bool) -> dict[str, Any]:
+def _options(
+    timeout: float, idle: float | None, follow_redirects: bool, connect: float = CONNECT_SECONDS
+) -> dict[str, Any]:
     wait = min(timeout, idle or timeout)
     return {
-        "timeout": httpx.Timeout(wait, connect=min(CONNECT_SECONDS, timeout)),
+        "timeout": httpx.Timeout(wait, connect=min(connect, timeout)),
         "follow_redirects": follow_redirects,
         "max_redirects": MAX_REDIRECTS,
         "trust_env": False,

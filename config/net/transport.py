@@ -35,6 +35,7 @@ class Rules:
     seconds: float
     max_body: int
     resolver: Resolver = field(default=socket.getaddrinfo)
+    verify: bool = True  # the other side's certificate
 
     def policy_of(self, request: httpx.Request) -> Policy:
         port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
@@ -85,7 +86,10 @@ class AsyncGuardedTransport(httpx.AsyncBaseTransport):
     def _transport_for(self, policy: Policy) -> AsyncSafeTransport:
         if id(policy) not in self._inner:
             self._inner[id(policy)] = AsyncSafeTransport(
-                policy=policy, resolver=self._rules.resolve, verify=_tls(), trust_env=False
+                policy=policy,
+                resolver=self._rules.resolve,
+                verify=_tls(self._rules.verify),
+                trust_env=False,
             )
         return self._inner[id(policy)]
 
@@ -119,7 +123,10 @@ class GuardedTransport(httpx.BaseTransport):
     def _transport_for(self, policy: Policy) -> SafeTransport:
         if id(policy) not in self._inner:
             self._inner[id(policy)] = SafeTransport(
-                policy=policy, resolver=self._rules.resolve, verify=_tls(), trust_env=False
+                policy=policy,
+                resolver=self._rules.resolve,
+                verify=_tls(self._rules.verify),
+                trust_env=False,
             )
         return self._inner[id(policy)]
 
@@ -160,9 +167,9 @@ class _Stream(httpx.SyncByteStream):
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def _tls(verify: bool) -> ssl.SSLContext:
     """Loading the certificate store takes longer than many a request; once a process is enough."""
-    return httpx.create_ssl_context(trust_env=False)
+    return httpx.create_ssl_context(verify=verify, trust_env=False)
 
 
 def _checked(response: httpx.Response, limit: int) -> str:

@@ -9,7 +9,14 @@ from typing import Protocol
 
 from workflows.engine.document import Document, Json
 from workflows.engine.events import Event, TextChunk
-from workflows.engine.ports import MemoryPort, MemorySource, ModelPort, TemplatePort
+from workflows.engine.ports import (
+    CodePort,
+    HttpPort,
+    MemoryPort,
+    MemorySource,
+    ModelPort,
+    TemplatePort,
+)
 from workflows.engine.records import StepRecord
 from workflows.engine.runner import WorkflowRunner
 
@@ -60,8 +67,11 @@ class InProcess:
         memory: MemoryPort | MemorySource | None = None,
         models: ModelPort | None = None,
         templates: TemplatePort | None = None,
+        code: CodePort | None = None,
+        http: HttpPort | None = None,
     ) -> None:
         self._memory, self._models, self._templates = memory, models, templates
+        self._code, self._http = code, http
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
         runner = WorkflowRunner(
@@ -69,6 +79,8 @@ class InProcess:
             memory=self._memory,
             models=self._models,
             templates=self._templates,
+            code=self._code,
+            http=self._http,
             mocks=request.mocks,
             environment=request.env,
             checked=request.checked,

@@ -21,6 +21,7 @@ SYSTEM: Mapping[str, Json] = {
     "files": [],
 }
 
+_HTTP = "type:http-request"
 _EXECUTED = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
 
 
@@ -105,7 +106,7 @@ async def _run(case: Case, backend: Backend) -> Got:
         inputs=written.get("inputs") or {},
         system={**SYSTEM, **(written.get("sys") or {})},
         conversation=written.get("conversation") or {},
-        mocks=written.get("mocks") or {},
+        mocks=_mocks(written),
         env=written.get("env") or {},
         checked=case.group != "start validation",
     )
@@ -116,6 +117,14 @@ async def _run(case: Case, backend: Backend) -> Got:
     except DocumentInvalid as invalid:
         return Got("load-error", invalid.message)
     return Got(outcome.status, outcome.error, outcome)
+
+
+def _mocks(written: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
+    """What a case's server answers is one more mock: every request without one of its own gets it."""
+    mocks = dict(written.get("mocks") or {})
+    if "http" in written and _HTTP not in mocks:
+        mocks[_HTTP] = {"http": written["http"]}
+    return mocks
 
 
 def _differences(case: Case, got: Got) -> Iterator[Difference]:
@@ -208,6 +217,28 @@ def _llm_messages(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Dif
         yield Difference("llm_messages", expected, got)
 
 
+def _http_request(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+    sent = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
+    last = sent[-1] if sent else {}
+    got = {name: last.get(name) for name in expected}
+    # Nothing to send may be written as nothing, or as an empty something.
+    if any((got[name] or None) != (wanted or None) for name, wanted in expected.items()):
+        yield Difference("http_request", expected, got)
+
+
+def _http_request_count(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+    got = sum(
+        step.tries
+        for step in outcome.steps
+        if f"type:{step.kind}" == _HTTP and (step.error is None or step.error.type in _SENT)
+    )
+    if got != expected:
+        yield Difference("http_request_count", expected, got)
+
+
+# Errors that come after a request was sent; all others keep it from being sent.
+_SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
+
 # ``error_contains`` isn't here: it holds the wording of the reference, ours may differ.
 _CHECKS: Mapping[str, Check] = {
     "outputs": _outputs,
@@ -220,4 +251,6 @@ _CHECKS: Mapping[str, Check] = {
     "attempts": _attempts,
     "exceptions_count": _exceptions,
     "llm_messages": _llm_messages,
+    "http_request": _http_request,
+    "http_request_count": _http_request_count,
 }

@@ -6,13 +6,14 @@ test cases and by the conformance suite.
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from workflows.engine.document import Json
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import AnyKind, NodeContext, NodeResult
 from workflows.engine.plan import PlanNode
 from workflows.engine.ports import ClockPort, ModelChunk, ModelRequest, Usage
+from workflows.engine.pretend_server import PretendServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,18 @@ class Mock:
     handle: str | None = None
     llm_text: str | None = None
     chunks: Sequence[str] | None = None
+    http: Sequence[Mapping[str, Json]] | None = None  # what a pretend server answers, in order
+    _server: PretendServer | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.http is not None:
+            object.__setattr__(self, "_server", PretendServer(self.http))
 
     @property
     def replaces_step(self) -> bool:
-        """Otherwise the node runs for real, only its model's answer is given."""
-        return self.outputs is not None or self.handle is not None or self.llm_text is None
+        """Otherwise the node runs for real, only its model's or server's answer is given."""
+        scripted = self.llm_text is not None or self.http is not None
+        return self.outputs is not None or self.handle is not None or not scripted
 
     def fails(self, tries: int) -> bool:
         if self.fail_times:
@@ -57,6 +65,8 @@ class Mock:
                 ctx.stream(name, piece)
 
     def scripted(self, ctx: NodeContext) -> NodeContext:
+        if self._server is not None:
+            return replace(ctx, ports=replace(ctx.ports, http=self._server))
         model = ScriptedModel(self.llm_text or "", self.chunks, self.chunk_delay_s, ctx.ports.clock)
         return replace(ctx, ports=replace(ctx.ports, model=model))
 
@@ -70,7 +80,7 @@ class Mocks:
 
 
 def read_mock(key: str, written: Mapping[str, Json]) -> Mock:
-    known = {field.name for field in fields(Mock)}
+    known = {known.name for known in fields(Mock) if known.init}
     unknown = set(written) - known
     if unknown:
         raise NodeFailed("MockInvalid", f"The mock of {key} has unknown keys: {sorted(unknown)}")

@@ -162,6 +162,7 @@ class CodeRequest:
     source: str
     inputs: Mapping[str, Json]
     timeout_seconds: float = 10.0
+    calling: Literal["keywords", "inputs"] = "keywords"  # main(a=…, b=…) or main({"a": …, "b": …})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +178,52 @@ class CodePort(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class HttpFile:
+    """A part of a form that is a file, with its content."""
+
+    field: str
+    name: str
+    content: bytes
+    mime_type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
 class HttpRequest:
+    """Of ``content``, ``json_value`` and ``form`` at most one is given; ``files`` go with ``form``."""
+
     method: str
     url: str
     headers: Sequence[tuple[str, str]] = ()
     params: Sequence[tuple[str, str]] | None = None
     content: bytes | None = None
     timeout_seconds: float = 30.0
+    json_value: Json = None
+    has_json: bool = False  # null is JSON, too
+    form: Sequence[tuple[str, str]] | None = None
+    files: Sequence[HttpFile] = ()
+    multipart: bool = False
+    connect_seconds: float = 10.0
+    idle_seconds: float | None = None
+    verify_tls: bool = True
+    max_text_bytes: int = 1024 * 1024
+    max_binary_bytes: int = 10 * 1024 * 1024
+    # Sent along with what changes something, so that a repeated request can be told from a second.
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str]  # names in lower case
     body: bytes
+    url: str = ""  # where the redirects ended
+    seen: Mapping[str, Json] | None = None  # a pretend server's: what was sent to it
 
 
 class HttpPort(Protocol):
-    async def send(self, request: HttpRequest) -> HttpResponse: ...
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """One exchange, redirects included. Raises ``engine.errors.HttpFailed``."""
+        ...
 
 
 class ClockPort(Protocol):

@@ -8,7 +8,9 @@ from django.conf import settings
 from workflows.engine.backends import Backend, InProcess
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
+from workflows.execution.http import GuardedHttp
 from workflows.llm.offline import OfflineModels
+from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.durable import DurableBackend
 
@@ -33,12 +35,19 @@ class ShellBackend(InProcess):
     """In this process, with a memory that lasts as long as the command."""
 
     def __init__(self, *, offline: bool) -> None:
-        self._templates_pool = TemplatePool()
+        self._templates_pool, self._code_pool = TemplatePool(), CodePool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
-        super().__init__(memory=_memory(), models=models, templates=self._templates_pool)
+        super().__init__(
+            memory=_memory(),
+            models=models,
+            templates=self._templates_pool,
+            code=self._code_pool,
+            http=GuardedHttp(),
+        )
 
     async def close(self) -> None:
         self._templates_pool.close()
+        self._code_pool.close()
 
 
 def backend_for(*, durable: bool, offline: bool) -> Backend:

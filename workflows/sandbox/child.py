@@ -1,4 +1,4 @@
-"""The program of a runner process: read a frame, do the job, write a frame, until the pipe closes.
+"""The program of a runner that renders templates.
 
 Standard library and jinja2 only; no Django, no settings, no database, an empty environment.
 """
@@ -6,13 +6,10 @@ Standard library and jinja2 only; no Django, no settings, no database, an empty 
 import gc
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
 
-from workflows.sandbox import frames, rendering, walls
+from workflows.sandbox import rendering, walls
+from workflows.sandbox.serving import send, serve
 
-
-_JOBS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"template": rendering.render}
 
 # After one of these the heap is not what it was; the parent starts a new process.
 _SPENT = frozenset({"memory", "recursion"})
@@ -29,41 +26,13 @@ def main() -> None:
     os.dup2(reply_to, 1)
     os.close(reply_to)
     standing = walls.raise_walls()
-    _send({"ok": True, "walls": standing})
-    while (message := _receive()) is not None:
-        walls.allow_cpu_seconds()
-        if message.get("job") not in _JOBS:
-            return
-        reply = _JOBS[message["job"]](message)
-        spent = reply.get("kind") in _SPENT
-        _send({**reply, "spent": spent})
-        if spent:
-            return
-        gc.collect(0)
+    send({"ok": True, "walls": standing})
+    serve({"template": rendering.render}, spent=_SPENT, before=_between)
 
 
-def _receive() -> dict[str, Any] | None:
-    header = _read(frames.HEADER_BYTES)
-    if header is None:
-        return None
-    body = _read(frames.body_length(header, frames.MAX_REQUEST_BYTES))
-    return None if body is None else frames.decode(body)
-
-
-def _read(count: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < count:
-        part = os.read(0, min(count - len(parts), 65536))
-        if not part:
-            return None
-        parts += part
-    return bytes(parts)
-
-
-def _send(message: dict[str, Any]) -> None:
-    data = memoryview(frames.encode(message))
-    while data:
-        data = data[os.write(1, data) :]
+def _between() -> None:
+    walls.allow_cpu_seconds()
+    gc.collect(0)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""What a back-end for code nodes offers. The first one (pydantic-monty) comes with the code node."""
+"""What a back-end for code nodes offers, and what is said of a program that failed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Literal, Protocol
 
 from workflows.engine.document import Json
+
+
+Calling = Literal["keywords", "inputs"]  # main(a=…, b=…), or main({"a": …, "b": …})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,41 @@ class CodeOutcome:
     value: Json = None
     stdout: str = ""
     error: str = ""
+    line: int | None = None
     elapsed: float = 0.0
+    retryable: bool = False  # the same program may fare better another time
 
 
 class CodeRunner(Protocol):
     async def run(
-        self, source: str, inputs: Mapping[str, Json], limits: CodeLimits
+        self,
+        source: str,
+        inputs: Mapping[str, Json],
+        limits: CodeLimits,
+        *,
+        calling: Calling = "keywords",
     ) -> CodeOutcome: ...
+
+    def close(self) -> None: ...
+
+
+MODULES: Final = (
+    *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses"),
+    *("datetime", "decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib"),
+    *("random", "re", "sys", "time", "typing", "unicodedata"),
+)
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "raised": "{type}: {message}",
+    "syntax": "Syntax error: {message}",
+    "unsupported": "This Python has no {message}",
+    "time": "The code took longer than {seconds:g} seconds",
+    "memory": "The code used more than {megabytes} MB of memory",
+    "output": "The code's result is larger than 1 MB",
+    "json": "The code's result isn't JSON: {message}",
+    "crash": "The code brought its interpreter down; it may use too much memory",
+    "inputs": "The code's inputs are larger than 8 MB",
+    "foreign": "The code's inputs are not JSON",
+    "main": "The code must define a function main",
+    "module": "There is no module {module!r} here; there are {modules}",
+}

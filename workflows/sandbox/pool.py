@@ -13,7 +13,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workflows.sandbox.process import Runner, RunnerGone, RunnerLate
+from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate
 
 
 __all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
@@ -22,9 +22,36 @@ _MAX_JOBS_A_RUNNER = 2_000  # then a new one: nothing that leaks slowly gets far
 _DEAD_ON_ARRIVAL_SECONDS = 0.05
 
 
+class _Job:
+    """One call of the pool: where it runs now, and whether anybody still waits for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runner: Runner | None = None
+        self.dropped = False
+
+    def begins(self, runner: Runner) -> None:
+        with self._lock:
+            self._runner = runner
+            if self.dropped:
+                runner.interrupt()
+
+    def ends(self) -> None:
+        """From here on the runner is the pool's again."""
+        with self._lock:
+            self._runner = None
+
+    def drop(self) -> None:
+        with self._lock:
+            self.dropped = True
+            if self._runner is not None:
+                self._runner.interrupt()
+
+
 class RunnerPool:
-    def __init__(self, size: int | None = None) -> None:
+    def __init__(self, size: int | None = None, program: Program = "child") -> None:
         self.size = size or max(1, min(4, os.cpu_count() or 1))
+        self._program = program
         self._reset()
         _pools.add(self)
 
@@ -36,28 +63,43 @@ class RunnerPool:
         self._executor: ThreadPoolExecutor | None = None
 
     async def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Raises RunnerGone or RunnerLate; the runner in question has been replaced by then."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads(), self.call_sync, message, seconds
-        )
+        """Raises RunnerGone or RunnerLate; the runner in question has been replaced by then.
 
-    def call_sync(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        start = time.monotonic()
+        Who stops waiting ends the job: its runner is killed, not left to finish.
+        """
+        job = _Job()
         try:
-            return self._call_once(message, seconds)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads(), self.call_sync, message, seconds, job
+            )
+        except asyncio.CancelledError:
+            job.drop()
+            raise
+
+    def call_sync(
+        self, message: dict[str, Any], seconds: float, job: _Job | None = None
+    ) -> dict[str, Any]:
+        start = time.monotonic()
+        job = job or _Job()
+        try:
+            return self._call_once(message, seconds, job)
         except RunnerGone:
             # Gone at once: most likely it died while idle, and the job never ran. Once more, on
             # another; a job that brings its runner down quickly is no dearer for it.
-            if time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
+            if job.dropped or time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
                 raise
-        return self._call_once(message, seconds, fresh=True)
+        return self._call_once(message, seconds, job, fresh=True)
 
     def _call_once(
-        self, message: dict[str, Any], seconds: float, *, fresh: bool = False
+        self, message: dict[str, Any], seconds: float, job: _Job, *, fresh: bool = False
     ) -> dict[str, Any]:
         runner, jobs = self._start() if fresh else self._take()
+        job.begins(runner)
         try:
-            reply = runner.call(message, seconds=seconds)
+            try:
+                reply = runner.call(message, seconds=seconds)
+            finally:
+                job.ends()
         except ValueError:  # refused before anything was sent
             self._give_back(runner, jobs)
             raise
@@ -117,7 +159,7 @@ class RunnerPool:
         return self._start()
 
     def _start(self) -> tuple[Runner, int]:
-        runner = Runner()
+        runner = Runner(self._program)
         with self._lock:
             self._busy.add(runner)
         return runner, 0

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workflows.sandbox import frames
 
@@ -19,7 +19,9 @@ from workflows.sandbox import frames
 START_SECONDS = 15.0
 _PACKAGE = Path(__file__).resolve().parent
 _ROOT = _PACKAGE.parent.parent
-_BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.child import main; main()"
+_BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.{} import main; main()"
+
+Program = Literal["child", "code_child"]  # modules beside this one
 
 
 class RunnerGone(Exception):
@@ -33,9 +35,9 @@ class RunnerLate(Exception):
 class Runner:
     """Not thread-safe: the pool hands a runner to one caller at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program = "child") -> None:
         self._process = subprocess.Popen(
-            command(),
+            command() if program == "child" else command(program),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -75,6 +77,11 @@ class Runner:
 
     def alive(self) -> bool:
         return self._process.poll() is None
+
+    def interrupt(self) -> None:
+        """Ends the process from another thread than the one that talks to it, which sees it gone."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def kill(self) -> None:
         """The whole group, and waits for it: no zombie stays."""
@@ -128,13 +135,13 @@ class Runner:
             raise RunnerLate
 
 
-def command() -> list[str]:
+def command(program: Program = "child") -> list[str]:
     """How a runner is started: inside bubblewrap where that works, else as a plain process."""
-    return [*(_jail() or ()), *_python()]
+    return [*(_jail() or ()), *_python(program)]
 
 
-def _python() -> list[str]:
-    return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT, str(_ROOT)]
+def _python(program: Program) -> list[str]:
+    return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT.format(program), str(_ROOT)]
 
 
 @functools.cache

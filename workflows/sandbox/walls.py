@@ -25,13 +25,13 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
-_RET_ALLOW = 0x7FFF0000
-_RET_EPERM = 0x00050000 | 1
+RET_ALLOW = 0x7FFF0000
+RET_EPERM = 0x00050000 | 1
 
 # BPF: load word at offset, jump if equal, jump if greater or equal, return
-_LOAD, _JUMP_EQ, _JUMP_GE, _RETURN = 0x20, 0x15, 0x35, 0x06
-_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
-_X32_BIT = 0x40000000
+LOAD, JUMP_EQ, JUMP_GE, RETURN = 0x20, 0x15, 0x35, 0x06
+OFFSET_NUMBER, OFFSET_ARCH, OFFSET_FIRST_ARGUMENT = 0, 4, 16
+X32_BIT = 0x40000000
 
 # What CPython needs to compute and to talk over pipes it already holds. No open, no socket, no
 # fork, no exec, no kill, no ptrace, no process_vm_*: an escape from the interpreter finds nothing.
@@ -81,7 +81,7 @@ _NUMBERS = {
         "munmap": 215, "mremap": 216, "mmap": 222, "mprotect": 226, "madvise": 233, "prlimit64": 261, "getrandom": 278,
     },
 }  # fmt: skip
-_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def raise_walls() -> list[str]:
@@ -90,7 +90,7 @@ def raise_walls() -> list[str]:
         ("memory", _limit_memory),
         ("limits", _limit_the_rest),
         ("user", _become_nobody),
-        ("privileges", _give_up_privileges),
+        ("privileges", give_up_privileges),
         ("syscalls", _filter_system_calls),
     )
     standing = []
@@ -110,11 +110,11 @@ def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
 
 
 def _limit_memory() -> None:
-    limit = _address_space() + MEMORY_BYTES
+    limit = address_space() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _address_space() -> int:
+def address_space() -> int:
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         return int(pages) * resource.getpagesize()
@@ -136,49 +136,53 @@ def _become_nobody() -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 
-def _give_up_privileges() -> None:
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    _prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this one's memory
+def give_up_privileges() -> None:
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this one's memory
 
 
 def _filter_system_calls() -> None:
-    program = _program(platform.machine())
+    install_filter(_program(platform.machine()))
+
+
+def install_filter(program: list[bytes]) -> None:
+    """From here on the kernel asks ``program`` about every system call of this thread and its children."""
     code = ctypes.create_string_buffer(b"".join(program), len(program) * 8)
 
     class Filter(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
     loaded = Filter(len(program), ctypes.addressof(code))
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
+    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
 
 
 def _program(machine: str) -> list[bytes]:
     numbers = _NUMBERS[machine]
     allowed = [numbers[name] for name in _COMMON]
     start = [
-        _step(_LOAD, 0, 0, _OFFSET_ARCH),
-        _step(_JUMP_EQ, 1, 0, _ARCHITECTURES[machine]),
-        _step(_RETURN, 0, 0, _RET_EPERM),
-        _step(_LOAD, 0, 0, _OFFSET_NUMBER),
-        _step(_JUMP_GE, 0, 1, _X32_BIT),
-        _step(_RETURN, 0, 0, _RET_EPERM),
+        step(LOAD, 0, 0, OFFSET_ARCH),
+        step(JUMP_EQ, 1, 0, ARCHITECTURES[machine]),
+        step(RETURN, 0, 0, RET_EPERM),
+        step(LOAD, 0, 0, OFFSET_NUMBER),
+        step(JUMP_GE, 0, 1, X32_BIT),
+        step(RETURN, 0, 0, RET_EPERM),
         # prlimit64, but only of this process
-        _step(_JUMP_EQ, 0, 4, numbers["prlimit64"]),
-        _step(_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
-        _step(_JUMP_EQ, 0, 1, 0),
-        _step(_RETURN, 0, 0, _RET_ALLOW),
-        _step(_RETURN, 0, 0, _RET_EPERM),
+        step(JUMP_EQ, 0, 4, numbers["prlimit64"]),
+        step(LOAD, 0, 0, OFFSET_FIRST_ARGUMENT),
+        step(JUMP_EQ, 0, 1, 0),
+        step(RETURN, 0, 0, RET_ALLOW),
+        step(RETURN, 0, 0, RET_EPERM),
     ]
     count = len(allowed)
-    checks = [_step(_JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
-    return [*start, *checks, _step(_RETURN, 0, 0, _RET_EPERM), _step(_RETURN, 0, 0, _RET_ALLOW)]
+    checks = [step(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
+    return [*start, *checks, step(RETURN, 0, 0, RET_EPERM), step(RETURN, 0, 0, RET_ALLOW)]
 
 
-def _step(code: int, if_true: int, if_false: int, value: int) -> bytes:
+def step(code: int, if_true: int, if_false: int, value: int) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-def _prctl(option: int, *values: int) -> None:
+def prctl(option: int, *values: int) -> None:
     arguments = [ctypes.c_ulong(value) for value in values] + [ctypes.c_ulong(0)] * (
         4 - len(values)
     )

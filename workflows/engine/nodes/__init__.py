@@ -7,7 +7,9 @@ from dataclasses import replace
 from workflows.engine.kinds import AnyKind, Field, Kinds, Widget
 from workflows.engine.nodes.answer import Answer
 from workflows.engine.nodes.assigner import Assigner
+from workflows.engine.nodes.code import Code
 from workflows.engine.nodes.end import End
+from workflows.engine.nodes.http_request import HttpRequestNode
 from workflows.engine.nodes.if_else import IfElse
 from workflows.engine.nodes.llm import Llm
 from workflows.engine.nodes.memory_recall import MemoryRecall
@@ -26,6 +28,8 @@ NODE_KINDS: tuple[AnyKind, ...] = (
     TemplateTransform(),
     VariableAggregator(),
     Assigner(),
+    Code(),
+    HttpRequestNode(),
     MemoryRecall(),
     MemoryStore(),
 )

@@ -1,0 +1,161 @@
+"""One request and its whole answer, for who wants neither streams nor the client's types.
+
+The limit on the answer is chosen once its headers are there; redirects are followed and each is
+checked like the first address.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+
+from config.net.clients import client
+from config.net.errors import BodyTooLarge, NetFault
+
+
+# What the connection says for itself; said twice or wrongly it could split one request into two.
+_OURS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+     "keep-alive", "proxy-connection", "expect"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FormFile:
+    field: str
+    name: str
+    content: bytes
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+
+
+class ExchangeFailed(Exception):
+    """There was no answer. ``retryable``: another time there may be one."""
+
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+async def exchange(
+    method: str,
+    url: str,
+    *,
+    headers: Sequence[tuple[str, str]] = (),
+    params: Sequence[tuple[str, str]] = (),
+    content: bytes | None = None,
+    form: Sequence[tuple[str, str]] | None = None,
+    files: Sequence[FormFile] = (),
+    multipart: bool = False,
+    limit: Callable[[Mapping[str, str]], int],
+    largest: int,
+    **options: Any,
+) -> Exchange:
+    """``options`` are those of ``client``. Raises ExchangeFailed; its sentence names no address."""
+    try:
+        async with client(follow_redirects=True, max_body=largest, **options) as http:
+            request = http.build_request(
+                method,
+                _with_params(url, params),
+                headers=[(k.encode(), v.encode()) for k, v in headers if k.lower() not in _OURS],
+                **_body(content, form, files, multipart=multipart),
+            )
+            async with _Answer(http, request) as response:
+                body = await _read(response, limit)
+                return Exchange(
+                    response.status_code,
+                    {name.lower(): value for name, value in response.headers.items()},
+                    body,
+                    str(response.url),
+                )
+    except NetFault as fault:
+        raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        raise _told(error, url) from None
+
+
+class _Answer:
+    """``client.stream`` for a request that is already built."""
+
+    def __init__(self, http: httpx.AsyncClient, request: httpx.Request) -> None:
+        self._http, self._request = http, request
+        self._response: httpx.Response | None = None
+
+    async def __aenter__(self) -> httpx.Response:
+        self._response = await self._http.send(self._request, stream=True)
+        return self._response
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._response is not None:
+            await self._response.aclose()
+
+
+async def _read(response: httpx.Response, limit: Callable[[Mapping[str, str]], int]) -> bytes:
+    most = limit({name.lower(): value for name, value in response.headers.items()})
+    parts = bytearray()
+    async for part in response.aiter_bytes():
+        parts += part
+        if len(parts) > most:
+            raise BodyTooLarge(f"The answer is larger than {most // (1024 * 1024)} MB.")
+    return bytes(parts)
+
+
+def _with_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:
+    """Parameters come after those the address has."""
+    parsed = httpx.URL(url)
+    if not params:
+        return parsed
+    return parsed.copy_with(params=httpx.QueryParams([*parsed.params.multi_items(), *params]))
+
+
+def _body(
+    content: bytes | None,
+    form: Sequence[tuple[str, str]] | None,
+    files: Sequence[FormFile],
+    *,
+    multipart: bool,
+) -> dict[str, Any]:
+    if form is None:
+        return {} if content is None else {"content": content}
+    if not multipart:
+        return {"content": str(httpx.QueryParams(list(form))).encode()}
+    # Parts without a file name are plain fields; this way also a form without files has parts.
+    fields: list[tuple[str, Any]] = [(name, (None, value.encode())) for name, value in form]
+    parts = [(file.field, (file.name, file.content, file.mime_type)) for file in files]
+    return {"files": [*fields, *parts]}
+
+
+def _told(error: Exception, url: str) -> ExchangeFailed:
+    host = _host(url)
+    for kind, (sentence, retryable) in _SENTENCES.items():
+        if isinstance(error, kind):
+            return ExchangeFailed(sentence.format(host=host), retryable=retryable)
+    return ExchangeFailed(f"{host} couldn't be reached.", retryable=True)
+
+
+def _host(url: str) -> str:
+    try:
+        return repr(httpx.URL(url).host[:100])
+    except httpx.InvalidURL:
+        return "The address"
+
+
+_SENTENCES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
+    httpx.InvalidURL: ("{host} isn't a usable address.", False),
+    httpx.UnsupportedProtocol: ("Only http and https addresses can be called.", False),
+    httpx.TooManyRedirects: ("{host} redirects too often.", False),
+    httpx.ConnectTimeout: ("{host} took too long to connect.", True),
+    httpx.TimeoutException: ("{host} took too long to answer.", True),
+    httpx.LocalProtocolError: ("The request isn't valid HTTP.", False),
+    httpx.RemoteProtocolError: ("{host} broke off or doesn't speak HTTP.", True),
+    httpx.ConnectError: ("{host} couldn't be reached.", True),
+    UnicodeError: ("{host} isn't a usable address.", False),
+}

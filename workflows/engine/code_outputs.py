@@ -1,0 +1,192 @@
+"""What a code node may give back: exactly the declared outputs, of their types, within bounds.
+
+``checked`` returns new values: booleans where numbers are declared become integers, NUL characters
+go, tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names
+the output.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from workflows.engine.document import Json
+from workflows.engine.errors import NodeFailed
+from workflows.engine.values import ELEMENTS, ValueType, describe
+
+
+MAX_CHARACTERS: Final = 400_000
+MAX_NUMBER: Final = 2**63 - 1
+MAX_DECIMALS: Final = 20
+MAX_DEPTH: Final = 5
+MAX_ITEMS: Final[Mapping[ValueType, int]] = {
+    ValueType.STRING: 30,
+    ValueType.OBJECT: 30,
+    ValueType.NUMBER: 1000,
+    ValueType.BOOLEAN: 1000,
+    ValueType.ANY: 1000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An output as its node declares it. ``children`` None: an object's inside is free."""
+
+    type: ValueType
+    children: "Mapping[str, Declared] | None" = field(default=None)
+
+
+class OutputInvalid(NodeFailed):
+    """The code's result isn't what the node declares."""
+
+    def __init__(self, message: str, error_type: str = "OutputValidationError") -> None:
+        super().__init__(error_type, message)
+
+
+def checked(
+    result: Json, declared: Mapping[str, Declared], *, keep: bool = False
+) -> dict[str, Json]:
+    """``keep``: what isn't declared is kept instead of refused."""
+    if not isinstance(result, Mapping):
+        kind = describe(result)
+        raise OutputInvalid(f"The code must return an object with its outputs, it returned {kind}")
+    return _members(result, declared, "", 1, keep=keep)
+
+
+def _members(
+    result: Mapping[str, Json],
+    declared: Mapping[str, Declared],
+    path: str,
+    depth: int,
+    *,
+    keep: bool,
+) -> dict[str, Json]:
+    _check_depth(depth)
+    made: dict[str, Json] = {}
+    for name, wanted in declared.items():
+        where = f"{path}.{name}" if path else name
+        if name not in result:
+            raise OutputInvalid(f"Output {where} is missing.")
+        made[name] = _value(result[name], wanted, where, depth)
+    undeclared = [name for name in result if name not in declared]
+    if undeclared and not keep:
+        named = ", ".join(f"{path}.{name}" if path else str(name) for name in undeclared[:5])
+        raise OutputInvalid(f"Not all output parameters are validated: {named} isn't declared.")
+    for name in undeclared:
+        made[name] = _free(result[name], f"{path}.{name}" if path else name, depth)
+    return made
+
+
+def _value(value: Json, wanted: Declared, where: str, depth: int) -> Json:
+    if value is None:
+        return None
+    if wanted.type.is_array:
+        return _array(value, wanted, where, depth)
+    if wanted.type is ValueType.OBJECT:
+        return _object(value, wanted.children, where, depth)
+    return _SCALARS.get(wanted.type, _anything)(value, where)
+
+
+def _array(value: Json, wanted: Declared, where: str, depth: int) -> list[Json]:
+    if not isinstance(value, list):
+        raise OutputInvalid(f"Output {where} is not an array, got {describe(value)} instead.")
+    element = ELEMENTS[wanted.type]
+    most = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
+    if len(value) > most:
+        raise OutputInvalid(f"The length of output variable {where} must be at most {most} items.")
+    inner = Declared(element, wanted.children)
+    return [_value(item, inner, f"{where}[{index}]", depth) for index, item in enumerate(value)]
+
+
+def _object(
+    value: Json, children: Mapping[str, Declared] | None, where: str, depth: int
+) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise OutputInvalid(f"Output {where} is not an object, got {describe(value)} instead.")
+    if children:
+        return _members(value, children, where, depth + 1, keep=False)
+    _check_depth(depth + 1)
+    return {
+        _clean(str(name)): _free(item, f"{where}.{name}", depth + 1) for name, item in value.items()
+    }
+
+
+def _free(value: Json, where: str, depth: int) -> Json:
+    """Inside what nobody declared: any JSON within the bounds."""
+    if isinstance(value, Mapping):
+        return _object(value, None, where, depth)
+    if isinstance(value, list):
+        _check_depth(depth)
+        return [_free(item, f"{where}[{i}]", depth + isinstance(item, list))
+                for i, item in enumerate(value)]  # fmt: skip
+    return _anything(value, where)
+
+
+def _text(value: Json, where: str) -> str:
+    if not isinstance(value, str):
+        raise OutputInvalid(f"Output {where} is not a string, got {describe(value)} instead.")
+    if len(value) > MAX_CHARACTERS:
+        raise OutputInvalid(
+            f"The length of output variable {where} must be at most {MAX_CHARACTERS} characters."
+        )
+    return _clean(value)
+
+
+def _number(value: Json, where: str) -> int | float:
+    if isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, int | float):
+        raise OutputInvalid(f"Output {where} is not a number, got {describe(value)} instead.")
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:
+        raise OutputInvalid(
+            f"Output variable {where} is out of range, "
+            f"it must be between {-MAX_NUMBER} and {MAX_NUMBER}."
+        )
+    if isinstance(value, float) and _decimals(value) > MAX_DECIMALS:
+        raise OutputInvalid(
+            f"Output variable {where} has too high precision, "
+            f"it must have at most {MAX_DECIMALS} decimals."
+        )
+    return value
+
+
+def _boolean(value: Json, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise OutputInvalid(f"Output {where} is not a boolean, got {describe(value)} instead.")
+    return value
+
+
+def _anything(value: Json, where: str) -> Json:
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        return _text(value, where)
+    if isinstance(value, int | float):
+        return _number(value, where)
+    return _free(value, where, 1)
+
+
+def _decimals(value: float) -> int:
+    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise OutputInvalid(
+            f"Depth limit {MAX_DEPTH} reached, object too deep.", error_type="DepthLimitError"
+        )
+
+
+def _clean(text: str) -> str:
+    return text.replace("\x00", "")
+
+
+_SCALARS: Final[Mapping[ValueType, Callable[[Json, str], Json]]] = {
+    ValueType.STRING: _text,
+    ValueType.SECRET: _text,
+    ValueType.NUMBER: _number,
+    ValueType.INTEGER: _number,
+    ValueType.FLOAT: _number,
+    ValueType.BOOLEAN: _boolean,
+}

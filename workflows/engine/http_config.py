@@ -1,0 +1,140 @@
+"""How a document writes an HTTP request: Dify's words, and the few of xworkflow's that Dify has none for."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from workflows.engine.kinds import NodeConfig
+
+
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+BODY_TYPES: Final = ("none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary")
+# Seconds, where a document gives none.
+CONNECT_SECONDS: Final = 10.0
+READ_SECONDS: Final = 600.0
+WRITE_SECONDS: Final = 600.0
+# No exchange takes longer, whatever a document asks for.
+MAX_SECONDS: Final = 600.0
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class KeyValue(_Part):
+    key: str = ""
+    value: str = ""
+
+    @field_validator("key", "value", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+
+class AuthConfig(_Part):
+    type: Literal["basic", "bearer", "custom"] | None = None
+    api_key: str = ""
+    header: str = ""
+
+    @field_validator("api_key", "header", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+
+class Authorization(_Part):
+    """``in_query`` and ``custom_headers`` are xworkflow's; Dify has the first two."""
+
+    type: Literal["no-auth", "api-key", "in-query", "custom-headers"] = "no-auth"
+    config: AuthConfig | None = None
+    key: str = ""
+    value: str = ""
+    headers: tuple[KeyValue, ...] = ()
+
+
+class BodyItem(KeyValue):
+    type: Literal["text", "file"] = "text"
+    file: tuple[str, ...] = ()
+
+    @field_validator("file", mode="before")
+    @classmethod
+    def _selector(cls, value: Any) -> Any:
+        return value or ()
+
+
+class Body(_Part):
+    type: Literal["none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary"] = (
+        "none"
+    )
+    data: tuple[BodyItem, ...] | str = ()
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _items(cls, value: Any) -> Any:
+        return () if value is None else value
+
+
+class Timeout(_Part):
+    """Zero and null mean the default. Exports may hold ``max_*_timeout`` beside, which are limits of a form."""
+
+    connect: float | None = Field(default=None, ge=0)
+    read: float | None = Field(default=None, ge=0)
+    write: float | None = Field(default=None, ge=0)
+
+
+class HttpConfig(NodeConfig):
+    method: str = "GET"
+    url: str = ""
+    headers: str | tuple[KeyValue, ...] = ""
+    params: str | tuple[KeyValue, ...] = ""
+    authorization: Authorization = Authorization()
+    body: Body = Body()
+    timeout: Timeout | float = Timeout()
+    ssl_verify: bool = True
+    fail_on_error_status: bool = False
+
+    @field_validator("headers", "params", mode="before")
+    @classmethod
+    def _lines(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+    @field_validator("authorization", "body", "timeout", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+    @field_validator("ssl_verify", "fail_on_error_status", mode="before")
+    @classmethod
+    def _switch(cls, value: Any, info: Any) -> Any:
+        return info.field_name == "ssl_verify" if value is None else value
+
+
+def seconds(timeout: Timeout | float) -> tuple[float, float, float]:
+    """To connect, to wait for the next piece, and for the whole exchange."""
+    if not isinstance(timeout, Timeout):
+        total = min(timeout or READ_SECONDS, MAX_SECONDS)
+        return min(CONNECT_SECONDS, total), total, total
+    idle = max(timeout.read or READ_SECONDS, timeout.write or WRITE_SECONDS)
+    idle = min(idle, MAX_SECONDS)
+    if timeout.read:
+        idle = min(timeout.read, MAX_SECONDS)
+    connect = min(timeout.connect or CONNECT_SECONDS, MAX_SECONDS)
+    return connect, idle, min(connect + idle, MAX_SECONDS)
+
+
+def lines_of(written: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
+    """``key:value`` lines, cut at the first colon; a key alone has an empty value."""
+    if not isinstance(written, str):
+        return tuple((item.key.strip(), item.value.strip()) for item in written)
+    pairs = (line.partition(":") for line in written.splitlines() if line.strip())
+    return tuple((key.strip(), value.strip()) for key, _colon, value in pairs)
+
+
+def has_strategy(data: Mapping[str, Any]) -> bool:
+    """Whether the node does something about its failures: then an error status is one."""
+    retry, strategy = data.get("retry_config"), data.get("error_strategy")
+    if isinstance(strategy, Mapping):
+        strategy = strategy.get("type")
+    retries = isinstance(retry, Mapping) and bool(retry.get("retry_enabled"))
+    return retries or strategy not in (None, "", "none")

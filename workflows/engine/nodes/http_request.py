@@ -1,0 +1,242 @@
+"""HTTP request: one exchange with an address, through the guarded client."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
+from workflows.engine.http_answers import file_of, is_file_answer, text_of, too_large
+from workflows.engine.http_building import Building, build_request
+from workflows.engine.http_config import METHODS, BodyItem, HttpConfig, has_strategy
+from workflows.engine.kinds import (
+    Field,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    config_problems,
+    gettext_noop,
+)
+from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
+from workflows.engine.problems import Problem, warning
+from workflows.engine.templating import references
+
+
+# Headers whose value isn't shown; besides these the one the authorization names.
+_SECRET_HEADERS: Final = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"}
+)
+_STARS: Final = "*" * 20
+_MAX_SHOWN: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    config: HttpConfig
+    fails_on_status: bool
+
+
+class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
+    name = "http-request"
+    title = gettext_noop("HTTP request")
+    description = gettext_noop("Calls an address on the internet and takes its answer.")
+    group = "data"
+    config_model = HttpConfig
+    has_effect = True
+    retryable = True
+    fields = (
+        Field("method", gettext_noop("Method"), Widget.CHOICE, required=True, default="GET",
+              choices=tuple((method, method) for method in METHODS)),
+        Field("url", gettext_noop("Address"), Widget.TEMPLATE, required=True,
+              help=gettext_noop("Begins with http:// or https://.")),
+        Field("authorization", gettext_noop("Authorization"), Widget.AUTHORIZATION,
+              default={"type": "no-auth", "config": None}, choices=(
+                  ("no-auth", gettext_noop("None")),
+                  ("basic", gettext_noop("Name and password")),
+                  ("bearer", gettext_noop("Bearer token")),
+                  ("custom", gettext_noop("A header of its own")),
+              )),
+        Field("headers", gettext_noop("Headers"), Widget.KEY_VALUES, default=""),
+        Field("params", gettext_noop("Parameters"), Widget.KEY_VALUES, default="",
+              help=gettext_noop("Appended to the address.")),
+        Field("body", gettext_noop("Body"), Widget.BODY, default={"type": "none", "data": []},
+              choices=(
+                  ("none", gettext_noop("None")),
+                  ("json", "JSON"),
+                  ("raw-text", gettext_noop("Text")),
+                  ("form-data", gettext_noop("Form with files")),
+                  ("x-www-form-urlencoded", gettext_noop("Form")),
+                  ("binary", gettext_noop("One file")),
+              )),
+        Field("timeout", gettext_noop("Time limits"), Widget.TIMEOUT, default={}, fields=(
+            Field("connect", gettext_noop("Seconds to connect"), Widget.NUMBER, default=10),
+            Field("read", gettext_noop("Seconds to read"), Widget.NUMBER, default=600),
+            Field("write", gettext_noop("Seconds to write"), Widget.NUMBER, default=600),
+        )),
+        Field("ssl_verify", gettext_noop("Check the certificate"), Widget.SWITCH, default=True),
+        Field("fail_on_error_status", gettext_noop("Fail on an error status"), Widget.SWITCH,
+              default=False,
+              help=gettext_noop("Always the case with retries or an error strategy.")),
+    )  # fmt: skip
+
+    def prepare(self, spec: NodeSpec) -> Prepared:
+        config = self.configure(spec)
+        return Prepared(config, config.fail_on_error_status or has_strategy(spec.data))
+
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        try:
+            config = self.configure(spec)
+        except ValidationError as invalid:
+            return config_problems(spec.id, invalid)
+        return [*_problems(spec, config)]
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return (
+            Output("status_code", "number"),
+            Output("body", "string"),
+            Output("headers", "object"),
+            Output("files", "array[file]"),
+        )
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        data = self.configure(spec).body.data
+        items = () if isinstance(data, str) else data
+        return tuple(item.file for item in items if item.type == "file" and item.file)
+
+    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
+        http = ctx.ports.http
+        if http is None:
+            raise PortMissing("http")
+        building = Building(ctx.pool, lambda url: _fetch(http, url))
+        request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
+        response = await http.send(request)
+        megabytes = too_large(response)
+        if megabytes is not None:
+            message = f"The answer is larger than {megabytes} MB"
+            raise NodeFailed("ResponseSizeError", message)
+        if prepared.fails_on_status and not 200 <= response.status < 300:
+            raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
+        return NodeResult(_outputs(response, request), inputs=_shown(prepared, request, response))
+
+    async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+        building = Building(ctx.pool, _nothing)
+        try:
+            request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
+        except NodeFailed as fault:
+            return {"request_error": fault.message}
+        return _shown(prepared, request, None)
+
+
+async def _fetch(http: HttpPort, url: str) -> bytes:
+    """The content of a file that is sent on."""
+    response = await http.send(HttpRequest("GET", url, timeout_seconds=60, idle_seconds=30))
+    if not 200 <= response.status < 300:
+        message = f"The file's address answered with status code {response.status}"
+        raise HttpFailed(message, retryable=response.status >= 500)
+    return response.body
+
+
+async def _nothing(_url: str) -> bytes:
+    return b""
+
+
+def _outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Json]:
+    is_file = is_file_answer(response) and bool(response.body)
+    return {
+        "status_code": response.status,
+        "body": "" if is_file else text_of(response),
+        "headers": {name: _clean(value) for name, value in response.headers.items()},
+        "files": [file_of(response, response.url or request.url)] if is_file else [],
+    }
+
+
+def _shown(
+    prepared: Prepared, request: HttpRequest, response: HttpResponse | None
+) -> dict[str, Json]:
+    """What people see of a request afterwards: everything but what opens doors."""
+    hidden = _hidden(prepared.config)
+    shown: dict[str, Json] = {
+        "method": request.method,
+        "url": request.url,
+        "headers": {
+            name: _STARS if name.lower() in hidden else value for name, value in request.headers
+        },
+    }
+    if request.params:
+        secret = prepared.config.authorization.type == "in-query"
+        shown["params"] = [
+            [name, _STARS if secret and name == prepared.config.authorization.key else value]
+            for name, value in request.params
+        ]
+    body = _shown_body(request)
+    if body is not None:
+        shown["body"] = body
+    if response is not None and response.seen is not None:
+        shown["sent"] = dict(response.seen)
+    return shown
+
+
+def _hidden(config: HttpConfig) -> frozenset[str]:
+    authorization = config.authorization
+    named = {item.key.strip().lower() for item in authorization.headers}
+    if authorization.config is not None:
+        named.add(authorization.config.header.strip().lower())
+    return _SECRET_HEADERS | named
+
+
+def _shown_body(request: HttpRequest) -> Json:
+    if request.has_json:
+        return request.json_value
+    if request.form is not None:
+        files = [
+            [file.field, {"name": file.name, "size": len(file.content)}] for file in request.files
+        ]
+        return [[name, value] for name, value in request.form] + files
+    if request.content is None:
+        return None
+    try:
+        return request.content[:_MAX_SHOWN].decode()
+    except UnicodeDecodeError:
+        return {"size": len(request.content)}
+
+
+def _clean(value: str) -> str:
+    return value.encode("utf-8", "replace").decode().replace("\x00", "")
+
+
+def _problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
+    """What can be seen without running. A reference may become anything, so it is left alone."""
+    if config.method.strip().upper() not in METHODS and not references(config.method):
+        message = f"The method {config.method} can't be used; use one of: {', '.join(METHODS)}"
+        yield warning("http.method", message, node=spec.id, field="method")
+    url = config.url.strip()
+    if not url:
+        yield warning("http.url", "There is no address", node=spec.id, field="url")
+    elif not url.lower().startswith(("http://", "https://", "{{#")):
+        message = "The address must begin with http:// or https://"
+        yield warning("http.url", message, node=spec.id, field="url")
+    authorization = config.authorization
+    if authorization.type == "api-key":
+        key = authorization.config.api_key if authorization.config else ""
+        if not key.strip():
+            message = "The authorization has no key"
+            yield warning(
+                "http.authorization", message, node=spec.id, field="authorization.config.api_key"
+            )
+    yield from _body_problems(spec, config)
+
+
+def _body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
+    body = config.body
+    if body.type in ("json", "raw-text") and not isinstance(body.data, str) and len(body.data) != 1:
+        message = f"A body of type {body.type} has exactly one part"
+        yield warning("http.body", message, node=spec.id, field="body.data")
+    items: tuple[BodyItem, ...] = () if isinstance(body.data, str) else body.data
+    for index, item in enumerate(items):
+        if (item.type == "file" or body.type == "binary") and not item.file:
+            message = "No file is chosen"
+            yield warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")

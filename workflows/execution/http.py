@@ -1,0 +1,74 @@
+"""The engine's HTTP port over the guarded client."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from config import net
+from config.net.transport import Resolver
+from workflows.engine.errors import HttpFailed
+from workflows.engine.http_answers import says_file
+from workflows.engine.ports import HttpRequest, HttpResponse
+
+
+_IDEMPOTENCY: Final = "Idempotency-Key"
+
+
+class GuardedHttp:
+    """Implements ``engine.ports.HttpPort``. Keeps no connection, so any event loop may use it.
+
+    ``allow`` and ``resolver`` replace the operator's list and the system's name lookup: for tests.
+    """
+
+    def __init__(
+        self, *, allow: Iterable[str] | None = None, resolver: Resolver | None = None
+    ) -> None:
+        self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Raises HttpFailed; what went wrong on our side of the guard isn't tried again."""
+
+        def limit(headers: Any) -> int:
+            text = says_file(headers) is False
+            return request.max_text_bytes if text else request.max_binary_bytes
+
+        try:
+            answer = await net.exchange(
+                request.method,
+                request.url,
+                headers=_headers(request),
+                params=request.params or (),
+                content=_content(request),
+                form=request.form,
+                files=[
+                    net.FormFile(file.field, file.name, file.content, file.mime_type)
+                    for file in request.files
+                ],
+                multipart=request.multipart,
+                limit=limit,
+                largest=max(request.max_text_bytes, request.max_binary_bytes),
+                timeout=request.timeout_seconds,
+                idle=request.idle_seconds,
+                connect=request.connect_seconds,
+                verify=request.verify_tls,
+                **self._net,
+            )
+        except net.ExchangeFailed as failed:
+            raise HttpFailed(str(failed), retryable=failed.retryable) from None
+        return HttpResponse(answer.status, answer.headers, answer.body, answer.url)
+
+
+def _headers(request: HttpRequest) -> list[tuple[str, str]]:
+    headers = list(request.headers)
+    key = request.idempotency_key
+    if key is not None and all(name.lower() != _IDEMPOTENCY.lower() for name, _ in headers):
+        headers.append((_IDEMPOTENCY, key))
+    return headers
+
+
+def _content(request: HttpRequest) -> bytes | None:
+    if not request.has_json:
+        return request.content
+    return json.dumps(request.json_value, ensure_ascii=False, allow_nan=False).encode(
+        "utf-8", "replace"
+    )

@@ -1,0 +1,131 @@
+"""What is wrong with a program, without running it: for the editor, while somebody writes.
+
+The parser is the runner's own and runs in the pool, so a source that would hang or kill a parser
+hangs or kills a process that holds nothing. What it then finds missing is looked for in the text.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workflows.sandbox.code import MODULES, SENTENCES
+from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
+
+
+SECONDS: Final = 4.0
+MAX_BYTES: Final = 256 * 1024
+PYTHON: Final = frozenset({"python3", "python"})
+_MAIN: Final = re.compile(r"^(async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
+_ASYNC_MAIN: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeProblem:
+    """Line and column count from one."""
+
+    line: int
+    column: int
+    message: str
+
+
+class CodeChecker:
+    """Usable from any event loop and thread; ``close()`` ends its process."""
+
+    def __init__(self, pool: RunnerPool | None = None) -> None:
+        self.pool = pool or RunnerPool(1, program="code_child")
+
+    async def check(self, source: str, language: str = "python3") -> list[CodeProblem]:
+        refused = _refused(source, language)
+        if refused is not None:
+            return [refused]
+        try:
+            reply = await self.pool.call(_message(source), seconds=SECONDS)
+        except (RunnerGone, RunnerLate, ValueError):
+            return [_UNREADABLE]
+        return _problems(reply, source)
+
+    def check_sync(self, source: str, language: str = "python3") -> list[CodeProblem]:
+        refused = _refused(source, language)
+        if refused is not None:
+            return [refused]
+        try:
+            reply = self.pool.call_sync(_message(source), SECONDS)
+        except (RunnerGone, RunnerLate, ValueError):
+            return [_UNREADABLE]
+        return _problems(reply, source)
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
+    """For views and forms: one checker a process, started when first asked."""
+    return _checker().check_sync(source, language)
+
+
+async def acheck_code(source: str, language: str = "python3") -> list[CodeProblem]:
+    return await asyncio.to_thread(check_code, source, language)
+
+
+_shared: list[CodeChecker] = []
+
+
+def _checker() -> CodeChecker:
+    if not _shared:
+        _shared.append(CodeChecker())
+    return _shared[0]
+
+
+_UNREADABLE: Final = CodeProblem(1, 1, "This code is too much for the parser")
+
+
+def _message(source: str) -> dict[str, Any]:
+    return {"job": "check", "source": source.encode("utf-8", "replace").decode()}
+
+
+def _refused(source: str, language: str) -> CodeProblem | None:
+    if language not in PYTHON:
+        return CodeProblem(1, 1, f"{language} code can't be run here, only Python")
+    if len(source.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        return CodeProblem(1, 1, "The code is larger than 256 kB")
+    return None
+
+
+def _problems(reply: Mapping[str, Any], source: str) -> list[CodeProblem]:
+    if reply.get("ok") is True:
+        modules = reply.get("modules")
+        return [*_missing(source, modules if isinstance(modules, list) else MODULES)]
+    kind, message = reply.get("kind"), reply.get("message")
+    text = message[:600] if isinstance(message, str) else ""
+    if kind not in ("syntax", "unsupported", "raised"):
+        return [_UNREADABLE]
+    error = str(reply.get("type", ""))[:80]
+    sentence = SENTENCES[kind].format(message=text, type=error)
+    return [CodeProblem(_number(reply.get("line")), _number(reply.get("column")), sentence)]
+
+
+def _missing(source: str, modules: Iterable[object]) -> Iterable[CodeProblem]:
+    known = frozenset(map(str, modules))
+    for found in _IMPORT.finditer(source):
+        module = found[1]
+        if module.split(".")[0] not in known:
+            line, column = _place(source, found.start(1))
+            sentence = SENTENCES["module"].format(module=module, modules=", ".join(sorted(known)))
+            yield CodeProblem(line, column, sentence)
+    if source.strip() and not _MAIN.search(source):
+        yield CodeProblem(1, 1, SENTENCES["main"])
+    if coroutine := _ASYNC_MAIN.search(source):
+        line, column = _place(source, coroutine.start())
+        yield CodeProblem(line, column, "main must be a plain function, without async")
+
+
+def _place(source: str, offset: int) -> tuple[int, int]:
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 1

@@ -1,0 +1,44 @@
+"""The engine's ``CodePort``: which back-end runs a language, and which languages have none."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workflows.engine.errors import CodeFailed
+from workflows.engine.ports import CodeRequest, CodeResult
+from workflows.sandbox.code import CodeLimits, CodeRunner
+from workflows.sandbox.monty import MontyRunner
+
+
+MAX_SOURCE_BYTES: Final = 256 * 1024
+MAX_SECONDS: Final = 60.0
+_SHOWN_WITH_ERROR: Final = 300
+
+
+class CodePool:
+    """Processes are started when the first program comes; ``close()`` ends them."""
+
+    def __init__(self, runners: Mapping[str, CodeRunner] | None = None) -> None:
+        self._runners = dict(runners or {"python3": MontyRunner()})
+
+    async def run(self, request: CodeRequest) -> CodeResult:
+        """Raises CodeFailed with a sentence for the author of the code."""
+        runner = self._runners.get(request.language)
+        if runner is None:
+            raise CodeFailed(f"{request.language} code can't be run here")
+        if len(request.source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
+            raise CodeFailed("The code is larger than 256 kB")
+        limits = CodeLimits(seconds=min(request.timeout_seconds, MAX_SECONDS))
+        outcome = await runner.run(request.source, request.inputs, limits, calling=request.calling)
+        if not outcome.ok:
+            raise CodeFailed(_told(outcome.error, outcome.stdout), retryable=outcome.retryable)
+        return CodeResult(outcome.value, outcome.stdout)
+
+    def close(self) -> None:
+        for runner in self._runners.values():
+            runner.close()
+
+
+def _told(error: str, printed: str) -> str:
+    """What a program printed last is often why it failed."""
+    tail = printed.strip()[-_SHOWN_WITH_ERROR:]
+    return f"{error}\nPrinted before: {tail}" if tail else error

@@ -1,0 +1,169 @@
+"""Runs in a code runner only: walls that the interpreter it starts stands behind as well.
+
+The interpreter (monty) owns nothing: no file, no socket, no environment. These walls are for the day
+it has a hole. They are inherited, so they must leave what starting a program takes: everything else
+of the file system, the network, other processes and the kernel's rarer doors are shut. Each wall
+stands alone; one that this machine can't build is reported as missing, not fatal.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import resource
+import stat
+import struct
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from workflows.sandbox import walls
+
+
+MEMORY_BYTES = (
+    640 * 1024 * 1024
+)  # over what the idle process has; the interpreter has its own limit
+_OPEN_FILES = 64
+_NOBODY = 65534
+
+# What the loader of a program reads.
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on both architectures
+_BENEATH_PATH = 1
+_EXECUTE, _WRITE, _READ, _READ_FOLDER = 1, 2, 4, 8
+_FILE_RIGHTS = {
+    1: 13,
+    2: 14,
+    3: 15,
+    4: 15,
+}  # how many a version of the kernel's API knows; 16 since
+_TCP = 0b11  # bind, connect
+_SCOPES = 0b11  # abstract sockets and signals of others
+
+# Doors nobody needs for computing. A filter that names what is shut survives other C libraries.
+_SHUT = {
+    "x86_64": (
+        *(41, 42, 43, 288, 44, 49, 50),  # socket connect accept accept4 sendto bind listen
+        *(101, 310, 311, 438, 440),  # ptrace process_vm_readv process_vm_writev pidfd_getfd …
+        *(165, 166, 155, 161, 272, 308),  # mount umount2 pivot_root chroot unshare setns
+        *(321, 298, 323, 425, 426, 427),  # bpf perf_event_open userfaultfd io_uring_*
+        *(
+            248,
+            249,
+            250,
+            319,
+            322,
+            304,
+        ),  # add_key request_key keyctl memfd_create execveat open_by_handle_at
+        *(175, 313, 176, 246, 320, 169),  # init_module finit_module delete_module kexec_* reboot
+        *(133, 259, 135, 172, 173),  # mknod mknodat personality iopl ioperm
+        *(29, 64, 68, 240),  # shmget semget msgget mq_open
+    ),
+    "aarch64": (
+        *(198, 203, 202, 242, 206, 200, 201),
+        *(117, 270, 271, 438, 440),
+        *(40, 39, 41, 51, 97, 268),
+        *(280, 241, 282, 425, 426, 427),
+        *(217, 218, 219, 279, 281, 265),
+        *(105, 273, 106, 104, 294, 142),
+        *(33, 92),
+        *(194, 190, 186, 180),
+    ),
+}
+_NEW_MOUNT_CALLS = (428, 429, 430, 431, 432, 433, 442)
+
+
+def raise_outer_walls(program: Path) -> list[str]:
+    """The names of the walls that stand; afterwards only ``program`` can be started."""
+    built: tuple[tuple[str, Callable[[], None]], ...] = (
+        ("memory", _limit_memory),
+        ("limits", _limit_the_rest),
+        ("user", partial(_become_nobody, program)),
+        ("privileges", walls.give_up_privileges),
+        ("files", partial(_shut_files, program)),
+        ("syscalls", _shut_doors),
+    )
+    standing = []
+    for name, build in built:
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+            build()
+            standing.append(name)
+    return standing
+
+
+def _limit_memory() -> None:
+    limit = walls.address_space() + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _limit_the_rest() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+
+
+def _become_nobody(program: Path) -> None:
+    if os.geteuid() == 0:
+        if not all(path.stat().st_mode & stat.S_IXOTH for path in (program, *program.parents)):
+            raise PermissionError  # nobody couldn't start it, say in a checkout under /root
+        os.setgroups([])
+        os.setgid(_NOBODY)
+        os.setuid(_NOBODY)
+
+
+def _shut_files(program: Path) -> None:
+    """Landlock: of all files the program and its libraries; no TCP, no signal to anyone outside."""
+    version = _syscall(_CREATE_RULESET, None, 0, 1)
+    rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1
+    words = [rights, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    attributes = ctypes.create_string_buffer(struct.pack(f"={len(words)}Q", *words))
+    ruleset = _syscall(_CREATE_RULESET, attributes, len(words) * 8, 0)
+    try:
+        for path in (*_LIBRARIES, str(program)):
+            _allow(ruleset, path, _EXECUTE | _READ | (_READ_FOLDER if Path(path).is_dir() else 0))
+        _allow(ruleset, "/dev/null", _READ | _WRITE)
+        _syscall(_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, place))
+            _syscall(_ADD_RULE, ruleset, _BENEATH_PATH, rule, 0)
+        finally:
+            os.close(place)
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    library = ctypes.CDLL(None, use_errno=True)
+    result: int = library.syscall(ctypes.c_long(number), *map(_argument, arguments))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "landlock")
+    return result
+
+
+def _argument(value: object) -> object:
+    return ctypes.c_long(value) if isinstance(value, int) else value
+
+
+def _shut_doors() -> None:
+    machine = platform.machine()
+    shut = (*_SHUT[machine], *_NEW_MOUNT_CALLS)
+    start = [
+        walls.step(walls.LOAD, 0, 0, walls.OFFSET_ARCH),
+        walls.step(walls.JUMP_EQ, 1, 0, walls.ARCHITECTURES[machine]),
+        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
+        walls.step(walls.LOAD, 0, 0, walls.OFFSET_NUMBER),
+        walls.step(walls.JUMP_GE, 0, 1, walls.X32_BIT),
+        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
+    ]
+    checks = [walls.step(walls.JUMP_EQ, len(shut) - i, 0, number) for i, number in enumerate(shut)]
+    end = [
+        walls.step(walls.RETURN, 0, 0, walls.RET_ALLOW),
+        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
+    ]
+    walls.install_filter([*start, *checks, *end])

@@ -1,0 +1,152 @@
+"""Runs in a code runner only: one Python program of a workflow's author, in the monty interpreter.
+
+Monty is an interpreter of its own, in a process of its own, that has no file, socket, environment or
+host function to give. A program gets a fresh session; its answer leaves this process as JSON text.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic_monty import (
+    CollectStreams,
+    Monty,
+    MontyCrashedError,
+    MontyError,
+    MontyRuntimeError,
+    MontySyntaxError,
+    ResourceLimits,
+)
+
+
+MAX_VALUE_BYTES: Final = 1_000_000
+_MAX_MESSAGE: Final = 600
+_CALLS: Final = {"keywords": "main(**__inputs)", "inputs": "main(__inputs)"}
+_SOURCE: Final = "<python-input-0>"  # monty's name for what a session is fed first
+_CHECKED: Final = "only checked"
+_UNSUPPORTED: Final = re.compile(r"does not yet support (?:the )?(.+)$", re.DOTALL)
+_LIMIT: Final = re.compile(r"\w+ (?:time|memory) limit exceeded|time limit exceeded")
+
+# What a program may import, found out once by trying: the interpreter can't list it.
+_CANDIDATES: Final = (
+    *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses"),
+    *("datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "html", "io"),
+    *("itertools", "json", "math", "operator", "os", "pathlib", "random", "re", "statistics"),
+    *("string", "struct", "sys", "textwrap", "time", "typing", "unicodedata", "urllib", "uuid"),
+)
+
+
+class Interpreter:
+    """One warm monty process; a program that spoils it spoils the whole runner, which is replaced."""
+
+    def __init__(self, program: Path) -> None:
+        self._pool = Monty(binary_path=program, min_processes=1, max_processes=1)
+        self._pool.__enter__()
+        self.modules = tuple(name for name in _CANDIDATES if self._has(name))
+
+    def run(self, message: dict[str, Any]) -> dict[str, Any]:
+        printed = _Printed(int(message["stdout_bytes"]))
+        try:
+            value = self._value(message, printed)
+        except MontyError as error:
+            return {**_failure(error), "stdout": printed.text()}
+        return {**_as_json(value), "stdout": printed.text()}
+
+    def check(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Parses and compiles, and stops before the first line: nothing of it is executed."""
+        guarded = f"raise KeyError({_CHECKED!r})\n{message['source']}"
+        try:
+            with self._session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
+                session.feed_run(guarded, print_callback=CollectStreams(max_bytes=1024))
+        except MontyError as error:
+            if isinstance(error, MontyRuntimeError) and _CHECKED in str(error):
+                return {"ok": True, "modules": self.modules}
+            failure = _failure(error)
+            frame = _frame(error)
+            line = max(1, failure["line"] - 1) if failure["line"] else 1
+            return {**failure, "line": line, "column": frame.column if frame else 1}
+        return {"ok": True, "modules": self.modules}
+
+    def _value(self, message: dict[str, Any], printed: "_Printed") -> object:
+        with self._session(
+            seconds=float(message["seconds"]),
+            memory=int(message["memory_bytes"]),
+            recursion=int(message["recursion"]),
+        ) as session:
+            session.feed_run(message["source"], print_callback=printed)
+            return session.feed_run(
+                _CALLS[message["calling"]],
+                inputs={"__inputs": message["inputs"]},
+                print_callback=printed,
+            )
+
+    def _session(self, *, seconds: float, memory: int, recursion: int) -> Any:
+        limits = ResourceLimits(
+            max_feed_duration_secs=seconds,
+            max_memory=memory,
+            max_recursion_depth=recursion,
+            max_suspensions=1000,
+            max_total_sleep_secs=0,
+        )
+        return self._pool.checkout(limits=limits, type_check=False, os_policy={"sleep": "zero"})
+
+    def _has(self, module: str) -> bool:
+        try:
+            with self._pool.checkout() as session:
+                session.feed_run(f"import {module}")
+        except MontyError:
+            return False
+        return True
+
+
+class _Printed:
+    """What a program prints, up to a limit; the rest is dropped, and the program goes on."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._parts: list[str] = []
+
+    def __call__(self, _stream: str, text: str) -> None:
+        if self._left > 0:
+            part = text[: self._left]
+            self._left -= len(part)
+            self._parts.append(part)
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+
+def _as_json(value: object) -> dict[str, Any]:
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        return {"ok": False, "kind": "json", "message": str(error)[:_MAX_MESSAGE], "line": None}
+    if len(text) > MAX_VALUE_BYTES or len(text.encode(errors="replace")) > MAX_VALUE_BYTES:
+        return {"ok": False, "kind": "output", "message": "", "line": None}
+    return {"ok": True, "value": text}
+
+
+def _failure(error: MontyError) -> dict[str, Any]:
+    if isinstance(error, MontyCrashedError):
+        return {"ok": False, "kind": "crash", "message": "", "line": None, "spent": True}
+    frame = _frame(error)
+    inner = error.exception()
+    message, kind = str(inner), type(inner).__name__
+    answer = {"ok": False, "line": frame.line if frame else None, "spent": False}
+    if isinstance(inner, TimeoutError | MemoryError) and _LIMIT.search(message):
+        # The interpreter says nothing about its heap after this, so nobody gets it again.
+        return {**answer, "kind": "time" if isinstance(inner, TimeoutError) else "memory",
+                "message": "", "spent": True}  # fmt: skip
+    unsupported = _UNSUPPORTED.search(message)
+    if isinstance(inner, NotImplementedError) and unsupported:
+        return {**answer, "kind": "unsupported", "message": unsupported[1][:_MAX_MESSAGE]}
+    if isinstance(error, MontySyntaxError) or isinstance(inner, SyntaxError):
+        return {**answer, "kind": "syntax", "message": message[:_MAX_MESSAGE]}
+    return {**answer, "kind": "raised", "type": kind, "message": message[:_MAX_MESSAGE]}
+
+
+def _frame(error: MontyError) -> Any:
+    """The innermost line of the author's own text."""
+    frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
+    return next((frame for frame in reversed(frames) if frame.filename == _SOURCE), None)
