@@ -37,7 +37,12 @@ class Node(TenantModel):
         verbose_name = _("node")
         verbose_name_plural = _("nodes")
         ordering = ["workflow", "rank", "id"]
-        indexes = [models.Index(fields=["team", "kind"], name="node_team_kind")]
+        # So that an edit finds what lies in a container, and the last place, without reading the rest.
+        indexes = [
+            models.Index(fields=["team", "kind"], name="node_team_kind"),
+            models.Index(fields=["workflow", "is_note", "-rank"], name="node_last_place"),
+            models.Index(fields=["workflow", "parent"], name="node_in_container"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["workflow", "key"], name="node_key_once"),
         ]
@@ -67,6 +72,11 @@ class Edge(TenantModel):
         verbose_name = _("edge")
         verbose_name_plural = _("edges")
         ordering = ["workflow", "rank", "id"]
+        indexes = [
+            models.Index(fields=["workflow", "source"], name="edge_from"),
+            models.Index(fields=["workflow", "target"], name="edge_to"),
+            models.Index(fields=["workflow", "-rank"], name="edge_last_place"),
+        ]
         constraints = [models.UniqueConstraint(fields=["workflow", "key"], name="edge_key_once")]
 
     def __str__(self) -> str:

@@ -1,0 +1,73 @@
+"""What happened to a draft: one row a gesture, never changed afterwards.
+
+The database refuses an UPDATE (a trigger, and the app's role has no such privilege); rows go only
+with their workflow.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+from workflows.models.fields import VerbatimJSONField
+
+
+class RevisionKind(models.TextChoices):
+    EDIT = "edit", _("Edit")
+    UNDO = "undo", _("Undo")  # ``undoes`` is the edit (or redo) it takes back
+    REDO = "redo", _("Redo")  # ``undoes`` is the undo it takes back
+
+
+class Revision(TenantModel):
+    """Plain operations and what takes them back; ``number`` is the draft's revision afterwards."""
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow",
+        on_delete=models.CASCADE,
+        related_name="revisions",
+        db_index=False,
+    )
+    number = models.PositiveIntegerField(_("number"))
+    base = models.PositiveIntegerField(_("made on"))
+    kind = models.CharField(_("kind"), max_length=8, choices=RevisionKind, default="edit")
+    undoes = models.PositiveIntegerField(_("takes back"), null=True, blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("author"),
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,  # SET_NULL would be an update, and those are refused
+        db_constraint=False,
+        related_name="+",
+    )
+    # Who undoes what goes by this: a programme's edits are its key's, not a person's.
+    actor = models.CharField(_("actor"), max_length=100)
+    client = models.CharField(_("tab"), max_length=100, blank=True)
+    key = models.CharField(_("idempotency key"), max_length=100, null=True, blank=True)  # noqa: DJ001 - none of them is another's double
+    label = models.CharField(_("label"), max_length=255, blank=True)
+    ops = VerbatimJSONField(_("operations"))
+    inverse = VerbatimJSONField(_("what takes them back"))
+    at = models.DateTimeField(_("at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        ordering = ["workflow", "-number"]
+        indexes = [
+            models.Index(fields=["workflow", "actor", "-number"], name="revision_of_actor"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["workflow", "number"], name="revision_number_once"),
+            models.UniqueConstraint(fields=["workflow", "key"], name="revision_key_once"),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=RevisionKind.values), name="revision_kind_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind="edit", undoes__isnull=True)
+                | models.Q(undoes__isnull=False),
+                name="revision_undoes_something",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"r{self.number}"
