@@ -61,6 +61,7 @@ _TABLE = (
     Verb("workflow.publish", Role.EDITOR, "workflows:write", _("publish workflows")),
     Verb("workflow.delete", Role.EDITOR, "workflows:write", _("delete workflows")),
     Verb("workflow.share", Role.ADMIN, None, _("share a workflow across the roles")),
+    Verb("workflow.comment", Role.VIEWER, "workflows:write", _("comment on workflows")),
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
     Verb("run.view", Role.VIEWER, "runs:read", _("see runs")),
     Verb("run.cancel", Role.VIEWER, "runs:write", _("cancel runs")),

@@ -7,10 +7,12 @@ in ``accounts.roles``; here stands what a verb is asked about.
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from accounts.access import Principal, can, check
 from accounts.errors import NotAllowed
 from accounts.principals import key_id_of
-from workflows.models import Conversation, Credential, ModelProvider, Run, Workflow
+from workflows.models import Comment, Conversation, Credential, ModelProvider, Run, Workflow
 
 
 if TYPE_CHECKING:
@@ -71,6 +73,47 @@ def may_run(principal: Principal, workflow: Workflow) -> bool:
 
 def check_run(principal: Principal, workflow: Workflow) -> None:
     check(principal, "workflow.run", workflow)
+
+
+def may_comment(principal: Principal, workflow: Workflow) -> bool:
+    return can(principal, "workflow.comment", workflow)
+
+
+def check_comment(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.comment", workflow)
+
+
+def may_change_comment(principal: Principal, comment: Comment) -> bool:
+    """Its words are its author's alone."""
+    return comment.actor == principal.actor and can(principal, "workflow.comment", comment)
+
+
+def check_change_comment(principal: Principal, comment: Comment) -> None:
+    check(principal, "workflow.comment", comment)
+    if not may_change_comment(principal, comment):
+        raise NotAllowed(_("Only who wrote a comment may change it."))
+
+
+def may_delete_comment(principal: Principal, comment: Comment) -> bool:
+    """One's own; and whoever manages the team's members may take away what shouldn't stand there."""
+    return may_change_comment(principal, comment) or can(principal, "member.manage", comment)
+
+
+def check_delete_comment(principal: Principal, comment: Comment) -> None:
+    check(principal, "workflow.comment", comment)
+    if not may_delete_comment(principal, comment):
+        raise NotAllowed(_("Only who wrote a comment may delete it."))
+
+
+def may_resolve_comment(principal: Principal, comment: Comment) -> bool:
+    """Who began the thread, and who edits the workflow."""
+    return may_change_comment(principal, comment) or can(principal, "workflow.edit", comment)
+
+
+def check_resolve_comment(principal: Principal, comment: Comment) -> None:
+    check(principal, "workflow.comment", comment)
+    if not may_resolve_comment(principal, comment):
+        raise NotAllowed(_("Only who began a thread, or an editor, may resolve it."))
 
 
 def may_see_secrets(principal: Principal, workflow: Workflow) -> bool:

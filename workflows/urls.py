@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from workflows import sse
 from workflows.views import chat, home, providers, runs, workflows
+from workflows.views.editor import comments, live, presence
 from workflows.views.editor import page as editor_page
 from workflows.views.editor import problems as editor_problems
 
@@ -24,6 +25,12 @@ pages = [
     path("workflows/<uuid:workflow_id>/export/", workflows.export, name="export"),
     path("workflows/<uuid:workflow_id>/say/", chat.say, name="say"),
     path("workflows/<uuid:workflow_id>/start/", runs.start, name="start"),
+    path("workflows/<uuid:workflow_id>/live/", live.live, name="live"),
+    path("workflows/<uuid:workflow_id>/presence/", presence.presence, name="presence"),
+    path("workflows/<uuid:workflow_id>/comments/", comments.comments, name="comments"),
+    path(
+        "workflows/<uuid:workflow_id>/comments/<uuid:comment_id>/", comments.comment, name="comment"
+    ),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),

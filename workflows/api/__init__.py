@@ -5,12 +5,13 @@ from importlib.util import find_spec
 
 from ninja import Router
 
-from workflows.api import conversations, providers, workflows
+from workflows.api import comments, conversations, providers, workflows
 
 
 router = Router()
 router.add_router("", workflows.router)
 router.add_router("", providers.router)
 router.add_router("", conversations.router)
+router.add_router("", comments.router)
 if find_spec("workflows.api.runs"):
     router.add_router("", import_module("workflows.api.runs").router)

@@ -1,8 +1,10 @@
 """The rows of the workflows app, one module a noun. Import them from here."""
 
+from workflows.models.comments import Comment
 from workflows.models.conversation import Conversation, Message
 from workflows.models.debugging import Pin, WouldBe
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
+from workflows.models.editing import Revision
 from workflows.models.journal import RunEvent, RunPartial, StepIntent
 from workflows.models.provider import Credential, ModelProvider
 from workflows.models.run import Run, Step
@@ -11,6 +13,7 @@ from workflows.models.workflow import Workflow
 
 
 __all__ = [
+    "Comment",
     "Conversation",
     "Credential",
     "Edge",
@@ -18,6 +21,7 @@ __all__ = [
     "ModelProvider",
     "Node",
     "Pin",
+    "Revision",
     "Run",
     "RunEvent",
     "RunPartial",

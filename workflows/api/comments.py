@@ -1,0 +1,134 @@
+"""``/api/v1/…/comments``: threads of a workflow, for programmes."""
+
+import datetime as dt
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Router, Schema, Status
+from pydantic import Field
+
+from accounts.auth import api_auth
+from accounts.principals import principal_of
+from config.schema import Body
+from workflows import selectors
+from workflows.models import Comment
+from workflows.models.comments import LONGEST_COMMENT
+from workflows.services import comments
+
+
+router = Router(auth=api_auth(), tags=["workflows"])
+
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_COMMENT)]
+
+
+class CommentIn(Body):
+    """``node`` is a node's id, "" the workflow as a whole; ``answers`` is a comment of the thread."""
+
+    body: Text
+    node: Annotated[str, Field(max_length=255)] = ""
+    answers: UUID | None = None
+
+
+class CommentChangeIn(Body):
+    """Left out stays as it is. ``resolved`` is said of the whole thread."""
+
+    body: Text | None = None
+    resolved: bool | None = None
+
+
+class CommentOut(Schema):
+    id: UUID
+    thread: UUID
+    node: str
+    author: str
+    author_id: UUID | None
+    body: str
+    mentions: list[UUID]
+    created_at: dt.datetime
+    edited_at: dt.datetime | None
+    deleted: bool
+
+
+class ThreadOut(Schema):
+    node: str
+    resolved: bool
+    resolved_by: str
+    comments: list[CommentOut]
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/comments", response=list[ThreadOut], summary="List the comments"
+)
+def list_comments(
+    request: HttpRequest, workflow_id: UUID, node: str | None = None, resolved: bool | None = None
+) -> list[dict[str, object]]:
+    """By thread, oldest first. Whoever sees the workflow sees them."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    found = comments.threads_of(principal, workflow, node=node)
+    return [
+        {
+            "node": thread.first.node,
+            "resolved": thread.is_resolved,
+            "resolved_by": thread.first.resolved_by,
+            "comments": [_out(row) for row in (thread.first, *thread.answers)],
+        }
+        for thread in found
+        if resolved is None or thread.is_resolved == resolved
+    ]
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/comments", response={201: CommentOut}, summary="Comment"
+)
+def write_comment(
+    request: HttpRequest, workflow_id: UUID, body: CommentIn
+) -> Status[dict[str, object]]:
+    """A little Markdown; ``@name`` mentions a member of the team."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id)
+    answers = comments.comment_for(principal, body.answers) if body.answers else None
+    made = comments.write(
+        principal, workflow=workflow, body=body.body, node=body.node, answers=answers
+    )
+    return Status(201, _out(made))
+
+
+@router.patch(
+    "/comments/{uuid:comment_id}", response=CommentOut, summary="Change, resolve or reopen"
+)
+def change_comment(
+    request: HttpRequest, comment_id: UUID, body: CommentChangeIn
+) -> dict[str, object]:
+    """The text: who wrote it. Resolving: who began the thread, and editors."""
+    principal = principal_of(request)
+    found = comments.comment_for(principal, comment_id)
+    if body.body is not None:
+        found = comments.change(principal, comment=found, body=body.body)
+    if body.resolved is not None:
+        comments.resolve(principal, comment=found, resolved=body.resolved)
+    return _out(found)
+
+
+@router.delete("/comments/{uuid:comment_id}", response={204: None}, summary="Delete a comment")
+def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
+    """One's own, or anybody's for who manages the members. The words are gone for good."""
+    principal = principal_of(request)
+    comments.delete(principal, comment=comments.comment_for(principal, comment_id))
+    return Status(204, None)
+
+
+def _out(row: Comment) -> dict[str, object]:
+    return {
+        "id": row.pk,
+        "thread": row.thread_id or row.pk,
+        "node": row.node,
+        "author": row.author_name,
+        "author_id": row.author_id,
+        "body": row.body,
+        "mentions": row.mentions,
+        "created_at": row.created_at,
+        "edited_at": row.edited_at,
+        "deleted": row.is_deleted,
+    }

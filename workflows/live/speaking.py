@@ -1,0 +1,38 @@
+"""The channel of a draft, and speaking on it from an event loop."""
+
+import logging
+from json import dumps
+from uuid import UUID
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from workflows.engine.document import Json
+from workflows.execution.bus import connect
+
+
+log = logging.getLogger(__name__)
+
+
+def channel(workflow_id: object) -> str:
+    """``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment", …}``."""
+    return f"draft:{workflow_id}"
+
+
+class Speaker:
+    """Unheard, what it says is found by the next look."""
+
+    def __init__(self, url: str | None) -> None:
+        self._redis: Redis | None = connect(url) if url else None
+
+    async def say(self, workflow_id: UUID, body: Json) -> None:
+        if self._redis is None:
+            return
+        try:
+            await self._redis.publish(channel(workflow_id), dumps(body))
+        except (RedisError, OSError) as error:
+            log.debug("announcement_lost", extra={"why": str(error)})
+
+    async def close(self) -> None:
+        if self._redis is not None:
+            await self._redis.aclose()

@@ -1,0 +1,79 @@
+"""What people say to each other about a workflow, at a node or at the whole of it."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+
+
+LONGEST_COMMENT = 10_000
+
+
+class Comment(TenantModel):
+    """The first of a thread, or an answer to it (``thread``). Only the first is resolved.
+
+    ``node`` is a key and no foreign key: a node that is deleted and brought back by undo has its
+    comments again.
+    """
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow", on_delete=models.CASCADE, related_name="comments", db_index=False
+    )
+    thread = models.ForeignKey(
+        "self",
+        verbose_name=_("answers"),
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="answers",
+    )
+    node = models.CharField(_("node"), max_length=255, blank=True)
+    # Who may change it: a person, or the key it was written with. The name outlives both.
+    actor = models.CharField(_("actor"), max_length=255)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("author"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    author_name = models.CharField(_("author's name"), max_length=255)
+    body = models.TextField(_("text"), blank=True, max_length=LONGEST_COMMENT)
+    mentions = ArrayField(models.UUIDField(), verbose_name=_("mentions"), default=list, blank=True)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
+    changed_at = models.DateTimeField(_("changed at"), auto_now=True)
+    edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
+    resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
+    resolved_by = models.CharField(_("resolved by"), max_length=255, blank=True)
+    deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("comment")
+        verbose_name_plural = _("comments")
+        ordering = ["workflow", "created_at", "id"]
+        indexes = [models.Index(fields=["workflow", "node", "created_at"], name="comment_of_node")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(thread=None) | models.Q(resolved_at=None),
+                name="comment_thread_resolved_as_one",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(deleted_at=None) | models.Q(body=""),
+                name="comment_deleted_is_empty",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.body[:60]
+
+    @property
+    def is_resolved(self) -> bool:
+        return self.resolved_at is not None
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.deleted_at is not None

@@ -1,0 +1,135 @@
+"""The comments panel: threads of one node or of the whole workflow, and what is done to them.
+
+Every answer is the panel as it is afterwards.
+"""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.errors import InvalidChoice, NotFound
+from accounts.principals import Principal
+from workflows import permissions
+from workflows.errors import InvalidValue
+from workflows.models import Comment, Workflow
+from workflows.services import comments as service
+from workflows.views.finding import typed, workflow_for
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    if request.method != "POST":
+        return _panel(request, principal, workflow)
+    answers = typed(request.POST, "answers")
+    try:
+        service.write(
+            principal,
+            workflow=workflow,
+            body=request.POST.get("body", ""),
+            node=typed(request.POST, "node"),
+            answers=service.comment_for(principal, _id(answers)) if answers else None,
+        )
+    except InvalidValue as wrong:
+        return _panel(request, principal, workflow, error=str(wrong), status=422)
+    return _panel(request, principal, workflow)
+
+
+@login_required
+@require_POST
+def comment(request: HttpRequest, workflow_id: UUID, comment_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    found = service.comment_for(principal, comment_id)
+    act = ACTS.get(request.POST.get("act", ""))
+    if found.workflow_id != workflow.pk:
+        raise NotFound
+    if act is None:
+        raise InvalidChoice(field="act")
+    try:
+        act(principal, found, request)
+    except InvalidValue as wrong:
+        return _panel(request, principal, workflow, error=str(wrong), status=422)
+    return _panel(request, principal, workflow)
+
+
+def _change(principal: Principal, row: Comment, request: HttpRequest) -> None:
+    service.change(principal, comment=row, body=request.POST.get("body", ""))
+
+
+def _delete(principal: Principal, row: Comment, request: HttpRequest) -> None:
+    service.delete(principal, comment=row)
+
+
+def _resolve(principal: Principal, row: Comment, request: HttpRequest) -> None:
+    service.resolve(principal, comment=row)
+
+
+def _reopen(principal: Principal, row: Comment, request: HttpRequest) -> None:
+    service.resolve(principal, comment=row, resolved=False)
+
+
+ACTS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {
+    "change": _change,
+    "delete": _delete,
+    "resolve": _resolve,
+    "reopen": _reopen,
+}
+
+
+def _panel(
+    request: HttpRequest,
+    principal: Principal,
+    workflow: Workflow,
+    *,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    node = request.GET.get("node")
+    threads = service.threads_of(principal, workflow)
+    shown = [thread for thread in threads if node is None or thread.first.node == node]
+    titles = dict(workflow.nodes.values_list("key", "title")) if threads else {}
+    context = {
+        "workflow": workflow,
+        "node": node,
+        "node_title": titles.get(node or "", "") or node,
+        "open": [_shown(principal, thread, titles) for thread in shown if not thread.is_resolved],
+        "resolved": [_shown(principal, thread, titles) for thread in shown if thread.is_resolved],
+        "counts": service.open_counts(threads),
+        "people": service.people_to_mention(principal, workflow),
+        "can_comment": permissions.may_comment(principal, workflow),
+        "error": error,
+    }
+    return render(request, "editor/_comments.html", context, status=status)
+
+
+def _shown(
+    principal: Principal, thread: service.Thread, titles: dict[str, str]
+) -> dict[str, object]:
+    node = thread.first.node
+    return {
+        "first": thread.first,
+        "rows": [
+            {
+                "comment": row,
+                "may_change": permissions.may_change_comment(principal, row),
+                "may_delete": permissions.may_delete_comment(principal, row),
+            }
+            for row in (thread.first, *thread.answers)
+        ],
+        "node": node,
+        "node_title": titles.get(node) or node,
+        "node_is_gone": bool(node) and node not in titles,
+        "may_resolve": permissions.may_resolve_comment(principal, thread.first),
+    }
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound from None

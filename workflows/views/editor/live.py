@@ -1,0 +1,61 @@
+"""The draft's stream: revisions as they are accepted, who is here, comments, this person's runs.
+
+Who may look is asked before the stream begins, and again every few seconds as long as it lasts.
+"""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.views.decorators.http import require_safe
+
+from accounts.principals import UserPrincipal, principal_of
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.execution.following import Said as Framed
+from workflows.live.following import follow
+from workflows.live.hub import live_hub
+from workflows.live.seats import Seat, card_of
+from workflows.sse import HEADERS, PING, RETRY_MS, connections_given_back, frame, last_event_id
+from workflows.views.editor.presence import client_of
+from workflows.views.finding import workflow_for
+
+
+@require_safe
+async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
+    seat = await sync_to_async(_seat)(request, workflow_id)
+    return StreamingHttpResponse(_lines(seat), content_type="text/event-stream", headers=HEADERS)
+
+
+async def _lines(seat: Seat) -> AsyncIterator[bytes]:
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    async for said in follow(live_hub(), seat, patience=PING):
+        if said is None:
+            yield b": still here\n\n"
+        else:
+            yield frame(Framed(said.name, said.data, said.revision))
+
+
+def _seat(request: HttpRequest, workflow_id: UUID) -> Seat:
+    principal = principal_of(request)
+    if not isinstance(principal, UserPrincipal):
+        raise Http404
+    with connections_given_back(), tenant(principal.team_ids):
+        _principal, workflow = workflow_for(request, workflow_id)
+        client = client_of(request.GET.get("client", ""))
+        # A tab that says how far it is hears at once of what came after; a new one has it all.
+        known = last_event_id(request) or workflow.revision
+        seat = Seat(
+            team_id=workflow.team_id,
+            workflow_id=workflow.pk,
+            user_id=principal.user.pk,
+            client=client,
+            revision=min(known, workflow.revision),
+            card=card_of(
+                principal.user, client, can_edit=permissions.may_edit(principal, workflow)
+            ),
+            session=request.session.session_key or "",
+        )
+        seat.tell_revision(workflow.revision, None)
+    return seat
