@@ -8,10 +8,15 @@ from workflows.engine.kinds import AnyKind, Field, Kinds, Widget
 from workflows.engine.nodes.answer import Answer
 from workflows.engine.nodes.assigner import Assigner
 from workflows.engine.nodes.code import Code
+from workflows.engine.nodes.container_start import IterationStart, LoopStart
 from workflows.engine.nodes.end import End
 from workflows.engine.nodes.http_request import HttpRequestNode
 from workflows.engine.nodes.if_else import IfElse
+from workflows.engine.nodes.iteration import Iteration
+from workflows.engine.nodes.list_operator import ListOperator
 from workflows.engine.nodes.llm import Llm
+from workflows.engine.nodes.loop import Loop
+from workflows.engine.nodes.loop_end import LoopEnd
 from workflows.engine.nodes.memory_recall import MemoryRecall
 from workflows.engine.nodes.memory_store import MemoryStore
 from workflows.engine.nodes.start import Start
@@ -25,11 +30,17 @@ NODE_KINDS: tuple[AnyKind, ...] = (
     Answer(),
     Llm(),
     IfElse(),
+    Iteration(),
+    IterationStart(),
+    Loop(),
+    LoopStart(),
+    LoopEnd(),
     TemplateTransform(),
     VariableAggregator(),
     Assigner(),
     Code(),
     HttpRequestNode(),
+    ListOperator(),
     MemoryRecall(),
     MemoryStore(),
 )
