@@ -39,6 +39,7 @@ class End(NodeKind[EndConfig, EndConfig]):
     group = "flow"
     config_model = EndConfig
     execution = Execution.RESPONSE
+    gives_results = True
     fields = (
         Field(
             "outputs",

@@ -42,8 +42,10 @@ def reference_problems(
     kinds: Mapping[str, AnyKind],
     broken: Container[str],
     only: str | None = None,
+    off: Container[str] = frozenset(),
 ) -> Iterator[Problem]:
-    sight = _Sight(document, graph, kinds, broken)
+    """``off``: nodes the document had before those that are switched off were left out."""
+    sight = _Sight(document, graph, kinds, broken, off)
     for node in graph.nodes.values() if only is None else [graph.nodes[only]]:
         told: set[Selector] = set()
         for field, selector in _uses(node, kinds, broken):
@@ -63,6 +65,7 @@ class _Sight:
     graph: Graph
     kinds: Mapping[str, AnyKind]
     broken: Container[str]
+    off: Container[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._names: dict[str, frozenset[str] | None] = {
@@ -72,6 +75,9 @@ class _Sight:
             "rag": None,
             "__scope__": None,
         }
+        # A loop of xworkflow's shows its variables under this head.
+        if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
+            self._names["loop"] = None
         self._visible: dict[str, frozenset[str]] = {}
 
     def problems(self, node: NodeSpec, selector: Selector, field: str | None) -> Iterator[Problem]:
@@ -79,6 +85,9 @@ class _Sight:
         head = selector[0]
         if head in self._names and head not in self.graph.nodes:
             yield from self._unknown_name(node, selector, self._names[head], field)
+        elif head in self.off:
+            message = f"{written} is never there: {head} is switched off"
+            yield warning("reference.disabled_node", message, node=node.id, field=field)
         elif head not in self.graph.nodes:
             close = get_close_matches(head, list(self.graph.nodes), n=1)
             hint = f"; did you mean {'.'.join((close[0], *selector[1:]))}?" if close else ""
@@ -86,9 +95,22 @@ class _Sight:
             yield warning("reference.unknown_node", message, node=node.id, field=field)
         else:
             if head != node.id and head not in self._visible_from(node.id):
-                message = f"{written} isn't there yet: {head} doesn't run before this node"
-                yield warning("reference.not_upstream", message, node=node.id, field=field)
-            yield from self._unknown_name(node, selector, self._outputs(head), field)
+                yield self._out_of_sight(node, selector, field)
+            around = head in self.graph.containers_around(node.id)
+            names = self._inner_outputs(head) if around else self._outputs(head)
+            yield from self._unknown_name(node, selector, names, field)
+
+    def _out_of_sight(self, node: NodeSpec, selector: Selector, field: str | None) -> Problem:
+        written, head = ".".join(selector), selector[0]
+        outside = {None, node.id, *self.graph.containers_around(node.id)}
+        parent = self.graph.nodes[head].parent
+        if parent not in outside:
+            message = (
+                f"{written} lies inside {parent}; out here only what {parent} gives can be read"
+            )
+            return warning("reference.inside_container", message, node=node.id, field=field)
+        message = f"{written} isn't there yet: {head} doesn't run before this node"
+        return warning("reference.not_upstream", message, node=node.id, field=field)
 
     def _unknown_name(
         self, node: NodeSpec, selector: Selector, names: frozenset[str] | None, field: str | None
@@ -112,6 +134,14 @@ class _Sight:
             return None
         errors = ERROR_OUTPUTS if spec.data.get("error_strategy") else ()
         return frozenset((*(output.name for output in kind.outputs(spec)), *errors))
+
+    def _inner_outputs(self, container: str) -> frozenset[str] | None:
+        """Names the nodes inside a container see under its id."""
+        spec = self.graph.nodes[container]
+        kind = self.kinds.get(spec.kind)
+        if kind is None or container in self.broken:
+            return None
+        return frozenset(output.name for output in kind.inner_outputs(spec))
 
     def _visible_from(self, node_id: str) -> frozenset[str]:
         if node_id not in self._visible:

@@ -8,6 +8,7 @@ from workflows.engine.document import Document, EdgeSpec, Mode
 from workflows.engine.dsl.strict import MAX_EDGES, MAX_NODES
 from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.nesting import container_problems
 from workflows.engine.problems import Problem, warning
 from workflows.engine.variables import RESERVED_HEADS
 
@@ -33,6 +34,7 @@ def structure_problems(
     """``broken`` nodes have a configuration that can't be read: their handles aren't known."""
     yield from _ids(document)
     yield from _parents(graph, kinds)
+    yield from container_problems(graph, kinds)
     yield from _dangling(document, graph)
     yield from _edges(graph, kinds, broken)
     yield from _circle(graph)

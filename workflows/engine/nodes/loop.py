@@ -1,0 +1,285 @@
+"""Loop: runs its body again and again, until a condition holds, the body says so, or it is enough.
+
+Rounds work on the variables around the loop. What the nodes inside gave is taken out before the next
+round; loop variables stay, and are what a round hands to the next one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as Bounded
+
+from workflows.engine.conditions import Condition, ConditionGroup, parse_condition, parse_group
+from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.errors import (
+    ConditionInvalid,
+    NodeFailed,
+    PortMissing,
+    ValueMismatch,
+    WorkflowFault,
+)
+from workflows.engine.kinds import (
+    Execution,
+    Field,
+    NodeConfig,
+    NodeContext,
+    NodeKind,
+    NodeResult,
+    Output,
+    Widget,
+    gettext_noop,
+)
+from workflows.engine.problems import Problem
+from workflows.engine.records import Write
+from workflows.engine.rounds import Rounds
+from workflows.engine.values import ValueType, infer, parse_constant, parse_type, zero
+from workflows.engine.variables import VariablePool
+
+
+ROUND: Final = "loop_round"
+# Where bodies of xworkflow look for loop variables, and for what belongs to their round.
+LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterations"
+MAX_ROUNDS: Final = 100  # xworkflow's, when it isn't said
+
+
+class LoopVariable(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    label: str
+    var_type: str = "string"
+    value_type: str = "constant"
+    value: Any = None
+
+
+class LoopConfig(NodeConfig):
+    loop_count: int = Bounded(default=10, ge=1)
+    break_conditions: tuple[dict[str, Any], ...] = ()
+    logical_operator: str | None = "and"
+    loop_variables: tuple[LoopVariable, ...] = ()
+    start_node_id: str | None = None
+    error_handle_mode: Any = "terminated"  # the only one there is
+    # xworkflow's form: goes on while the condition holds, End nodes inside set the variables.
+    condition: dict[str, Any] | None = None
+    initial_vars: dict[str, Any] | None = None
+    max_iterations: int | None = Bounded(default=None, ge=0)
+    output_variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Ends when the conditions hold."""
+
+    count: int
+    variables: tuple[LoopVariable, ...]
+    stops: ConditionGroup
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Goes on as long as the condition holds; running out of rounds is an error."""
+
+    count: int
+    initial: Mapping[str, Json]
+    goes_on: Condition
+    output: str
+
+
+Prepared = Until | While
+
+
+class Loop(NodeKind[LoopConfig, Prepared]):
+    name = "loop"
+    title = gettext_noop("Loop")
+    description = gettext_noop("Repeats what is inside it until a condition holds.")
+    config_model = LoopConfig
+    execution = Execution.CONTAINER
+    rounds_named = "loop"
+    entry = "loop-start"
+    fields = (
+        Field("loop_count", gettext_noop("At most this many rounds"), Widget.NUMBER, required=True,
+              default=10, low=1, high=1000),
+        Field("loop_variables", gettext_noop("Loop variables"), Widget.LOOP_VARIABLES,
+              help=gettext_noop("Nodes inside may read them, and set them with a variable assigner."),
+              example=[{"label": "tries", "var_type": "number", "value_type": "constant",
+                        "value": 0}]),
+        Field("break_conditions", gettext_noop("Stop when"), Widget.CONDITIONS,
+              help=gettext_noop("Looked at before the first round and after each."),
+              example=[{"variable_selector": ["loop", "tries"], "comparison_operator": "≥",
+                        "value": "3"}]),
+    )  # fmt: skip
+
+    def prepare(self, spec: NodeSpec) -> Prepared:
+        config = self.configure(spec)
+        if config.condition is not None:
+            count = MAX_ROUNDS if config.max_iterations is None else config.max_iterations
+            condition = parse_condition(config.condition)
+            output = config.output_variable or "output"
+            return While(count, config.initial_vars or {}, condition, output)
+        stops = parse_group(list(config.break_conditions), config.logical_operator)
+        return Until(config.loop_count, config.loop_variables, stops)
+
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        problems = super().check(spec)
+        if problems:
+            return problems
+        config = self.configure(spec)
+        field = "break_conditions" if config.condition is None else "condition"
+        try:
+            self.prepare(spec)
+        except ConditionInvalid as invalid:
+            problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
+        seen: set[str] = set()
+        for index, variable in enumerate(config.loop_variables):
+            message = _complaint(variable, seen)
+            if message:
+                where = f"loop_variables.{index}"
+                problems.append(Problem("loop.variable", message, spec.id, where))
+            seen.add(variable.label)
+        return problems
+
+    def shares_pool(self, prepared: Prepared) -> bool:
+        return isinstance(prepared, Until)
+
+    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        config = self.configure(spec)
+        if config.condition is not None:
+            rounds = gettext_noop("How many rounds there were")
+            return (
+                Output(config.output_variable or "output", "object"),
+                Output(ITERATIONS, "number", rounds),
+            )
+        rounds = gettext_noop("How many rounds there were; nothing when there was none")
+        return (*self.inner_outputs(spec), Output(ROUND, "number", rounds))
+
+    def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return tuple(Output(name, str(kind)) for name, kind in self.variable_types(spec).items())
+
+    def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
+        config = self.configure(spec)
+        initial = {name: infer(value) for name, value in (config.initial_vars or {}).items()}
+        named = {one.label: _type(one) for one in config.loop_variables}
+        return {**initial, **{name: kind for name, kind in named.items() if kind is not None}}
+
+    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        prepared = self.prepare(spec)
+        if isinstance(prepared, While):
+            return ()  # its condition is about its own variables, under a head of their own
+        looked_at = (
+            selector for condition in prepared.stops.conditions for selector in condition.references
+        )
+        given = (_source(variable) for variable in prepared.variables)
+        return (*(selector for selector in given if selector), *looked_at)
+
+    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
+        if ctx.body is None:
+            raise PortMissing("body")
+        if isinstance(prepared, While):
+            return await _run_while(prepared, ctx, ctx.body)
+        return await _run_until(prepared, ctx, ctx.body)
+
+
+async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
+    pool, name, stops = ctx.pool, ctx.node_id, prepared.stops
+    initial = {variable.label: _initial(variable, pool) for variable in prepared.variables}
+    pool.set_outputs(name, initial)
+    body.begin(prepared.count)
+    if _stops_already(stops, pool):
+        # No outputs, for there was no round; the variables can be read all the same.
+        return NodeResult(writes=tuple(Write((name, label), initial[label]) for label in initial))
+    rounds = 0
+    for index in range(prepared.count):
+        done = await body.run(index, {})
+        rounds = index + 1
+        if done.results:
+            _set(pool, name, done.results)
+        if done.broke or (stops.conditions and stops.holds(pool)):
+            break
+    values = pool.head(name)
+    return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
+
+
+async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeResult:
+    values = dict(prepared.initial)
+    body.begin(prepared.count)
+    rounds = 0
+    while _goes_on(prepared.goes_on, values, ctx):
+        if rounds >= prepared.count:
+            raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
+        scope = {**ctx.pool.head(SCOPE), ITERATION: rounds}
+        heads = {ctx.node_id: values, LOOP: values, SCOPE: scope}
+        done = await body.run(rounds, heads)
+        values = {**values, **done.pool.head(LOOP), **done.results}
+        rounds += 1
+    return NodeResult({prepared.output: values, ITERATIONS: rounds})
+
+
+def _stops_already(stops: ConditionGroup, pool: VariablePool) -> bool:
+    """Before the first round a condition may ask for what isn't there yet."""
+    try:
+        return bool(stops.conditions) and stops.holds(pool)
+    except WorkflowFault:
+        return False
+
+
+def _goes_on(condition: Condition, values: Mapping[str, Json], ctx: NodeContext) -> bool:
+    """A condition that makes no sense for its variable ends the loop."""
+    pool = ctx.pool.copy()
+    pool.set_outputs(LOOP, values)
+    pool.set_outputs(ctx.node_id, values)
+    try:
+        return condition.holds(pool)
+    except WorkflowFault:
+        return False
+
+
+def _set(pool: VariablePool, name: str, values: Mapping[str, Json]) -> None:
+    pool.set_outputs(name, {**pool.head(name), **values})
+
+
+def _initial(variable: LoopVariable, pool: VariablePool) -> Json:
+    selector = _source(variable)
+    if selector is not None:
+        return pool.require(selector)
+    return _constant(variable)
+
+
+def _source(variable: LoopVariable) -> Selector | None:
+    if variable.value_type != "variable":
+        return None
+    value = variable.value
+    return tuple(map(str, value)) if isinstance(value, list | tuple) and len(value) > 1 else ()
+
+
+def _constant(variable: LoopVariable) -> Json:
+    kind = _type(variable) or ValueType.ANY
+    value = variable.value
+    texts = (ValueType.STRING, ValueType.SECRET, ValueType.ANY)
+    if value is None or (kind not in texts and isinstance(value, str) and not value.strip()):
+        return zero(kind)
+    return parse_constant(value, kind)
+
+
+def _type(variable: LoopVariable) -> ValueType | None:
+    return parse_type(variable.var_type)
+
+
+def _complaint(variable: LoopVariable, seen: set[str]) -> str | None:
+    if not variable.label:
+        return "A loop variable needs a name"
+    if variable.label in seen:
+        return f"Several loop variables are called {variable.label}"
+    if _type(variable) is None:
+        return f"{variable.label} can't be of type {variable.var_type}"
+    if variable.value_type not in ("constant", "variable"):
+        return (
+            f"{variable.label} is given by a constant or a variable, not by {variable.value_type}"
+        )
+    if variable.value_type == "variable":
+        return None if _source(variable) else f"{variable.label} needs a variable to begin with"
+    try:
+        _constant(variable)
+    except ValueMismatch as mismatch:
+        return f"{variable.label} can't begin like this: {mismatch.message}"
+    return None
