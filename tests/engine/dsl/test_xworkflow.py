@@ -134,7 +134,7 @@ def test_load_words_become_one_vocabulary():
         {"type": "question-classifier", "categories": [{"category_id": "1", "category_name": "A"}]},
     )
 
-    assert code == {"type": "code", "code_language": "javascript"}
+    assert code == {"type": "code", "code_language": "javascript", "calling": "inputs"}
     assert branch["cases"][0]["conditions"][0]["comparison_operator"] == ">"
     assert assigner["write_mode"] == "over-write"
     assert classifier["classes"] == [{"id": "1", "name": "A"}]

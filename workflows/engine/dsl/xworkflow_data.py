@@ -10,6 +10,7 @@ from typing import Final
 from workflows.engine.comparisons import canonical_operator
 from workflows.engine.document import Json
 from workflows.engine.dsl.loaded import text_or, without
+from workflows.engine.dsl.xworkflow_http import http_inward, http_outward
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.values import infer, parse_constant, parse_type
 
@@ -106,11 +107,21 @@ def _is_default(item: Json) -> bool:
     return isinstance(item, Mapping) and isinstance(item.get("key"), str)
 
 
+# xworkflow calls main with one object and keeps whatever comes back.
+_CALLING: Final = "calling"
+
+
 def _code_inward(data: Data) -> Data:
+    if data.get(_CALLING) == "keywords":  # our own writer says that it isn't xworkflow's way
+        data = without(data, _CALLING)
+    elif "language" in data:
+        data = {**data, _CALLING: "inputs"}
     return _renamed(data, {"language": "code_language"})
 
 
 def _code_outward(data: Data) -> Data:
+    own = data.get(_CALLING) == "inputs"
+    data = without(data, _CALLING) if own else {**data, _CALLING: "keywords"}
     return _renamed(data, {"code_language": "language"})
 
 
@@ -209,6 +220,7 @@ def _renamed(data: Mapping[str, Json], names: Mapping[str, str]) -> Data:
 _CLASS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
 _INWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _code_inward,
+    "http-request": http_inward,
     "if-else": _cases(_operator_inward),
     "assigner": _assigner_inward,
     "question-classifier": _classifier_inward,
@@ -216,6 +228,7 @@ _INWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
 }
 _OUTWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _code_outward,
+    "http-request": http_outward,
     "if-else": _cases(_operator_outward),
     "assigner": _assigner_outward,
     "question-classifier": _classifier_outward,

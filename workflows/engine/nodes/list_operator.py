@@ -140,11 +140,13 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
 
 def _worked_on(items: list[Json], config: ListConfig, pool: VariablePool) -> list[Json]:
+    if not items:
+        return []
     if config.filter_by.enabled:
         for condition in config.filter_by.conditions:
             expected = _rendered(condition.value, pool)
             items = keeps(items, condition.key, condition.comparison_operator, expected)
-    if config.extract_by.enabled and items:
+    if config.extract_by.enabled:
         items = nth(items, render_text(str(config.extract_by.serial), pool))
     if config.order_by.enabled:
         items = ordered(items, config.order_by.key, descending=config.order_by.value == "desc")
