@@ -1,6 +1,7 @@
 """Small workflow documents, written as short as they can be."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec, VariableSpec
@@ -62,6 +63,63 @@ def branch(node_id: str, selector: list[str], value: str) -> NodeSpec:
 def assign(node_id: str, target: str, operation: str, value: Any, source: str) -> NodeSpec:
     item = {
         "variable_selector": ["conversation", target],
+        "operation": operation,
+        "input_type": source,
+        "value": value,
+    }
+    return node(node_id, "assigner", version="2", items=[item])
+
+
+def iteration(node_id: str, over: list[str], result: list[str] | None, **data: Any) -> NodeSpec:
+    picked = {"output_selector": result} if result else {}
+    return node(node_id, "iteration", iterator_selector=over, **picked, **data)
+
+
+def loop(
+    node_id: str,
+    count: int,
+    variables: Mapping[str, tuple[str, Any]] | None = None,
+    stops: Iterable[tuple[str, str, str]] = (),
+    **data: Any,
+) -> NodeSpec:
+    """``variables``: name to type and constant, or a selector to begin with; ``stops``: conditions on them."""
+    declared = [
+        {
+            "label": label,
+            "var_type": kind,
+            "value_type": "variable" if isinstance(value, tuple) else "constant",
+            "value": list(value) if isinstance(value, tuple) else value,
+        }
+        for label, (kind, value) in (variables or {}).items()
+    ]
+    conditions = [
+        {"variable_selector": [node_id, name], "comparison_operator": operator, "value": value}
+        for name, operator, value in stops
+    ]
+    return node(
+        node_id,
+        "loop",
+        loop_count=count,
+        loop_variables=declared,
+        break_conditions=conditions,
+        **data,
+    )
+
+
+def inside(container: NodeSpec, *body: NodeSpec) -> list[NodeSpec]:
+    """The container with its start and its body; the start is called ``<id>start``."""
+    name = f"{container.id}start"
+    data = {**container.data, "start_node_id": name}
+    begin = node(name, f"{container.kind}-start")
+    held = [replace(child, parent=child.parent or container.id) for child in (begin, *body)]
+    return [replace(container, data=data), *held]
+
+
+def change(node_id: str, selector: list[str], operation: str, value: Any) -> NodeSpec:
+    """An assigner of any variable; a list is the variable its value comes from."""
+    source = "variable" if isinstance(value, list) else "constant"
+    item = {
+        "variable_selector": selector,
         "operation": operation,
         "input_type": source,
         "value": value,

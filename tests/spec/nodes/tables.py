@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from tests.spec.nodes.containers import ROWS as CONTAINERS
+from tests.spec.nodes.rows import Row
 from tests.support.documents import (
     answer,
     assign,
@@ -18,16 +19,6 @@ from tests.support.documents import (
 )
 from workflows.engine.backends import Request
 from workflows.engine.document import Mode
-
-
-@dataclass(frozen=True)
-class Row:
-    name: str
-    request: Request
-    outputs: Mapping[str, Any] = field(default_factory=dict)
-    status: str = "succeeded"
-    stream: str | None = None
-    conversation: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _joined(q: str, expected: Mapping[str, Any]) -> Row:
@@ -119,3 +110,4 @@ ROWS[4] = Row(
     conversation={"v": "a"},
 )
 ROWS.pop()
+ROWS += CONTAINERS
