@@ -21,15 +21,15 @@ export function freePlace(editor, scope, place, size, but = new Set()) {
 
 /** A point of the screen in a scope's own coordinates. */
 export function toScope(editor, scope, point) {
-  const at = editor.canvas.toGraph(point.x, point.y);
-  let box = editor.model.nodes.get(scope);
-  while (box) {
-    const inner = editor.canvas.inset?.(box) ?? { x: 0, y: 0 };
-    at.x -= box.x + inner.x;
-    at.y -= box.y + inner.y;
-    box = editor.model.nodes.get(scopeOf(box));
-  }
-  return at;
+  const [x, y] = toGraph(editor, point);
+  const [left, top] = editor.model.offset(scope);
+  return { x: x - left, y: y - top };
+}
+
+/** A point of the screen in the coordinates of the top. */
+export function toGraph(editor, { x, y }) {
+  const { left, top } = editor.root.querySelector("[data-canvas]").getBoundingClientRect();
+  return editor.canvas.viewport.toGraph(x - left, y - top);
 }
 
 /** The middle of what one sees. */

@@ -1,6 +1,6 @@
 // Order on the canvas: six ways to align, two to distribute, tidy up; and how one looks at it.
 
-import { bounds, chosenNodes, isNote, nameOf, outermost, parentOf, scopeOf, workScope } from "./graph.js";
+import { bounds, chosenNodes, isNote, parentOf, scopeOf, shownScope } from "./graph.js";
 import { t } from "./words.js";
 
 const WAYS = {
@@ -82,19 +82,17 @@ async function tidy(editor) {
 }
 
 function scoped(editor) {
-  const scope = parentOf(editor.canvas.scope ?? "root");
+  const scope = parentOf(shownScope(editor));
   return scope ? { scope } : {};
 }
 
 function zoomBy(editor, factor) {
-  if (editor.canvas.zoomBy) editor.canvas.zoomBy(factor);
-  else zoomTo(editor, editor.canvas.viewport.k * factor);
+  zoomTo(editor, editor.canvas.viewport.k * factor);
 }
 
 function zoomTo(editor, scale) {
   const { viewport } = editor.canvas;
-  const box = editor.root.querySelector("[data-canvas]").getBoundingClientRect();
-  viewport.zoomAt(box.width / 2, box.height / 2, scale / viewport.k);
+  viewport.zoomTo(scale);
   editor.say(t("Zoom {n} %", { n: Math.round(viewport.k * 100) }));
 }
 
@@ -118,11 +116,11 @@ function keep(more) {
   }
 }
 
-const wheel = (editor) => editor.canvas.wheel ?? "scroll";
+const wheel = (editor) => (editor.canvas.wheelZooms ? "zoom" : "scroll");
 
 function keepLook(editor) {
   const look = kept();
-  if (look.wheel) editor.canvas.wheel = look.wheel;
+  if (look.wheel) editor.canvas.wheelZooms = look.wheel === "zoom";
   show(editor, look.grid ?? true);
 }
 
@@ -140,7 +138,7 @@ function grid(editor) {
 
 function switchWheel(editor) {
   const next = wheel(editor) === "zoom" ? "scroll" : "zoom";
-  editor.canvas.wheel = next;
+  editor.canvas.wheelZooms = next === "zoom";
   keep({ wheel: next });
   editor.say(next === "zoom" ? t("The wheel zooms") : t("The wheel scrolls; with Ctrl it zooms"));
 }

@@ -4,13 +4,16 @@ import { t } from "./words.js";
 
 export const ROOT = "root";
 export const scopeOf = (node) => node.scope || ROOT;
-export const isNote = (node) => node.kind === "note";
+export const isNote = (node) => Boolean(node.isNote);
+/** The names of a node's ways out, from the top. */
+export const outsOf = (node) => node.outs.map(({ name }) => name);
+export const hasWayIn = (node) => node.ins.length > 0;
 export const nodeOf = (editor, id) => editor.model.nodes.get(id);
 
 /** What a node is called, as people read it on its card. */
 export function nameOf(editor, id) {
   const node = editor.model.nodes.get(id);
-  return node?.el.dataset.title || node?.el.querySelector("[data-title]")?.textContent.trim() || node?.el.getAttribute("aria-label") || id;
+  return node?.el.dataset.title || node?.el.getAttribute("aria-label") || id;
 }
 
 export const chosenNodes = (editor) => [...editor.selection].map((id) => editor.model.nodes.get(id)).filter(Boolean);
@@ -25,9 +28,11 @@ export function only(editor) {
 /** The scope one works in: of the chosen nodes, of the container that is open, or the top. */
 export function workScope(editor) {
   const node = chosenNodes(editor)[0];
-  return node ? scopeOf(node) : (editor.canvas.scope ?? ROOT);
+  return node ? scopeOf(node) : shownScope(editor);
 }
 
+/** The container one looks into, or the top. */
+export const shownScope = (editor) => editor.canvas.scope ?? ROOT;
 export const parentOf = (scope) => (scope === ROOT ? undefined : scope);
 
 export const inScope = (editor, scope) => [...editor.model.nodes.values()].filter((node) => scopeOf(node) === scope);
@@ -93,6 +98,6 @@ export function freshId(editor, kind) {
 
 /** What ways out are called: as the port on the card says, or in words. */
 export function portName(editor, node, port) {
-  const el = node.el.querySelector(`:scope > [data-port="${CSS.escape(port)}"], :scope > * > [data-port="${CSS.escape(port)}"]`);
-  return el?.dataset.label || el?.textContent.trim() || { source: t("done"), "fail-branch": t("on failure"), true: t("if"), false: t("else") }[port] || port;
+  const el = node.el.querySelector(`:scope > .wf-card [data-port="${CSS.escape(port)}"]`);
+  return el?.dataset.label?.trim() || { source: t("done"), "fail-branch": t("on failure"), true: t("if"), false: t("else") }[port] || port;
 }

@@ -1,7 +1,7 @@
 // Keys: runs the command a key stands for, walks along edges, and goes from panel to panel.
 
 import { t } from "./words.js";
-import { nameOf, only, scopeOf, sortedByPlace } from "./graph.js";
+import { only, outsOf, scopeOf, sortedByPlace } from "./graph.js";
 
 const WAYS = { ArrowRight: "after", ArrowLeft: "before", ArrowUp: "above", ArrowDown: "below" };
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true'], [role='textbox']";
@@ -57,7 +57,7 @@ function isFree(target) {
 
 const label = (way) => ({ after: t("Along the edge"), before: t("Back along the edge"), above: t("Branch or node above"), below: t("Branch or node below") })[way];
 const onCanvas = () => !document.activeElement?.closest("#outline, .ed-top");
-const focused = (editor) => editor.model.nodes.get(document.activeElement?.closest("wf-node")?.id);
+const focused = (editor) => editor.model.nodes.get(document.activeElement?.closest("wf-node")?.dataset.id);
 const chosen = (editor) => focused(editor) ?? only(editor);
 const first = (editor) => sortedByPlace(editor)[0];
 
@@ -73,7 +73,7 @@ function step(editor, from, way, came) {
   const { model } = editor;
   const edges = [...model.edges.values()];
   if (way === "after") {
-    const places = new Map((from.outs ?? []).map((port, at) => [port, at]));
+    const places = new Map(outsOf(from).map((port, at) => [port, at]));
     const out = edges.filter((edge) => edge.from === from.id).sort((a, b) => (places.get(a.fp) ?? 0) - (places.get(b.fp) ?? 0));
     return model.nodes.get(out[0]?.to);
   }

@@ -1,7 +1,7 @@
 // The tab "Add": every kind there is, to search, to drag onto the canvas, or to add after the chosen node.
 
-import { addBetween, addNode } from "./adding.js";
-import { ROOT, only, scopeOf, isNote, workScope, edgesFrom } from "./graph.js";
+import { addBetween, addNode, toGraph } from "./adding.js";
+import { ROOT, edgesFrom, isNote, only, outsOf, scopeOf, shownScope, workScope } from "./graph.js";
 import { search } from "./fuzzy.js";
 import { t } from "./words.js";
 
@@ -82,7 +82,7 @@ function walk(event, root, field) {
 async function add(editor, kind) {
   const offer = editor.kinds.find(({ id }) => id === kind);
   const node = only(editor);
-  const after = node && !isNote(node) && offer.takes && node.outs?.length ? { id: node.id, port: freePort(editor, node) } : null;
+  const after = node && !isNote(node) && offer.takes && outsOf(node).length ? { id: node.id, port: freePort(editor, node) } : null;
   const scope = after ? scopeOf(node) : node && !isNote(node) ? scopeOf(node) : workScope(editor);
   if (!fitsInto(editor, offer, scope)) return editor.say(t("{name} can't stand here", { name: offer.name }));
   await addNode(editor, { kind, after, scope });
@@ -90,7 +90,8 @@ async function add(editor, kind) {
 
 function freePort(editor, node) {
   const taken = new Set(edgesFrom(editor, node.id).map((edge) => edge.fp));
-  return node.outs.find((port) => !taken.has(port)) ?? node.outs[0];
+  const outs = outsOf(node);
+  return outs.find((port) => !taken.has(port)) ?? outs[0];
 }
 
 export function fitsInto(editor, offer, scope) {
@@ -141,7 +142,7 @@ function move(editor, drag, event) {
   const canvas = over.find((el) => el.matches("[data-canvas]"));
   const offer = editor.kinds.find(({ id }) => id === drag.kind);
   const edge = canvas && offer.takes && offer.gives ? edgeAt(editor, event) : null;
-  const box = canvas ? boxAt(editor, over) : null;
+  const box = canvas ? boxAt(editor, event) : null;
   const scope = box && fitsInto(editor, offer, box.id) ? box.id : null;
   drag.ghost.classList.toggle("is-off", !canvas || !fitsInto(editor, offer, scope ?? ROOT));
   mark(editor, drag, edge, scope);
@@ -160,19 +161,9 @@ function mark(editor, drag, edge, scope) {
   }
 }
 
-const boxAt = (editor, over) => {
-  const el = over.find((e) => e.matches("wf-node") && editor.kinds.find(({ id }) => id === editor.model.nodes.get(e.id)?.kind)?.holds);
-  return el ? editor.model.nodes.get(el.id) : null;
-};
-
-/** The edge under the pointer, by its own stroke. */
-function edgeAt(editor, event) {
-  for (const el of document.elementsFromPoint(event.clientX, event.clientY)) {
-    const edge = el.closest?.("g.edge");
-    if (edge) return editor.model.edges.get(edge.id) ?? null;
-  }
-  return null;
-}
+const pointOf = (editor, event) => toGraph(editor, { x: event.clientX, y: event.clientY });
+const boxAt = (editor, event) => editor.canvas.hits.box(...pointOf(editor, event));
+const edgeAt = (editor, event) => editor.canvas.hits.edge(...pointOf(editor, event))?.edge ?? null;
 
 async function drop(editor, kind, event, edge, scope) {
   const canvas = document.elementsFromPoint(event.clientX, event.clientY).some((el) => el.matches("[data-canvas]"));
@@ -180,7 +171,7 @@ async function drop(editor, kind, event, edge, scope) {
   const at = { x: event.clientX, y: event.clientY };
   const offer = editor.kinds.find(({ id }) => id === kind);
   if (edge) return addBetween(editor, { kind, edge, at });
-  const where = scope ?? editor.canvas.scope ?? ROOT;
+  const where = scope ?? shownScope(editor);
   if (!fitsInto(editor, offer, where)) return editor.say(t("{name} can't stand here", { name: offer.name }));
   return addNode(editor, { kind, at, scope: where });
 }

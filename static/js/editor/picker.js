@@ -1,8 +1,10 @@
 // Choosing one of many by typing a few letters: nodes to add, nodes to connect to, commands. At the pointer, or beside a node.
 
+import { ask } from "./asking.js";
 import { goTo } from "./keyboard.js";
-import { ROOT, edgesFrom, inScope, isNote, nameOf, only, portName, scopeOf, workScope } from "./graph.js";
-import { addBetween, addNode } from "./adding.js";
+import { ROOT, edgesFrom, hasWayIn, inScope, isNote, nameOf, only, outsOf, portName, scopeOf, shownScope, workScope } from "./graph.js";
+import { addBetween, addNode, toGraph } from "./adding.js";
+import { refusal } from "../canvas/rules.js";
 import { search } from "./fuzzy.js";
 import { t } from "./words.js";
 
@@ -110,7 +112,7 @@ class Picker {
     const icon = row.querySelector("[data-icon]");
     if (choice.icon) {
       icon.append(choice.icon.cloneNode(true));
-      row.classList.add(...[...(choice.family ?? [])]);
+      row.classList.add(...(choice.family ?? []));
     } else icon.remove();
     for (const keys of choice.keys ?? []) {
       const cap = this.cap.cloneNode(true);
@@ -183,6 +185,7 @@ export function install(editor) {
   const root = document.getElementById("picker");
   if (!root) return;
   const picker = new Picker(root);
+  editor.ask = ask;
   editor.choose = (options) => picker.choose(options);
   editor.pickKind = (options) => pickKind(editor, options);
   editor.pickNode = (options) => pickNode(editor, options);
@@ -211,22 +214,20 @@ function onCanvas(editor) {
 
 function listen(editor) {
   const canvas = editor.root.querySelector("[data-canvas]");
-  canvas.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
   editor.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
   canvas.addEventListener("dblclick", (event) => {
-    if (event.target.closest("wf-node, g.edge, button, input, textarea, a, .minimap, .wf-minimap")) return;
-    editor.commands.run("add-node", { x: event.clientX, y: event.clientY, alone: true });
+    if (event.target.closest("button, input, textarea, a, .wf-minimap, .wf-tools, .wf-crumbs")) return;
+    doubleClick(editor, event);
   });
-  canvas.addEventListener("click", (event) => plus(editor, event));
 }
 
-/** The + of a port or of an edge. */
-function plus(editor, event) {
-  const edge = event.target.closest("[data-insert]");
-  if (edge) return insertInto(editor, editor.model.edges.get(edge.dataset.insert || edge.closest("g.edge")?.id), { x: event.clientX, y: event.clientY });
-  const port = event.target.closest("[data-add-after]");
-  const node = port && editor.model.nodes.get(port.closest("wf-node")?.id);
-  if (node) return fromVoid(editor, { from: node.id, port: port.dataset.addAfter || port.closest("[data-port]")?.dataset.port || "source", x: event.clientX, y: event.clientY, beside: true });
+/** On nothing (also inside a container): a node there. On an edge: a node into it. */
+function doubleClick(editor, event) {
+  const at = { x: event.clientX, y: event.clientY };
+  const hit = editor.canvas.hits.at(...toGraph(editor, at), { ports: false });
+  if (hit?.type === "edge") return insertInto(editor, hit.edge, at);
+  if (hit && !(hit.node?.isBox && !hit.node.folded)) return;
+  editor.commands.run("add-node", { ...at, alone: true, scope: hit?.node?.id ?? shownScope(editor) });
 }
 
 async function addHere(editor, detail) {
@@ -253,20 +254,20 @@ async function insertInto(editor, edge, at) {
 
 /** An edge was let go over nothing: what should stand there? */
 async function fromVoid(editor, detail) {
-  const from = editor.model.nodes.get(detail.from ?? detail.id);
+  const from = editor.model.nodes.get(detail.from);
   if (!from) return;
-  const backwards = detail.backwards ?? detail.port === "in";
-  const kind = await pickKind(editor, { at: { x: detail.clientX ?? detail.x, y: detail.clientY ?? detail.y }, scope: scopeOf(from), after: !backwards, before: backwards });
+  const { handle, out, beside } = detail;
+  const at = { x: detail.clientX, y: detail.clientY };
+  const kind = await pickKind(editor, { at, scope: scopeOf(from), after: out, before: !out });
   if (!kind) return;
-  const end = { id: from.id, port: detail.port ?? detail.fp ?? "source" };
-  const at = detail.beside ? null : { x: detail.clientX ?? detail.x, y: detail.clientY ?? detail.y };
-  await addNode(editor, { kind, at, scope: scopeOf(from), ...(backwards ? { before: end } : { after: end }) });
+  const end = { id: from.id, port: handle };
+  await addNode(editor, { kind, at: beside ? null : at, scope: scopeOf(from), ...(out ? { after: end } : { before: end }) });
 }
 
 async function firstFreePort(editor, node) {
-  if (!node.outs?.length) return null;
+  const outs = outsOf(node);
   const taken = new Set(edgesFrom(editor, node.id).map((edge) => edge.fp));
-  return node.outs.find((port) => !taken.has(port)) ?? node.outs[0];
+  return outs.find((port) => !taken.has(port)) ?? outs[0] ?? null;
 }
 
 /** The kinds of nodes, those used lately first, without those that can't stand there. */
@@ -323,13 +324,13 @@ function oneEdge(editor) {
 /** Connecting without a pointer: which way out, then where to. */
 async function connectFrom(editor) {
   const node = only(editor);
-  const ports = node.outs ?? [];
+  const ports = outsOf(node);
   if (!ports.length) return editor.say(t("Nothing can follow this node"));
   const choices = ports.map((port) => ({ id: port, name: portName(editor, node, port) }));
   const port = ports.length === 1 ? ports[0] : await editor.choose({ title: t("From which way out?"), choices, at: node.el });
   if (!port) return;
   const already = new Set(edgesFrom(editor, node.id).filter((edge) => edge.fp === port).map((edge) => edge.to));
-  const nodes = inScope(editor, scopeOf(node)).filter((other) => other.id !== node.id && other.ins?.length !== 0 && !isNote(other) && !already.has(other.id) && takesEdges(editor, other));
+  const nodes = inScope(editor, scopeOf(node)).filter((other) => other.id !== node.id && hasWayIn(other) && !already.has(other.id) && !refusal(editor.model, { from: node.id, fp: port, to: other.id }));
   if (!nodes.length) return editor.say(t("There is nothing here to connect to"));
   const target = await pickNode(editor, { title: t("Connect to…"), nodes, at: node.el });
   if (!target) return;
@@ -337,11 +338,6 @@ async function connectFrom(editor) {
   const done = await editor.edits.send([{ op: "connect", edge: { source: node.id, handle: port, target } }], { label: words });
   if (done) editor.say(words);
   goTo(editor, node.id);
-}
-
-function takesEdges(editor, node) {
-  const kind = (editor.kinds ?? []).find(({ id }) => id === node.kind);
-  return !kind || kind.takes;
 }
 
 async function disconnectFrom(editor) {

@@ -1,6 +1,6 @@
 // Choosing nodes, and what is done with whatever is chosen: delete, duplicate, rename, switch off, move by keys.
 
-import { ROOT, bounds, chosenEdges, chosenNodes, edgesFrom, inScope, isNote, nameOf, only, outermost, reach, scopeOf, workScope } from "./graph.js";
+import { chosenEdges, chosenNodes, edgesFrom, inScope, isNote, nameOf, only, outermost, reach, workScope } from "./graph.js";
 import { t } from "./words.js";
 
 const NUDGES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -84,8 +84,9 @@ async function rename(editor) {
   if (await editor.edits.send([{ op: "rename", id: node.id, title: given.trim() }], { label: words })) editor.say(words);
 }
 
-const isOff = (node) => node.el.hasAttribute("data-disabled") || node.el.classList.contains("is-disabled") || Boolean(node.el.querySelector(":scope > [data-disabled]"));
-const canBeOff = (editor, node) => editor.kinds?.find(({ id }) => id === node.kind)?.takes ?? node.kind !== "start";
+// the mark of the card, not of its root: the server swaps cards only
+const isOff = (node) => Boolean(node.el.querySelector(":scope > .is-disabled"));
+const canBeOff = (_editor, node) => node.ins.length > 0;
 const switched = (editor) => chosenNodes(editor).filter((node) => !isNote(node) && canBeOff(editor, node));
 const allOff = (editor) => switched(editor).length > 0 && switched(editor).every(isOff);
 

@@ -1,0 +1,50 @@
+// In words, for who doesn't see it: what is chosen, what undo undid, what somebody else did. And for who does: the same
+// sentence, shortly, at the foot of the canvas.
+
+import { chosenNodes, edgesFrom, edgesInto, nameOf } from "./graph.js";
+import { t } from "./words.js";
+
+const REST = 350;
+const SHOWN_FOR = 4000;
+
+export function install(editor) {
+  showWords(editor);
+  let waiting;
+  editor.addEventListener("selection", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => tell(editor), REST);
+  });
+  editor.addEventListener("change", ({ detail }) => {
+    const own = detail.client === editor.edits.client;
+    const label = detail.label || "";
+    if (own && detail.undoes) editor.say(label ? t("Undone: {what}", { what: label }) : t("Undone"));
+    else if (!own && detail.author?.name) editor.say(label ? t("{name}: {what}", { name: detail.author.name, what: label }) : t("{name} changed the draft", { name: detail.author.name }));
+  });
+}
+
+/** Focus alone says the name; its neighbours are what one can't see. */
+function tell(editor) {
+  const nodes = chosenNodes(editor);
+  if (nodes.length > 1) return editor.say(t("{n} selected", { n: nodes.length }));
+  const edge = editor.model.edges.get([...editor.selection][0]);
+  if (edge) return editor.say(t("Edge from {from} to {to}", { from: nameOf(editor, edge.from), to: nameOf(editor, edge.to) }));
+  if (!nodes.length) return;
+  const [before, after] = [edgesInto(editor, nodes[0].id).length, edgesFrom(editor, nodes[0].id).length];
+  editor.hint(t("{name}: {before} edges in, {after} out", { name: nameOf(editor, nodes[0].id), before, after }));
+}
+
+/** editor.say for eyes too: quiet words at the foot; editor.hint: for the screen reader alone. */
+function showWords(editor) {
+  const heard = editor.say.bind(editor);
+  const shown = document.getElementById("said");
+  editor.hint = heard;
+  if (!shown) return;
+  let waiting;
+  editor.say = (text) => {
+    heard(text);
+    clearTimeout(waiting);
+    shown.textContent = text;
+    shown.hidden = !text;
+    waiting = setTimeout(() => (shown.hidden = true), SHOWN_FOR);
+  };
+}

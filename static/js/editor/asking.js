@@ -1,0 +1,38 @@
+// A question with one line for an answer, beside what it is about.
+
+const GAP = 8;
+
+/** @returns {Promise<string | null>} what was typed; null when nothing was said */
+export function ask({ title, label, value = "", at = null }) {
+  const box = document.getElementById("ask");
+  const field = box.querySelector("input");
+  box.querySelector("#ask-title").textContent = title;
+  box.querySelector("[data-ask-label]").textContent = label;
+  field.value = value;
+  box.showPopover();
+  place(box, at);
+  field.focus();
+  field.select();
+  return new Promise((resolve) => {
+    const stop = new AbortController();
+    const finish = (answer) => {
+      stop.abort();
+      if (box.matches(":popover-open")) box.hidePopover();
+      resolve(answer);
+    };
+    const { signal } = stop;
+    box.querySelector("form").addEventListener("submit", (event) => (event.preventDefault(), finish(field.value)), { signal });
+    box.querySelector("[data-ask-cancel]").addEventListener("click", () => finish(null), { signal });
+    box.addEventListener("toggle", (event) => event.newState === "closed" && finish(null), { signal });
+  });
+}
+
+/** Under an element, or in the middle; always wholly on the screen. */
+export function place(box, at) {
+  const { width, height } = box.getBoundingClientRect();
+  const [w, h] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
+  const target = at instanceof Element ? at.getBoundingClientRect() : null;
+  const point = target ? { x: target.left, y: target.bottom + GAP } : (at ?? { x: (w - width) / 2, y: h * 0.2 });
+  box.style.left = `${Math.max(GAP, Math.min(point.x, w - width - GAP))}px`;
+  box.style.top = `${Math.max(GAP, Math.min(point.y, h - height - GAP))}px`;
+}

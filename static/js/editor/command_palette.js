@@ -1,0 +1,66 @@
+// Ctrl+K: every command that makes sense now, every node to go to, and (after a few letters) whatever Find finds.
+
+import { goTo } from "./keyboard.js";
+import { GROUPS, keysInWords } from "./commands.js";
+import { isNote, nameOf } from "./graph.js";
+import { t } from "./words.js";
+
+const RECENT = "editor-recent-commands";
+
+export function install(editor) {
+  editor.commands.add({ id: "command-palette", label: t("Search and commands"), keys: ["Mod+K", "Mod+P"], group: "find", anywhere: true, quiet: true, run: open });
+}
+
+async function open(editor) {
+  const before = document.activeElement;
+  const chosen = await editor.choose({ title: t("Search and commands"), placeholder: t("Do something, or go to a node…"), choices: [...commands(editor), ...nodes(editor)] });
+  if (!chosen) return;
+  const [what, id] = [chosen.slice(0, chosen.indexOf(":")), chosen.slice(chosen.indexOf(":") + 1)];
+  if (what === "go") {
+    editor.panels?.view?.("canvas");
+    return goTo(editor, id);
+  }
+  remember(id);
+  if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
+  editor.commands.run(id);
+}
+
+function commands(editor) {
+  const groups = GROUPS();
+  const recent = read();
+  return editor.commands
+    .list()
+    .filter((command) => !command.quiet && editor.commands.can(command))
+    .map((command) => ({
+      id: `do:${command.id}`,
+      name: editor.commands.label(command),
+      group: recent.includes(command.id) ? t("Used lately") : (groups[command.group] ?? groups.other),
+      place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + Object.keys(groups).indexOf(command.group),
+      keys: command.keys.slice(0, 1).map(keysInWords),
+      words: [command.words ?? "", command.id.replaceAll("-", " ")],
+    }))
+    .sort((a, b) => a.place - b.place);
+}
+
+function nodes(editor) {
+  return [...editor.model.nodes.values()]
+    .filter((node) => !isNote(node))
+    .sort((a, b) => a.x - b.x || a.y - b.y)
+    .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: node.kind, group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(RECENT)) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+function remember(id) {
+  try {
+    localStorage.setItem(RECENT, JSON.stringify([id, ...read().filter((other) => other !== id)].slice(0, 5)));
+  } catch {
+    // the list keeps its plain order
+  }
+}
