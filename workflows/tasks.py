@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
 from kombu.exceptions import KombuError
 
+from workflows.execution.casing import run_saved_case
 from workflows.execution.process import worker
 from workflows.llm.registry import warm_up
 
@@ -27,6 +28,20 @@ def wake_worker(run_id: UUID) -> None:
         advance_run.apply_async((str(run_id),), retry=False)
     except (KombuError, OSError) as unheard:
         log.warning("wake_up_unheard", extra={"run": str(run_id), "why": str(unheard)})
+
+
+@shared_task(name="workflows.run_case", ignore_result=True)
+def run_case(team_id: str, result_id: str) -> None:
+    """A test case; what came of it is in its row."""
+    run_saved_case(UUID(team_id), UUID(result_id))
+
+
+def wake_case(team_id: UUID, result_id: UUID) -> None:
+    """Unheard, the case says after a while that nobody ran it."""
+    try:
+        run_case.apply_async((str(team_id), str(result_id)), retry=False)
+    except (KombuError, OSError) as unheard:
+        log.warning("wake_up_unheard", extra={"case": str(result_id), "why": str(unheard)})
 
 
 # The loop runs from the worker's first moment on, so that it works while the broker is away.

@@ -1,5 +1,6 @@
 """The rows of the workflows app, one module a noun. Import them from here."""
 
+from workflows.models.cases import TestCase, TestResult
 from workflows.models.comments import Comment
 from workflows.models.conversation import Conversation, Message
 from workflows.models.debugging import Pin, WouldBe
@@ -28,6 +29,8 @@ __all__ = [
     "Snapshot",
     "Step",
     "StepIntent",
+    "TestCase",
+    "TestResult",
     "Variable",
     "Version",
     "Workflow",

@@ -1,0 +1,109 @@
+"""Saved test cases of a workflow, and what came of running them. The team's, like the draft."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+from workflows.models.fields import VerbatimJSONField
+
+
+# A worker that was killed leaves its case undecided; nobody goes on with it.
+LONGEST = timedelta(minutes=5)
+
+
+class TestCase(TenantModel):
+    """``spec`` is ``engine.cases.Case`` as JSON; its name is kept apart for lists."""
+
+    __test__ = False  # pytest collects what is called Test…
+
+    workflow = models.ForeignKey(
+        "workflows.Workflow", on_delete=models.CASCADE, related_name="test_cases", db_index=False
+    )
+    name = models.CharField(_("name"), max_length=200)
+    rank = models.PositiveIntegerField(_("place"), default=0)
+    spec = VerbatimJSONField(_("case"), default=dict)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("test case")
+        verbose_name_plural = _("test cases")
+        ordering = ["workflow", "rank", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["workflow", "name"], name="test_case_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ResultStatus(models.TextChoices):
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    PASSED = "passed", _("Passed")
+    FAILED = "failed", _("Failed")
+
+
+class TestResult(TenantModel):
+    """One run of a case against one document. ``detail``: findings and steps, secrets masked."""
+
+    __test__ = False
+
+    case = models.ForeignKey(
+        TestCase, on_delete=models.CASCADE, related_name="results", db_index=False
+    )
+    snapshot = models.ForeignKey(
+        "workflows.Snapshot", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    status = models.CharField(
+        _("status"), max_length=8, choices=ResultStatus, default=ResultStatus.QUEUED
+    )
+    offline = models.BooleanField(_("offline"), default=False)
+    spec = VerbatimJSONField(_("case as it was"), default=dict)
+    detail = VerbatimJSONField(_("what came of it"), default=dict)
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("started by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    queued_at = models.DateTimeField(_("queued at"), default=timezone.now)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    elapsed = models.FloatField(_("seconds"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("test result")
+        verbose_name_plural = _("test results")
+        ordering = ["-queued_at", "-id"]
+        indexes = [models.Index(fields=["case", "-queued_at"], name="test_result_newest")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=ResultStatus.values), name="test_result_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.case_id} {self.status}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in (ResultStatus.QUEUED, ResultStatus.RUNNING) and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """Queued or running for longer than a case may take: its worker is gone."""
+        return self.finished_at is None and timezone.now() - self.queued_at > LONGEST

@@ -1,0 +1,143 @@
+"""Test cases: writing them down, making one of a run, running them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.personas import persona_name
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.cases import Case, Check, Turn, read_case
+from workflows.engine.document import Json
+from workflows.errors import InvalidValue, NameTaken
+from workflows.models import Run, TestCase, TestResult, Workflow
+from workflows.services import audited
+from workflows.services.drafts import snapshot_of_draft
+from workflows.tasks import wake_case
+
+
+MOST_CASES = 200
+KEPT_RESULTS = 20  # of one case; older ones are dropped as new ones come
+
+
+def save_case(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    spec: Mapping[str, Json],
+    case: TestCase | None = None,
+) -> TestCase:
+    """A new case, or the given one changed. Raises DocumentInvalid naming the fields, NameTaken."""
+    permissions.check_edit(principal, workflow)
+    read = read_case(spec)
+    with tenant([workflow.team_id]):
+        others = TestCase.objects.unscoped().filter(workflow=workflow)
+        if case is None:
+            if others.count() >= MOST_CASES:
+                raise InvalidValue(_("A workflow has at most 200 test cases."))
+            last = others.aggregate(last=Max("rank"))["last"] or 0
+            case = TestCase(
+                team_id=workflow.team_id,
+                workflow=workflow,
+                rank=last + 1,
+                created_by_id=principal.user_id,
+            )
+        if others.filter(name=read.name).exclude(pk=case.pk).exists():
+            raise NameTaken(field="name")
+        case.name, case.spec = read.name, as_json(read)
+        case.save()
+        audited.note(principal, case, "case.saved", workflow=str(workflow.pk))
+    return case
+
+
+def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> None:
+    permissions.check_edit(principal, workflow)
+    with tenant([workflow.team_id]):
+        key = str(case.pk)
+        case.delete()
+        audited.note(principal, workflow, "case.deleted", case=key)
+
+
+def case_of_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
+    """A run as a case: what went in, and that the same comes out. Nothing is saved yet."""
+    outputs = run.outputs or {}
+    said = run.system.get("query")
+    checks = [Check(of="status", operator="is", value=run.status)]
+    for key, value in outputs.items():
+        expected = answer if answer is not None and key == "answer" else value
+        operator = "is" if isinstance(expected, str | bool) else "="
+        if isinstance(expected, str | bool | int | float) and expected != "":
+            checks.append(Check(of=f"output.{key}", operator=operator, value=expected))
+    turn = Turn(
+        say=str(said) if said is not None else None,
+        inputs=dict(run.inputs),
+        person=persona_name(run.subject) if run.subject_user_id is None else "somebody",
+        checks=tuple(checks),
+    )
+    return Case(
+        name=name or run.gist[:120] or _("From a run"), turns=(turn,), pins=dict(run.mocks or {})
+    )
+
+
+def run_cases(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    cases: Iterable[TestCase],
+    offline: bool = False,
+) -> list[TestResult]:
+    """Queue every case against the draft as it is now."""
+    permissions.check_edit(principal, workflow)
+    permissions.check_run(principal, workflow)
+    snapshot = snapshot_of_draft(workflow)
+    with tenant([workflow.team_id]):
+        made = TestResult.objects.bulk_create(
+            TestResult(
+                team_id=workflow.team_id,
+                case=case,
+                snapshot=snapshot,
+                spec=case.spec,
+                offline=offline,
+                started_by_id=principal.user_id,
+            )
+            for case in cases
+        )
+        for result in made:
+            _drop_old(result.case_id)
+        audited.note(principal, workflow, "case.run", count=len(made))
+        for result in made:
+            transaction.on_commit(lambda team=workflow.team_id, key=result.pk: wake_case(team, key))
+    return made
+
+
+def newest_results(cases: Sequence[TestCase]) -> dict[UUID, TestResult]:
+    """By case, its last result. The caller found the cases' workflow, so may see them."""
+    if not cases:
+        return {}
+    with tenant([cases[0].team_id]):
+        found = (
+            TestResult.objects.unscoped()
+            .filter(case__in=cases)
+            .order_by("case_id", "-queued_at", "-id")
+            .distinct("case_id")
+        )
+        return {result.case_id: result for result in found}
+
+
+def as_json(case: Case) -> dict[str, Json]:
+    """Without what is as it would be anyway: people read it."""
+    return case.model_dump(mode="json", exclude_defaults=True)
+
+
+def _drop_old(case_id: UUID) -> None:
+    old = (
+        TestResult.objects.unscoped()
+        .filter(case_id=case_id)
+        .order_by("-queued_at", "-id")
+        .values_list("pk", flat=True)[KEPT_RESULTS:]
+    )
+    TestResult.objects.unscoped().filter(pk__in=list(old)).delete()
