@@ -46,51 +46,6 @@ class Migration(migrations.Migration):
                 ('_unscoped', django.db.models.manager.Manager()),
             ],
         ),
-        migrations.CreateModel(
-            name='Revision',
-            fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('number', models.PositiveIntegerField(verbose_name='number')),
-                ('base', models.PositiveIntegerField(verbose_name='made on')),
-                ('kind', models.CharField(choices=[('edit', 'Edit'), ('undo', 'Undo'), ('redo', 'Redo')], default='edit', max_length=8, verbose_name='kind')),
-                ('undoes', models.PositiveIntegerField(blank=True, null=True, verbose_name='takes back')),
-                ('actor', models.CharField(max_length=100, verbose_name='actor')),
-                ('client', models.CharField(blank=True, max_length=100, verbose_name='tab')),
-                ('key', models.CharField(blank=True, max_length=100, null=True, verbose_name='idempotency key')),
-                ('label', models.CharField(blank=True, max_length=255, verbose_name='label')),
-                ('ops', workflows.models.fields.VerbatimJSONField(verbose_name='operations')),
-                ('inverse', workflows.models.fields.VerbatimJSONField(verbose_name='what takes them back')),
-                ('at', models.DateTimeField(auto_now_add=True, verbose_name='at')),
-            ],
-            options={
-                'verbose_name': 'revision',
-                'verbose_name_plural': 'revisions',
-                'ordering': ['workflow', '-number'],
-            },
-            managers=[
-                ('_unscoped', django.db.models.manager.Manager()),
-            ],
-        ),
-        migrations.AddIndex(
-            model_name='edge',
-            index=models.Index(fields=['workflow', 'source'], name='edge_from'),
-        ),
-        migrations.AddIndex(
-            model_name='edge',
-            index=models.Index(fields=['workflow', 'target'], name='edge_to'),
-        ),
-        migrations.AddIndex(
-            model_name='edge',
-            index=models.Index(fields=['workflow', '-rank'], name='edge_last_place'),
-        ),
-        migrations.AddIndex(
-            model_name='node',
-            index=models.Index(fields=['workflow', 'is_note', '-rank'], name='node_last_place'),
-        ),
-        migrations.AddIndex(
-            model_name='node',
-            index=models.Index(fields=['workflow', 'parent'], name='node_in_container'),
-        ),
         migrations.AddField(
             model_name='comment',
             name='author',
@@ -111,21 +66,6 @@ class Migration(migrations.Migration):
             name='workflow',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='comments', to='workflows.workflow'),
         ),
-        migrations.AddField(
-            model_name='revision',
-            name='author',
-            field=models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='author'),
-        ),
-        migrations.AddField(
-            model_name='revision',
-            name='team',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team'),
-        ),
-        migrations.AddField(
-            model_name='revision',
-            name='workflow',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='workflows.workflow'),
-        ),
         migrations.AddIndex(
             model_name='comment',
             index=models.Index(fields=['workflow', 'node', 'created_at'], name='comment_of_node'),
@@ -137,26 +77,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='comment',
             constraint=models.CheckConstraint(condition=models.Q(('deleted_at', None), ('body', ''), _connector='OR'), name='comment_deleted_is_empty'),
-        ),
-        migrations.AddIndex(
-            model_name='revision',
-            index=models.Index(fields=['workflow', 'actor', '-number'], name='revision_of_actor'),
-        ),
-        migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.UniqueConstraint(fields=('workflow', 'number'), name='revision_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.UniqueConstraint(fields=('workflow', 'key'), name='revision_key_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['edit', 'undo', 'redo'])), name='revision_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'edit'), ('undoes__isnull', True)), ('undoes__isnull', False), _connector='OR'), name='revision_undoes_something'),
         ),
         enable_rls("workflows_comment"),
     ]
