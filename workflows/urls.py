@@ -4,7 +4,15 @@ from django.urls import include, path
 
 from workflows import sse
 from workflows.views import chat, home, providers, runs, workflows
-from workflows.views.editor import comments, live, presence
+from workflows.views.editor import (
+    code_checking,
+    comments,
+    inspector,
+    live,
+    presence,
+    recall_preview,
+    template_preview,
+)
 from workflows.views.editor import page as editor_page
 from workflows.views.editor import problems as editor_problems
 
@@ -31,6 +39,19 @@ pages = [
     path(
         "workflows/<uuid:workflow_id>/comments/<uuid:comment_id>/", comments.comment, name="comment"
     ),
+    path("workflows/<uuid:workflow_id>/inspector/", inspector.overview, name="inspector"),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/", inspector.node, name="node"),
+    path(
+        "workflows/<uuid:workflow_id>/nodes/<str:node_key>/rendered/",
+        template_preview.rendered,
+        name="rendered",
+    ),
+    path(
+        "workflows/<uuid:workflow_id>/nodes/<str:node_key>/recall/",
+        recall_preview.recall_preview,
+        name="recall_preview",
+    ),
+    path("workflows/<uuid:workflow_id>/check-code/", code_checking.check_code, name="check_code"),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),

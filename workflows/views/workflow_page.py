@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from accounts.personas import persona_name
@@ -47,7 +48,8 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     mine = Run.objects.visible_to(principal).filter(workflow=workflow)
     context = {
         "workflow": workflow,
-        "drawing": draw(document),
+        "document": document,
+        "drawing": SimpleLazyObject(lambda: draw(document)),
         "problems": problems,
         "has_errors": any(p.severity == "error" for p in problems),
         "can_edit": permissions.may_edit(principal, workflow),
@@ -85,7 +87,7 @@ def chat_pane(
     conversation = find_conversation(principal, workflow, subject, typed(asked, "conversation"))
     return {
         "person": person,
-        "people": _people(principal, workflow),
+        "people": people_of(principal, workflow),
         "conversation": conversation,
         "messages_of_conversation": turns_of(principal, conversation) if conversation else [],
         "earlier": selectors.conversations_begun(
@@ -138,7 +140,7 @@ def turn_of(run: Run) -> Turn:
     )
 
 
-def _people(principal: Principal, workflow: Workflow) -> Sequence[str]:
+def people_of(principal: Principal, workflow: Workflow) -> Sequence[str]:
     """Outside persons this member was in tests of this workflow, newest first."""
     runs = Run.objects.visible_to(principal).filter(
         workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True

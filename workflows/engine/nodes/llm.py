@@ -98,6 +98,10 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
               example=[{"role": "system", "text": "You answer in one sentence."},
                        {"role": "user", "text": "{{#sys.query#}}"}]),
+        Field("prompt_config", gettext_noop("Variables of Jinja2 messages"), Widget.SECTION, fields=(
+            Field("jinja2_variables", gettext_noop("Variables"), Widget.OUTPUTS,
+                  help=gettext_noop("Under these names a message written in Jinja2 finds them.")),
+        )),
         Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION,
               help=gettext_noop("Recalls before the call and adds what it finds to the prompt."),
               fields=(
