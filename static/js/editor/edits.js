@@ -1,5 +1,6 @@
 // Every edit goes through here: one at a time, in order, kept until the server has it, whatever happens in between.
 
+import { sorted } from "./clashing.js";
 import { Ledger } from "./ledger.js";
 import { Queue } from "./queue.js";
 import { Replay } from "./replay.js";
@@ -29,7 +30,7 @@ export class Edits extends EventTarget {
     const place = `${editor.root.dataset.workflow}:${editor.root.dataset.me}`;
     this.ledger = new Ledger(place);
     this.#queue = new Queue(place);
-    this.#replay = new Replay(editor);
+    this.#replay = new Replay(editor, () => this.#queue.all.flatMap(({ ops }) => ops));
     this.ledger.addEventListener("change", () => this.#show());
     editor.addEventListener("change", (event) => this.#emit("change", event.detail));
     addEventListener("online", () => this.wake());
@@ -140,8 +141,8 @@ export class Edits extends EventTarget {
   }
 
   async #accepted(gesture, { body }) {
-    await this.#replay.receive(body);
     this.#queue.done(gesture);
+    await this.#replay.receive(body);
     // Later gestures were made knowing this one; what somebody else did in between they don't know.
     for (const later of this.#queue.all) {
       if (later.base === body.revision - 1) this.#queue.rebase(later, body.revision);
@@ -149,24 +150,29 @@ export class Edits extends EventTarget {
     this.#answer(gesture, body);
   }
 
+  /** What doesn't clash goes on; the rest is written down before the gesture is given up: at no moment is it in neither place. */
   async #clashed(gesture, { body }) {
-    const clashes = body.error.clashes;
-    const lost = new Set(clashes.map((clash) => indexOf(clash, gesture.ops)));
-    const ops = gesture.ops.filter((_op, at) => lost.has(at));
-    const rest = gesture.ops.filter((_op, at) => !lost.has(at));
-    // Written down before the gesture is given up: at no moment is it in neither place.
-    this.ledger.add({ kind: "clash", label: gesture.label, message: body.error.message, ops, clashes, revision: body.revision });
-    await this.#replay.catchUp();
-    if (gesture.kind === "edit" && rest.length > 0 && ops.length > 0) {
-      const next = this.#queue.replace(gesture, { kind: "edit", ops: rest, label: gesture.label, base: gesture.base });
+    const { message, clashes } = body.error;
+    if (gesture.kind !== "edit") return this.#refused(gesture, { body });
+    const { again, ask: asked, lost } = sorted(gesture.ops, clashes);
+    if (asked.length) this.ledger.add({ kind: "clash", label: gesture.label, message, ops: asked.map(({ op }) => op), clashes: asked, revision: body.revision });
+    for (const { op, by } of lost) {
+      this.ledger.add({ kind: "refused", label: gesture.label, message: t("{who} has deleted what this was about.", { who: by || t("Somebody") }), ops: [op] });
+    }
+    if (again.length) {
+      const next = this.#queue.replace(gesture, { kind: "edit", ops: again, label: gesture.label, base: body.revision });
       this.#askers.set(next, this.#askers.get(gesture) ?? []);
       this.#askers.delete(gesture);
     } else {
       this.#queue.done(gesture);
-      this.#answer(gesture, null);
     }
-    await this.#replay.restore(touched(ops));
-    this.editor.say(body.error.message);
+    await this.#replay.catchUp();
+    const toPutBack = touched([...asked, ...lost].map(({ op }) => op));
+    if (toPutBack.length) {
+      await this.#replay.restore(toPutBack);
+      this.editor.say(message);
+    }
+    if (!again.length) this.#answer(gesture, null);
   }
 
   async #refused(gesture, { body, status }) {
@@ -178,7 +184,7 @@ export class Edits extends EventTarget {
     this.#queue.done(gesture);
     this.#answer(gesture, null);
     await this.#replay.catchUp();
-    await this.#replay.restore(touched(gesture.ops));
+    if (gesture.ops.length) await this.#replay.restore(touched(gesture.ops));
     this.editor.say(gesture.label ? t("Not accepted: {what}. {why}", { what: gesture.label, why: message }) : message);
     this.#emit("refused", { gesture, message });
   }
@@ -220,12 +226,6 @@ export class Edits extends EventTarget {
   #emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
-}
-
-/** Which operation of the gesture a clash is about. */
-function indexOf(clash, ops) {
-  if (Number.isInteger(clash.op)) return clash.op;
-  return ops.findIndex((op) => op.op === clash.op && (op.id ?? op.node?.id ?? op.edge?.id ?? null) === (clash.node ?? null));
 }
 
 /** Ids of what the operations showed at once, before the server had its say. */

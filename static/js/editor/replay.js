@@ -1,13 +1,18 @@
 // What happened to the draft, applied in the order it happened, whoever did it and however this tab heard of it.
 
-import { fetchPage, ask } from "./wire.js";
 import { snapshotChange } from "./resync.js";
+import { ask, fetchPage } from "./wire.js";
+
+// What a waiting gesture shows at once and an older state of the server would show differently again.
+const SHOWN_AT_ONCE = new Set(["move", "resize", "reparent", "delete", "disconnect"]);
 
 export class Replay {
   #turn = Promise.resolve();
 
-  constructor(editor) {
+  /** `waiting` answers the operations that the server hasn't got yet. */
+  constructor(editor, waiting) {
     this.editor = editor;
+    this.waiting = waiting;
     this.revision = Number(editor.root.dataset.revision);
   }
 
@@ -53,8 +58,15 @@ export class Replay {
   #apply(change) {
     if (change.revision <= this.revision) return;
     this.editor.canvas.apply(change);
+    this.#keepShown();
     this.revision = change.revision;
     this.editor.emit("change", change);
+  }
+
+  /** No card jumps back to where the server still has it while its last move is on the way. */
+  #keepShown() {
+    const ops = this.waiting().filter((op) => SHOWN_AT_ONCE.has(op.op));
+    if (ops.length) this.editor.canvas.apply({ ops, html: { nodes: {}, edges: {}, gone: [] } });
   }
 
   async #resync(ids) {
@@ -62,6 +74,7 @@ export class Replay {
     const change = page && snapshotChange(this.editor, page, ids);
     if (!change) return false;
     this.editor.canvas.apply(change);
+    this.#keepShown();
     if (!ids) this.revision = Math.max(this.revision, change.revision);
     this.editor.emit("change", change);
     return true;

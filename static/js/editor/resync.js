@@ -7,7 +7,7 @@ export function snapshotChange(editor, page, ids) {
   const wanted = ids && new Set(ids);
   const isWanted = (id) => !wanted || wanted.has(id);
   const nodes = collect(page, "wf-node[data-id]", isWanted);
-  const edges = collect(page, "g[data-edge]", isWanted);
+  const edges = collect(page, "path.wf-edge[data-id]", isWanted);
   const known = [...editor.model.nodes.keys(), ...editor.model.edges.keys()];
   return {
     revision: Number(root.dataset.revision),
@@ -20,6 +20,6 @@ export function snapshotChange(editor, page, ids) {
 }
 
 function collect(page, selector, isWanted) {
-  const found = [...page.querySelectorAll(selector)].map((el) => [el.dataset.id ?? el.dataset.edge, el.outerHTML]);
+  const found = [...page.querySelectorAll(selector)].map((el) => [el.dataset.id, el.outerHTML]);
   return Object.fromEntries(found.filter(([id]) => isWanted(id)));
 }

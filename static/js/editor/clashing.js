@@ -1,0 +1,52 @@
+// Two values for one field: which clashes decide themselves, which are asked about, and what the choices come to.
+
+const GONE = "gone"; // what the server says where one side has no value any more
+const LATER_WINS = new Set(["place", "size"]); // nobody wants to be asked where a card lies
+
+/**
+ * @returns {{again: object[], ask: object[], lost: object[]}} `again`: operations to send once more, on top of theirs;
+ * `ask`: clashes with their operation, to be decided; `lost`: what can't be done to something that is gone
+ */
+export function sorted(ops, clashes) {
+  const about = new Map(clashes.map((clash) => [clash.op, { ...clash, op: ops[clash.op] }]));
+  const found = { again: [], ask: [], lost: [] };
+  ops.forEach((op, at) => {
+    const clash = about.get(at);
+    if (!clash) found.again.push(op);
+    else if (clash.theirs === GONE && op.op !== "set" && op.op !== "feature" && op.op !== "variable") found.lost.push(clash);
+    else if (clash.theirs === GONE && ["node", "parent", "edge"].includes(clash.field)) found.lost.push(clash);
+    else if (LATER_WINS.has(clash.field)) found.again.push(op);
+    else if (["add", "connect", "note", "paste"].includes(op.op)) found.lost.push(clash);
+    else found.ask.push(clash);
+  });
+  return found;
+}
+
+export const isGone = (value) => value === GONE;
+
+/** Whether both values can stand: texts one after the other, lists with what is in either. */
+export function canBeBoth({ op, yours, theirs }) {
+  const hasValue = ["set", "feature", "rename"].includes(op.op) && !op.remove && theirs !== GONE;
+  return hasValue && ((typeof yours === "string" && typeof theirs === "string") || (Array.isArray(yours) && Array.isArray(theirs)));
+}
+
+/** The operation that makes the choice so; null: theirs stays. */
+export function decided(clash, choice) {
+  if (choice === "theirs") return null;
+  const { op, yours, theirs } = clash;
+  if (choice === "yours") return op;
+  if (op.op === "rename") return { ...op, title: `${theirs} / ${yours}` };
+  return { ...op, value: Array.isArray(yours) ? union(theirs, yours) : joined(clash) };
+}
+
+function union(theirs, yours) {
+  const known = new Set(theirs.map((item) => JSON.stringify(item)));
+  return [...theirs, ...yours.filter((item) => !known.has(JSON.stringify(item)))];
+}
+
+/** With markers, as people know them from merging texts: nothing is lost, and nobody overlooks that it is to be tidied. */
+function joined({ yours, theirs, by }) {
+  const isShort = ![yours, theirs].some((text) => text.includes("\n")) && yours.length + theirs.length < 60;
+  if (isShort) return `${theirs} / ${yours}`;
+  return `<<<<<<< ${by}\n${theirs}\n=======\n${yours}\n>>>>>>>`;
+}

@@ -1,0 +1,138 @@
+// The dialog where a clash is decided, and the list of what wasn't accepted. Both open from a button beside "Saved".
+
+import { canBeBoth, decided, isGone } from "./clashing.js";
+import { nameOf } from "./graph.js";
+import { t } from "./words.js";
+
+const TYPING = "input, textarea, select, [contenteditable]";
+
+export function install(editor) {
+  const { ledger } = editor.edits;
+  const dialog = make("dialog", { className: "tg-dialog", id: "conflicts" });
+  dialog.setAttribute("aria-labelledby", "conflicts-title");
+  const button = make("button", { type: "button", className: "button button-s tg-report", id: "reported", hidden: true });
+  editor.root.querySelector("#saved")?.after(button);
+  editor.root.append(dialog);
+
+  function show() {
+    const { clashes, refused } = ledger;
+    const count = clashes.length + refused.length;
+    button.hidden = count === 0;
+    button.textContent = clashes.length ? t("Decide: {n}", { n: clashes.length }) : t("Not accepted: {n}", { n: refused.length });
+    if (!dialog.open) return;
+    if (count === 0) dialog.close();
+    else fill();
+  }
+
+  function fill() {
+    const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? t("Changed by two people") : t("Not accepted") });
+    const close = make("button", { type: "button", className: "button button-quiet", textContent: t("Close") });
+    close.addEventListener("click", () => dialog.close());
+    const forms = ledger.clashes.map((entry) => clashForm(editor, entry));
+    dialog.replaceChildren(title, ...forms, ...reports(editor, ledger), close);
+  }
+
+  function open() {
+    if (dialog.open) return;
+    fill();
+    dialog.showModal();
+    dialog.querySelector("input, button")?.focus();
+  }
+
+  // Nobody who is typing is interrupted: it opens when the field is left.
+  function openWhenFree() {
+    const field = document.activeElement?.closest(TYPING);
+    if (!field || dialog.contains(field)) return open();
+    field.addEventListener("blur", () => setTimeout(() => ledger.clashes.length && open()), { once: true });
+  }
+
+  button.addEventListener("click", open);
+  ledger.addEventListener("change", (event) => {
+    show();
+    if (event.detail?.kind === "clash") openWhenFree();
+  });
+  editor.edits.addEventListener("refused", ({ detail: { message } }) => toast(message));
+  show();
+}
+
+function clashForm(editor, entry) {
+  const form = make("form", { className: "tg-clash" });
+  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`)));
+  const all = (choice, words) => {
+    const pick = make("button", { type: "button", className: "button button-quiet button-s", textContent: words });
+    pick.addEventListener("click", () => form.querySelectorAll(`input[value=${choice}]`).forEach((radio) => (radio.checked = true)));
+    return pick;
+  };
+  const row = make("div", { className: "row" });
+  const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
+  if (entry.clashes.length > 1) row.append(all("yours", t("All mine")), all("theirs", t("All theirs")));
+  row.append(apply);
+  form.append(row);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const chosen = entry.clashes.map((_clash, at) => form.elements[`${entry.id}-${at}`].value);
+    const ops = entry.clashes.map((clash, at) => decided(clash, chosen[at])).filter(Boolean);
+    // Handed to the queue, which writes it down, before it is struck off here.
+    if (ops.length) editor.edits.send(ops, { label: entry.label || t("Decide a clash") });
+    editor.edits.ledger.remove(entry.id);
+  });
+  return form;
+}
+
+function choices(editor, clash, name) {
+  const set = make("fieldset", { className: "tg-choice" });
+  const where = clash.node ? t("{node}: {field}", { node: nameOf(editor, clash.node), field: clash.field }) : clash.field;
+  set.append(make("legend", { textContent: where }));
+  const offers = [
+    ["yours", t("Yours"), valueOf(clash.yours)],
+    ["theirs", t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
+  ];
+  if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value ?? decided(clash, "both").title)]);
+  for (const [choice, words, value] of offers) {
+    const label = make("label", { className: "tg-offer" });
+    const radio = make("input", { type: "radio", name, value: choice, required: true });
+    label.append(radio, make("b", { textContent: words }), make("pre", { textContent: value }));
+    set.append(label);
+  }
+  return set;
+}
+
+function valueOf(value) {
+  if (isGone(value)) return t("(taken away)");
+  return typeof value === "string" ? value || t("(empty)") : JSON.stringify(value, null, 2);
+}
+
+function reports(editor, ledger) {
+  const rows = ledger.refused.map((entry) => {
+    const item = make("li", { className: "tg-refused" });
+    const copy = make("button", { type: "button", className: "button button-s", textContent: t("Copy") });
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard?.writeText(JSON.stringify(entry.ops, null, 2));
+      editor.say(t("Copied"));
+    });
+    const away = make("button", { type: "button", className: "button button-quiet button-s", textContent: t("Put away") });
+    away.addEventListener("click", () => ledger.remove(entry.id));
+    const buttons = make("div", { className: "row" });
+    buttons.append(copy, away);
+    item.append(make("b", { textContent: entry.label || entry.ops[0]?.op }), make("p", { textContent: entry.message }), make("pre", { textContent: JSON.stringify(entry.ops) }), buttons);
+    return item;
+  });
+  if (!rows.length) return [];
+  const list = make("ul", { className: "tg-list" });
+  list.append(...rows);
+  const heading = make("h3", { textContent: t("Reported: not part of the workflow") });
+  return ledger.clashes.length ? [heading, list] : [list];
+}
+
+function toast(text) {
+  const place = document.getElementById("toasts");
+  if (!place) return;
+  const note = make("div", { className: "toast" });
+  note.setAttribute("data-toast", "");
+  note.append(make("span", { className: "grow", textContent: text }));
+  place.append(note);
+}
+
+function make(name, properties = {}) {
+  return Object.assign(document.createElement(name), properties);
+}
