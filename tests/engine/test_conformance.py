@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.code import CODE
 from tests.support.engine import JinjaHere
 from workflows.engine.backends import InProcess
 from workflows.engine.conformance import Case, judge, read_cases
@@ -46,7 +47,7 @@ def _built() -> list[Case]:
 @pytest.mark.skipif(not SUITE.is_dir(), reason="no ../shared/conformance beside the checkout")
 @pytest.mark.parametrize("case", _built(), ids=lambda case: case.id)
 async def test_case_of_the_reference_suite_passes(case: Case) -> None:
-    verdict = await judge(case, InProcess(templates=JinjaHere()), KINDS)
+    verdict = await judge(case, InProcess(templates=JinjaHere(), code=CODE), KINDS)
 
     assert verdict.differences == ()
 

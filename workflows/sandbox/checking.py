@@ -19,6 +19,7 @@ MAX_BYTES: Final = 256 * 1024
 PYTHON: Final = frozenset({"python3", "python"})
 _MAIN: Final = re.compile(r"^(async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
 _ASYNC_MAIN: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTILINE)
+_LONG_STRING: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 
 
@@ -109,6 +110,7 @@ def _problems(reply: Mapping[str, Any], source: str) -> list[CodeProblem]:
 
 def _missing(source: str, modules: Iterable[object]) -> Iterable[CodeProblem]:
     known = frozenset(map(str, modules))
+    source = _LONG_STRING.sub(_blank, source)
     for found in _IMPORT.finditer(source):
         module = found[1]
         if module.split(".")[0] not in known:
@@ -120,6 +122,11 @@ def _missing(source: str, modules: Iterable[object]) -> Iterable[CodeProblem]:
     if coroutine := _ASYNC_MAIN.search(source):
         line, column = _place(source, coroutine.start())
         yield CodeProblem(line, column, "main must be a plain function, without async")
+
+
+def _blank(found: re.Match[str]) -> str:
+    """What a long string says is no code; its lines stay lines."""
+    return "".join("\n" if character == "\n" else " " for character in found[0])
 
 
 def _place(source: str, offset: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ _CALLS: Final = {"keywords": "main(**__inputs)", "inputs": "main(__inputs)"}
 _SOURCE: Final = "<python-input-0>"  # monty's name for what a session is fed first
 _CHECKED: Final = "only checked"
 _UNSUPPORTED: Final = re.compile(r"does not yet support (?:the )?(.+)$", re.DOTALL)
-_LIMIT: Final = re.compile(r"\w+ (?:time|memory) limit exceeded|time limit exceeded")
+_LIMIT: Final = re.compile(r"(?:time|memory) limit exceeded")
 
 # What a program may import, found out once by trying: the interpreter can't list it.
 _CANDIDATES: Final = (

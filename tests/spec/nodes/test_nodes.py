@@ -3,13 +3,14 @@
 import pytest
 
 from tests.spec.nodes.tables import ROWS, Row
+from tests.support.code import CODE
 from tests.support.engine import EchoModels, JinjaHere
 from workflows.engine.backends import Backend, InProcess
 
 
 @pytest.fixture
 def backend() -> Backend:
-    return InProcess(models=EchoModels(), templates=JinjaHere())
+    return InProcess(models=EchoModels(), templates=JinjaHere(), code=CODE)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

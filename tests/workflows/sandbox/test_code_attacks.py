@@ -1,0 +1,171 @@
+"""The hostile programs against the code back-end: nothing of the host is reached, nobody else pays.
+
+The control runs the escapes in a plain Python process of its own, to show that they are real.
+"""
+
+import asyncio
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.workflows.sandbox.code_corpus import ESCAPES, RESOURCES
+from workflows.sandbox.code import CodeLimits, CodeOutcome
+from workflows.sandbox.monty import MontyRunner
+from workflows.sandbox.pool import RunnerPool
+
+
+CANARY = "canary-51c0ffee77"
+LIMITS = CodeLimits(seconds=1.5, memory_bytes=64 * 1024 * 1024)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    folder = tmp_path_factory.mktemp("host")
+    (folder / "secret.txt").write_text(CANARY)
+    folder.chmod(0o755)
+    os.environ["CODE_CANARY"] = CANARY
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield {
+            "{file}": str(folder / "secret.txt"),
+            "{port}": str(listener.getsockname()[1]),
+            "{parent}": str(os.getpid()),
+            "{write}": str(folder / "written.txt"),
+        }
+        listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    del os.environ["CODE_CANARY"]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[MontyRunner]:
+    made = MontyRunner(RunnerPool(1, program="code_child"))
+    asyncio.run(made.pool.warm())
+    yield made
+    made.close()
+
+
+def filled(source: str, place: dict[str, str]) -> str:
+    for name, value in place.items():
+        source = source.replace(name, value)
+    return source
+
+
+def run(runner: MontyRunner, source: str) -> CodeOutcome:
+    return asyncio.run(runner.run(source, {}, LIMITS))
+
+
+def test_corpus_has_its_size() -> None:
+    assert len(ESCAPES) + len(RESOURCES) >= 53
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_escape_reaches_nothing(name: str, runner: MontyRunner, place: dict[str, str]) -> None:
+    outcome = run(runner, filled(ESCAPES[name], place))
+
+    said = f"{outcome.value}{outcome.stdout}{outcome.error}"
+    assert CANARY not in said
+    assert outcome.value not in ({"r": "killed"}, {"r": "written"}, {"r": 0})
+    assert not Path(place["{write}"]).exists()
+
+
+def test_control_the_escapes_work_where_nothing_stops_them(place: dict[str, str]) -> None:
+    through = []
+    # No network and no killing in the control: those two would hit this very test.
+    left_out = {"socket", "abstract socket", "signal parent", "host write", "os.system"}
+    for name in ESCAPES.keys() - left_out:
+        source = filled(ESCAPES[name], place) + "\nprint(main())\n"
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", source], capture_output=True, text=True, check=False
+        )
+        if CANARY in done.stdout:
+            through.append(name)
+
+    assert len(through) >= 10, through
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_attack_on_resources_ends_in_time_and_the_caller_is_unharmed(
+    name: str, runner: MontyRunner, place: dict[str, str]
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.monotonic()
+
+    outcome = run(runner, filled(RESOURCES[name], place))
+
+    assert time.monotonic() - began < LIMITS.seconds + 1.5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20 * 1024
+    assert outcome.ok or outcome.error
+    assert len(outcome.stdout) <= LIMITS.stdout_bytes
+    assert not Path(place["{write}"]).exists()
+    assert run(runner, "def main(): return {'alive': 1}").value == {"alive": 1}
+
+
+def test_no_process_is_left_when_the_pool_closes() -> None:
+    runner = MontyRunner(RunnerPool(1, program="code_child"))
+    assert run(runner, "def main(): return {}").ok
+    (pid,) = runner.pool.pids()
+    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    assert len(family) == 2
+
+    runner.close()
+
+    _gone, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+
+@pytest.mark.parametrize("victim", ["host", "interpreter"])
+def test_pool_goes_on_after_a_process_of_it_was_killed(victim: str) -> None:
+    runner = MontyRunner(RunnerPool(1, program="code_child"))
+    assert run(runner, "def main(): return {}").ok
+    (pid,) = runner.pool.pids()
+    (child,) = psutil.Process(pid).children()
+    os.kill(pid if victim == "host" else child.pid, 9)
+
+    first = run(runner, "def main(): return {'r': 1}")
+    second = run(runner, "def main(): return {'r': 2}")
+    runner.close()
+
+    assert (first.ok and first.value == {"r": 1}) or first.error
+    assert second.value == {"r": 2}
+
+
+async def test_job_nobody_waits_for_is_killed_at_once() -> None:
+    runner = MontyRunner(RunnerPool(1, program="code_child"))
+    await runner.pool.warm()
+    task = asyncio.create_task(
+        runner.run("def main():\n    while True: pass", {}, CodeLimits(seconds=30))
+    )
+    await asyncio.sleep(0.3)
+    (pid,) = runner.pool.pids()
+    family = [psutil.Process(pid), *psutil.Process(pid).children()]
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    _gone, alive = await asyncio.to_thread(psutil.wait_procs, family, 2)
+    assert alive == []
+    after = await runner.run("def main(): return {'r': 1}", {}, LIMITS)
+    assert after.value == {"r": 1}
+    runner.close()
+
+
+def test_one_program_finds_nothing_of_the_one_before(runner: MontyRunner) -> None:
+    run(
+        runner,
+        "import json\nleft = 1\ntry:\n    json.left = 2\nexcept Exception: pass\ndef main(): return {}",
+    )
+    seen = run(runner, "def main():\n    return {'r': left}")
+    patched = run(runner, "import json\ndef main():\n    return {'r': json.left}")
+
+    assert not seen.ok
+    assert not patched.ok
