@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions
 from workflows.models import Workflow
+from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
 from workflows.views.finding import workflow_for
 from workflows.views.workflow_page import workflow_page
@@ -40,7 +41,9 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
-    return workflow_page(request, principal, workflow) | {
+    shown = workflow_page(request, principal, workflow)
+    return shown | {
+        "drawing": draw_editor(shown["document"], shown["problems"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "words": words(),
         "urls": _urls(workflow),

@@ -1,0 +1,146 @@
+// Containers: a node with a scope of its own inside. Folded, looked into as a page, moved into and out of.
+
+import { BOX_PAD, HEAD, snap } from "./geometry.js";
+import { ROOT } from "./model.js";
+import { t } from "../editor/words.js";
+
+export class Containers {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.crumbs = canvas.root.querySelector(".wf-crumbs");
+    canvas.root.addEventListener("click", (e) => this.#click(e));
+    this.key = `canvas-folded:${canvas.editor.root.dataset.workflow}`;
+  }
+
+  #click(e) {
+    const act = e.target.closest("[data-act]")?.dataset.act;
+    const id = e.target.closest("wf-node")?.dataset.id;
+    if (act === "fold" && id) this.fold(id);
+    if (act === "enter" && id) this.enter(id);
+    const crumb = e.target.closest("[data-crumb]");
+    if (crumb) this.enter(crumb.dataset.crumb);
+  }
+
+  /** As this person left it. */
+  restore() {
+    let ids = [];
+    try {
+      ids = JSON.parse(localStorage.getItem(this.key) ?? "[]");
+    } catch {
+      // nothing remembered
+    }
+    for (const id of ids) if (this.canvas.model.nodes.get(id)?.isBox) this.fold(id, true, false);
+  }
+
+  fold(id, on, isSaid = true) {
+    const { canvas } = this;
+    const node = canvas.model.nodes.get(id);
+    if (!node?.isBox) return;
+    node.folded = on ?? !node.folded;
+    node.el.toggleAttribute("data-folded", node.folded);
+    node.el.querySelector(":scope > .wf-card [data-act='fold']")?.setAttribute("aria-expanded", String(!node.folded));
+    canvas.model.readShape(node);
+    canvas.model.size(node);
+    canvas.model.reroute([id]);
+    canvas.changed();
+    this.#remember();
+    if (isSaid) canvas.say(node.folded ? t("Folded: {name}", { name: canvas.nameOf(id) }) : t("Unfolded: {name}", { name: canvas.nameOf(id) }));
+  }
+
+  #remember() {
+    const ids = [...this.canvas.model.nodes.values()].filter((node) => node.folded).map((node) => node.id);
+    try {
+      localStorage.setItem(this.key, JSON.stringify(ids));
+    } catch {
+      // not remembered
+    }
+  }
+
+  /** Show a container's inside as the page; ROOT is the way back. */
+  enter(scope) {
+    const { canvas } = this;
+    const { model } = canvas;
+    if (scope !== ROOT && !model.nodes.get(scope)?.isBox) return;
+    for (const box of model.around(scope)) if (box.folded) this.fold(box.id, false, false);
+    for (const el of canvas.view.querySelectorAll(".wf-behind, .wf-ahead")) el.classList.remove("wf-behind", "wf-ahead");
+    for (const box of model.around(scope)) {
+      box.el.classList.add("wf-ahead");
+      canvas.scopeElement(box.scope).classList.add("wf-behind");
+    }
+    canvas.stage = scope;
+    canvas.root.toggleAttribute("data-inside", scope !== ROOT);
+    this.#showCrumbs(scope);
+    canvas.pick([]);
+    canvas.fit();
+    canvas.emit("scope", { scope });
+    canvas.say(scope === ROOT ? t("The whole workflow") : t("Inside {name}", { name: canvas.nameOf(scope) }));
+  }
+
+  #showCrumbs(scope) {
+    const boxes = this.canvas.model.around(scope).reverse();
+    const places = [[ROOT, t("Workflow")], ...boxes.map((box) => [box.id, this.canvas.nameOf(box.id)])];
+    this.crumbs.hidden = scope === ROOT;
+    this.crumbs.replaceChildren(
+      ...places.map(([id, name], i) => {
+        const crumb = document.createElement("button");
+        crumb.type = "button";
+        crumb.textContent = name;
+        crumb.dataset.crumb = id;
+        if (i === places.length - 1) crumb.setAttribute("aria-current", "location");
+        return crumb;
+      }),
+    );
+  }
+
+  /** Nodes that lie in one scope go to another, where they are on screen; edges over the border are cut. */
+  reparent(nodes, target) {
+    const { canvas } = this;
+    const { model } = canvas;
+    const ids = new Set(nodes.map((node) => node.id));
+    const cut = [...new Set(nodes.flatMap((node) => [...model.edgesOf(node.id)]))];
+    const [ox, oy] = model.offset(target);
+    const kept = cut.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
+    const ops = canvas.dropEdges(cut.filter((edge) => !kept.includes(edge)).map((edge) => edge.id));
+    for (const node of nodes) {
+      const box = model.box(node);
+      const least = target === ROOT ? [-Infinity, -Infinity] : [BOX_PAD, HEAD + 8];
+      node.x = Math.max(least[0], snap(box.x - ox));
+      node.y = Math.max(least[1], snap(box.y - oy));
+      this.#move(node, target);
+      ops.push({ op: "reparent", id: node.id, parent: target === ROOT ? null : target, x: node.x, y: node.y });
+    }
+    for (const edge of kept) this.#moveEdge(edge, target);
+    return [...ops, ...this.grow(target)];
+  }
+
+  #move(node, target) {
+    node.scope = target;
+    node.el.dataset.parent = target === ROOT ? "" : target;
+    this.canvas.scopeElement(target).append(node.el);
+    this.canvas.model.place(node);
+  }
+
+  #moveEdge(edge, target) {
+    edge.scope = target;
+    this.canvas.edgeLayer(target).append(edge.el);
+    this.canvas.model.route(edge);
+  }
+
+  /** A container becomes large enough for what is in it; gives the operations that say so. */
+  grow(scope) {
+    const { model } = this.canvas;
+    const box = model.nodes.get(scope);
+    if (!box) return [];
+    const inside = model.inside(scope);
+    const w = Math.max(box.full.w, ...inside.map((node) => node.x + node.w + BOX_PAD));
+    const h = Math.max(box.full.h, ...inside.map((node) => node.y + node.h + BOX_PAD));
+    if (w === box.full.w && h === box.full.h) return [];
+    box.full = { w, h };
+    box.el.dataset.w = w;
+    box.el.dataset.h = h;
+    if (!box.folded) Object.assign(box, box.full);
+    model.size(box);
+    model.reroute([scope]);
+    return [{ op: "resize", id: scope, width: w, height: h }, ...this.grow(box.scope)];
+  }
+}

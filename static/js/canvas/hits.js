@@ -1,0 +1,122 @@
+// What is under the pointer, found in the model: no hit testing against thousands of elements, no layout, and
+// targets that are generous whatever the zoom.
+
+import { distanceToEdge, edgeBox, grown, holds } from "./geometry.js";
+
+const PORT_REACH = 14; // pixels: a target of 28
+const PORT_REACH_MOST = 20; // in graph units: zoomed far out, a card is not all port
+const EDGE_REACH = 8;
+const END_REACH = 26; // of an edge's end, to take it off its port
+const CORNER = 16;
+
+/** @typedef {{type: "port"|"node"|"edge"|"corner", node?: object, edge?: object, port?: string, out?: boolean, end?: string}} Hit */
+
+export class Hits {
+  constructor(model, viewport, stage) {
+    this.model = model;
+    this.viewport = viewport;
+    this.stage = stage; // () → the scope that is shown as the page
+  }
+
+  /** @returns {Hit | null} at a point of the graph */
+  at(x, y, { ports = true } = {}) {
+    const port = ports && this.port(x, y);
+    if (port) return port;
+    const node = this.node(x, y);
+    if (node && !node.isBox && !isBackground(node)) return this.#onNode(node, x, y);
+    const edge = this.edge(x, y);
+    if (edge) return edge;
+    return node ? this.#onNode(node, x, y) : null;
+  }
+
+  /** The topmost node; what lies in a container is above it. */
+  node(x, y, accept = () => true) {
+    let found = null;
+    let depth = -1;
+    for (const node of this.#shown()) {
+      if (!accept(node)) continue;
+      const box = this.model.box(node);
+      if (!holds(box, x, y)) continue;
+      const level = isBackground(node) ? -0.5 : this.model.around(node.scope).length;
+      if (level >= depth) [found, depth] = [node, level];
+    }
+    return found;
+  }
+
+  /** The innermost container there, or null for the top. */
+  box(x, y, accept = () => true) {
+    return this.node(x, y, (node) => node.isBox && !node.folded && accept(node));
+  }
+
+  port(x, y, { out, accept = () => true } = {}) {
+    const reach = Math.min(PORT_REACH / this.viewport.k, PORT_REACH_MOST);
+    let best = null;
+    let least = reach;
+    for (const node of this.#shown()) {
+      if (!accept(node)) continue;
+      const box = this.model.box(node);
+      if (!holds(grown(box, reach), x, y)) continue;
+      for (const isOut of [true, false]) {
+        if (out !== undefined && out !== isOut) continue;
+        for (const port of isOut ? node.outs : node.ins) {
+          const far = Math.hypot(x - box.x - (isOut ? box.w : 0), y - box.y - port.y);
+          if (far <= least) [best, least] = [{ type: "port", node, port: port.name, out: isOut }, far];
+        }
+      }
+    }
+    return best;
+  }
+
+  /** The edge within so many graph units, for what is dropped and not pointed. */
+  nearestEdge(x, y, reach) {
+    return this.edge(x, y, reach)?.edge ?? null;
+  }
+
+  edge(x, y, reach = EDGE_REACH / this.viewport.k) {
+    let best = null;
+    let least = reach;
+    for (const edge of this.model.edges.values()) {
+      if (edge.off || !this.#isShown(edge.scope)) continue;
+      const ends = this.model.ends(edge);
+      if (!ends) continue;
+      const [ox, oy] = this.model.offset(edge.scope);
+      if (!holds(grown(edgeBox(...ends), reach), x - ox, y - oy)) continue;
+      const far = distanceToEdge(x - ox, y - oy, ...ends);
+      if (far <= least) [best, least] = [{ type: "edge", edge, end: this.#end(ends, x - ox, y - oy) }, far];
+    }
+    return best;
+  }
+
+  /** Near which end the point is, if near one. */
+  #end([x1, y1, x2, y2], x, y) {
+    const reach = END_REACH / Math.max(this.viewport.k, 0.5);
+    if (Math.hypot(x2 - x, y2 - y) < reach) return "to";
+    return Math.hypot(x1 - x, y1 - y) < reach ? "from" : undefined;
+  }
+
+  #onNode(node, x, y) {
+    if (!node.isBox && !node.isNote) return { type: "node", node };
+    const box = this.model.box(node);
+    const reach = CORNER / Math.max(this.viewport.k, 0.5);
+    const isCorner = !node.folded && x > box.x + box.w - reach && y > box.y + box.h - reach;
+    return { type: isCorner ? "corner" : "node", node };
+  }
+
+  *#shown() {
+    for (const node of this.model.nodes.values()) if (!node.off && this.#isShown(node.scope)) yield node;
+  }
+
+  #isShown(scope) {
+    const stage = this.stage();
+    if (scope === stage) return true;
+    let found = stage === "root";
+    for (const box of this.model.around(scope)) {
+      if (box.folded) return false;
+      found ||= box.id === stage;
+    }
+    return found;
+  }
+}
+
+/** Notes lie behind everything: a group's frame is taken by its rim and head only where nothing else is. */
+const isBackground = (node) => node.isNote;

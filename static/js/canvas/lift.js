@@ -1,0 +1,81 @@
+// What is dragged lies on a layer of its own, with its edges: moving it then repaints neither cards nor other edges.
+
+import { ROOT } from "./model.js";
+import { path } from "./geometry.js";
+
+const FEW = 40; // so many cards get a layer each; more are moved in place
+const SVG = "http://www.w3.org/2000/svg";
+
+export class Lift {
+  #nodes = new Map(); // id → where it was lifted
+  #edges = []; // [edge, its copy on the layer]
+
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.svg = document.createElementNS(SVG, "svg");
+    this.svg.setAttribute("class", "wf-edges wf-lifted");
+    this.svg.setAttribute("aria-hidden", "true");
+  }
+
+  begin(ids) {
+    const { model } = this.canvas;
+    const nodes = ids.map((id) => model.nodes.get(id));
+    if (nodes.length > FEW || nodes.some((node) => node.scope !== nodes[0].scope)) return;
+    for (const node of nodes) {
+      this.#nodes.set(node.id, { x: node.x, y: node.y });
+      node.el.classList.add("lifted");
+    }
+    const edges = new Set(ids.flatMap((id) => [...model.edgesOf(id)]));
+    for (const edge of edges) {
+      const copy = edge.el.cloneNode(false);
+      copy.removeAttribute("id");
+      edge.el.classList.add("lifted");
+      this.svg.append(copy);
+      this.#edges.push([edge, copy]);
+    }
+    this.canvas.scopeElement(nodes[0]?.scope ?? ROOT)?.append(this.svg);
+  }
+
+  place(node) {
+    const from = this.#nodes.get(node.id);
+    if (from) node.el.style.transform = `translate(${node.x - from.x}px,${node.y - from.y}px)`;
+    else this.canvas.model.place(node);
+  }
+
+  /** Edges follow. */
+  moved(ids) {
+    const { model } = this.canvas;
+    if (!this.#nodes.size) return model.reroute(ids);
+    for (const [edge, copy] of this.#edges) {
+      const ends = model.ends(edge);
+      if (ends) copy.setAttribute("d", path(...ends));
+    }
+  }
+
+  /** An element that replaced a lifted one is lifted too. */
+  again(node) {
+    if (!this.#nodes.has(node.id)) return;
+    node.el.classList.add("lifted");
+    const { x, y } = this.#nodes.get(node.id);
+    node.el.style.left = `${x}px`;
+    node.el.style.top = `${y}px`;
+    this.place(node);
+  }
+
+  end() {
+    const { model } = this.canvas;
+    for (const id of this.#nodes.keys()) {
+      const node = model.nodes.get(id);
+      if (!node) continue;
+      node.el.classList.remove("lifted");
+      node.el.style.transform = "";
+      model.place(node);
+    }
+    for (const [edge] of this.#edges) edge.el.classList.remove("lifted");
+    model.reroute(this.#nodes.keys());
+    this.svg.replaceChildren();
+    this.svg.remove();
+    this.#nodes.clear();
+    this.#edges = [];
+  }
+}

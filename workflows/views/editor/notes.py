@@ -1,0 +1,87 @@
+"""Sticky notes: Markdown made into HTML that can do no harm.
+
+Raw HTML in a note is shown as text, links keep only harmless schemes (markdown-it's own rule), and
+images become links: nothing is fetched because somebody looks at a note.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
+
+from workflows.engine.document import Json, Note
+from workflows.engine.geometry import note_shape, number
+
+
+THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")
+LONGEST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    id: str
+    x: str
+    y: str
+    width: str
+    height: str
+    theme: str
+    html: SafeString
+    is_group: bool
+    title: str
+
+
+def note_view(note: Note) -> NoteView:
+    form = note_shape(note)
+    theme = note.data.get("theme")
+    return NoteView(
+        id=note.id,
+        x=number(note.position.x),
+        y=number(note.position.y),
+        width=number(form.width),
+        height=number(form.height),
+        theme=theme if theme in THEMES else "yellow",
+        html=markdown(text_of(note)),
+        is_group=note.data.get("group") is True,
+        title=str(note.data.get("title") or _("Note")),
+    )
+
+
+def text_of(note: Note) -> str:
+    """As Markdown. Editors that store rich text (a tree of paragraphs) are read for their words."""
+    text = note.data.get("text")
+    if not isinstance(text, str):
+        return ""
+    if text.startswith("{"):
+        return _words_of_rich_text(text)
+    return text[:LONGEST]
+
+
+@lru_cache(maxsize=512)
+def markdown(text: str) -> SafeString:
+    return mark_safe(_renderer().render(text))  # noqa: S308 - html is off, see above
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    return MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
+
+
+def _words_of_rich_text(text: str) -> str:
+    try:
+        root = json.loads(text).get("root", {})
+    except (ValueError, AttributeError, RecursionError):
+        return text[:LONGEST]
+    return "\n\n".join(_words(child) for child in _children(root))[:LONGEST]
+
+
+def _words(part: Json) -> str:
+    own = part.get("text", "") if isinstance(part, dict) else ""
+    return str(own) + "".join(_words(child) for child in _children(part))
+
+
+def _children(part: Json) -> list[Json]:
+    children = part.get("children") if isinstance(part, dict) else None
+    return children if isinstance(children, list) else []

@@ -1,0 +1,205 @@
+"""What a card says about its node in one line, and what stands beside each of its ways out.
+
+A line is for orientation: the inspector shows the whole. Nothing here may fail: a draft holds whatever
+its author wrote so far.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from workflows.engine.document import Json, NodeSpec
+from workflows.engine.geometry import FAIL_BRANCH, SOURCE
+from workflows.engine.kinds import AnyKind
+
+
+LONGEST = 60  # more never fits; the rest isn't sent
+
+
+class Way(NamedTuple):
+    """One way out: ``word`` says when it is gone, ``text`` what is asked."""
+
+    handle: str
+    word: str
+    text: str = ""
+
+
+Data = Mapping[str, Json]
+
+
+def summary(node: NodeSpec, kind: AnyKind | None) -> str:
+    made = SUMMARIES.get(kind.name if kind else node.kind)
+    text = made(node.data) if made else ""
+    return clipped(text or (_(kind.description) if kind and kind.description else ""))
+
+
+def ways(node: NodeSpec, kind: AnyKind | None, handles: Sequence[str]) -> tuple[Way, ...]:
+    named = WAYS.get(kind.name if kind else node.kind, _plain_ways)
+    known = named(node.data)
+    return tuple(known.get(handle) or _common_way(handle) for handle in handles)
+
+
+def clipped(text: str) -> str:
+    text = " ".join(text[: LONGEST * 4].split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+
+
+def _common_way(handle: str) -> Way:
+    if handle == FAIL_BRANCH:
+        return Way(handle, _("on failure"))
+    if handle == SOURCE:
+        return Way(handle, _("then"))
+    return Way(handle, "", clipped(handle))
+
+
+def _plain_ways(data: Data) -> dict[str, Way]:
+    return {}
+
+
+def _cases(data: Data) -> dict[str, Way]:
+    cases = data.get("cases")
+    if not isinstance(cases, list | tuple):
+        cases = [{"case_id": "true", **data}]
+    found: dict[str, Way] = {}
+    for case in filter(_is_mapping, cases):
+        handle = str(case.get("case_id") or case.get("id") or "true")
+        found.setdefault(handle, Way(handle, _("else if") if found else _("if"), _conditions(case)))
+    return {**found, "false": Way("false", _("else"))}
+
+
+def _conditions(case: Data) -> str:
+    asked = [c for c in _listed(case.get("conditions")) if _is_mapping(c)]
+    joint = _(" or ") if str(case.get("logical_operator")) == "or" else _(" and ")
+    return clipped(joint.join(_condition(c) for c in asked)) if asked else _("always")
+
+
+def _condition(condition: Data) -> str:
+    left = _last(condition.get("variable_selector"))
+    value = condition.get("value")
+    right = "" if value in (None, "") else f" {value}"
+    return f"{left} {str(condition.get('comparison_operator', '')).replace('_', ' ')}{right}"
+
+
+def _classes(data: Data) -> dict[str, Way]:
+    classes = [c for c in _listed(data.get("classes")) if _is_mapping(c)]
+    return {
+        str(c.get("id")): Way(str(c.get("id")), "", clipped(_text(c.get("name")))) for c in classes
+    }
+
+
+def _actions(data: Data) -> dict[str, Way]:
+    actions = [a for a in _listed(data.get("user_actions")) if _is_mapping(a)]
+    found = {str(a.get("id")): Way(str(a.get("id")), "", _text(a.get("title"))) for a in actions}
+    return {**found, "__timeout": Way("__timeout", _("too late"))}
+
+
+WAYS: dict[str, Callable[[Data], dict[str, Way]]] = {
+    "if-else": _cases,
+    "question-classifier": _classes,
+    "human-input": _actions,
+}
+
+
+def _model(data: Data) -> str:
+    model = data.get("model")
+    return _text(model.get("name")) if isinstance(model, Mapping) else ""
+
+
+def _memory(data: Data) -> str:
+    scope = _text(data.get("scope"))
+    key = _text(data.get("key")) or _last(data.get("query_selector"))
+    return f"{_scope_word(scope)} · {key}" if key else _scope_word(scope)
+
+
+def _scope_word(scope: str) -> str:
+    words = {
+        "conversation": _("This conversation"),
+        "user": _("This person"),
+        "global": _("Everyone"),
+        "run": _("This run"),
+    }
+    return words.get(scope, scope)
+
+
+def _names(key: str, name: str = "variable") -> Callable[[Data], str]:
+    return lambda data: _comma(_text(i.get(name)) for i in _listed(data.get(key)) if _is_mapping(i))
+
+
+def _field(key: str) -> Callable[[Data], str]:
+    return lambda data: _text(data.get(key))
+
+
+def _http(data: Data) -> str:
+    url = _text(data.get("url"))
+    return f"{_text(data.get('method') or 'get').upper()} {url}" if url else ""
+
+
+def _code(data: Data) -> str:
+    outputs = data.get("outputs")
+    language = _text(data.get("code_language") or data.get("language"))
+    names = _comma(map(str, outputs)) if isinstance(outputs, Mapping) else ""
+    return f"{language} → {names}" if names else language
+
+
+def _aggregated(data: Data) -> str:
+    return _comma(".".join(map(str, s)) for s in _listed(data.get("variables")) if _listed(s))
+
+
+def _assigned(data: Data) -> str:
+    items = [i for i in _listed(data.get("items")) if _is_mapping(i)]
+    selectors = [i.get("variable_selector") for i in items] or [
+        data.get("assigned_variable_selector")
+    ]
+    return _comma(filter(None, map(_last, selectors)))
+
+
+def _each(data: Data) -> str:
+    selector = _listed(data.get("iterator_selector"))
+    return _("for each of %(list)s") % {"list": ".".join(map(str, selector))} if selector else ""
+
+
+def _rounds(data: Data) -> str:
+    count = data.get("loop_count")
+    return _("at most %(count)s rounds") % {"count": count} if count else ""
+
+
+SUMMARIES: dict[str, Callable[[Data], str]] = {
+    "start": _names("variables"),
+    "end": _names("outputs"),
+    "answer": _field("answer"),
+    "llm": _model,
+    "agent": _model,
+    "parameter-extractor": _names("parameters", "name"),
+    "template-transform": _field("template"),
+    "variable-aggregator": _aggregated,
+    "assigner": _assigned,
+    "memory-recall": _memory,
+    "memory-store": _memory,
+    "http-request": _http,
+    "code": _code,
+    "iteration": _each,
+    "loop": _rounds,
+    "tool": _field("tool_label"),
+}
+
+
+def _is_mapping(value: Json) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _listed(value: Json) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _last(selector: Json) -> str:
+    parts = _listed(selector)
+    return str(parts[-1]) if parts else ""
+
+
+def _comma(words: Iterable[str]) -> str:
+    return ", ".join(filter(None, words))
