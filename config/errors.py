@@ -1,6 +1,7 @@
 """Domain error → HTTP status: one table, for the API and (through a middleware) for pages and fragments."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from config.crypto import SecretUnreadable
 from config.strict import NotStrictJson
 from workflows import errors as drafts
 from workflows.engine import errors as workflows
+from workflows.engine.editing import errors as editing
 
 
 log = structlog.get_logger(__name__)
@@ -58,11 +60,15 @@ STATUS: Mapping[type[Exception], int] = {
     workflows.WorkflowFault: 400,
     workflows.DocumentInvalid: 422,
     workflows.InputRejected: 422,
+    editing.EditRefused: 422,
     drafts.WorkflowsFault: 400,
     drafts.NewerDocument: 409,
     drafts.NothingToPublish: 409,
     drafts.WorkflowArchived: 409,
+    drafts.RunNotPaused: 409,
     drafts.NameTaken: 409,
+    drafts.EditClash: 409,
+    drafts.NothingToUndo: 409,
     drafts.InvalidValue: 422,
     NotStrictJson: 400,
     SecretUnreadable: 500,
@@ -86,6 +92,8 @@ def body_of(error: Exception) -> dict[str, Any]:
         body["problems"] = [_fields(problem) for problem in problems]
     elif field := getattr(error, "field", None):
         body["problems"] = [{"code": body["type"], "message": body["message"], "field": field}]
+    if clashes := getattr(error, "clashes", None):
+        body["clashes"] = [asdict(clash) for clash in clashes]
     return {"error": body}
 
 

@@ -4,8 +4,15 @@ A document that is wrong is the engine's ``DocumentInvalid``, with every problem
 isn't there, or isn't yours, is ``accounts.errors.NotFound``.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+
+if TYPE_CHECKING:
+    from workflows.engine.editing import Clash
 
 
 class WorkflowsFault(Exception):
@@ -45,6 +52,12 @@ class WorkflowArchived(WorkflowsFault):
     sentence = _("This workflow is archived.")
 
 
+class RunNotPaused(WorkflowsFault):
+    """Only a run that stands still at a breakpoint can go on, or be changed."""
+
+    sentence = _("This run doesn't stand still at a breakpoint.")
+
+
 class NameTaken(WorkflowsFault):
     """The team has something else by this name."""
 
@@ -55,3 +68,21 @@ class InvalidValue(WorkflowsFault):
     """A value given to a service breaks a rule; the sentence says which."""
 
     sentence = _("That value is not allowed.")
+
+
+class EditClash(WorkflowsFault):
+    """Somebody else changed the same thing meanwhile; ``clashes`` holds both values."""
+
+    sentence = _("Somebody else has changed the same thing meanwhile.")
+
+    def __init__(
+        self, clashes: Sequence["Clash"] = (), sentence: str | Promise | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.clashes = tuple(clashes)
+
+
+class NothingToUndo(WorkflowsFault):
+    """There is no edit of one's own left to take back, or to do again."""
+
+    sentence = _("There is nothing of yours to take back.")

@@ -7,6 +7,7 @@ from workflows.views import chat, home, providers, runs, workflows
 from workflows.views.editor import (
     code_checking,
     comments,
+    edits,
     inspector,
     live,
     presence,
@@ -25,6 +26,10 @@ pages = [
     path("workflows/import/", workflows.import_, name="import"),
     path("workflows/<uuid:workflow_id>/", editor_page.page, name="detail"),
     path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),
+    path("workflows/<uuid:workflow_id>/draft/", edits.draft, name="draft"),
+    path("workflows/<uuid:workflow_id>/undo/", edits.undo, name="undo"),
+    path("workflows/<uuid:workflow_id>/redo/", edits.redo, name="redo"),
+    path("workflows/<uuid:workflow_id>/changes/", edits.changes, name="changes"),
     path("workflows/<uuid:workflow_id>/rename/", workflows.rename, name="rename"),
     path("workflows/<uuid:workflow_id>/replace/", workflows.replace, name="replace"),
     path("workflows/<uuid:workflow_id>/publish/", workflows.publish, name="publish"),

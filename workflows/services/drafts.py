@@ -3,7 +3,6 @@
 import json
 from typing import Literal
 
-from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,13 +11,31 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine import dsl
 from workflows.engine.document import Dialect, Document
+from workflows.engine.editing.ops import Header, Replace
 from workflows.engine.problems import Problem
 from workflows.engine.validation import validate
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.kinds import kinds
-from workflows.models import Snapshot, Workflow
-from workflows.models.documents import content_hash, to_json
-from workflows.services import audited, rows
+from workflows.models import Workflow
+from workflows.services import audited, rows, snapshots
+from workflows.services.editing import log
+from workflows.services.snapshots import of_draft as snapshot_of_draft
+from workflows.services.snapshots import store as store_snapshot
+
+
+__all__ = [
+    "archive",
+    "clean_name",
+    "draft_document",
+    "export",
+    "lock",
+    "rename",
+    "replace_draft",
+    "snapshot_of_draft",
+    "store_snapshot",
+    "unarchive",
+    "validate_draft",
+]
 
 
 def draft_document(workflow: Workflow, *, include_secrets: bool = False) -> Document:
@@ -33,13 +50,21 @@ def replace_draft(
     workflow: Workflow,
     document: Document,
 ) -> Workflow:
-    """Put a document in place of the draft, in one revision."""
+    """Put a document in place of the draft, in one revision; undoing it brings the former one back."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
+        former = snapshots.of_draft(locked)
         rows.write_rows(locked, document)
         rows.copy_header(locked, document)
-        touch(locked)
+        log.record(
+            principal,
+            locked,
+            ops=(Replace(snapshots.store(locked, document).hash),),
+            inverse=(Replace(former.hash),),
+            label=_("Put in a whole document"),
+            changed=("mode", "dialect", "dialect_version", "features", "extra"),
+        )
         audited.note(principal, locked, "workflow.changed", revision=locked.revision)
     return locked
 
@@ -52,12 +77,6 @@ def lock(workflow: Workflow) -> Workflow:
     if locked.is_archived:
         raise WorkflowArchived
     return locked
-
-
-def touch(workflow: Workflow) -> None:
-    """Save with the next revision: whatever was kept for the old one is void by that alone."""
-    workflow.revision += 1
-    workflow.save()
 
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
@@ -88,45 +107,26 @@ def export(
     return json.dumps(tree, ensure_ascii=False, indent=2)
 
 
-def snapshot_of_draft(workflow: Workflow) -> Snapshot:
-    """What the draft says now, stored once however often it is asked for."""
-    with tenant([workflow.team_id]):
-        current = Workflow.objects.unscoped().select_related("draft_snapshot").get(pk=workflow.pk)
-        if current.draft_snapshot and current.draft_snapshot_revision == current.revision:
-            return current.draft_snapshot
-        # Locked: the rows read and the revision noted must belong together.
-        current = (
-            Workflow.objects.unscoped()
-            .select_for_update(of=("self",), no_key=True)
-            .get(pk=workflow.pk)
-        )
-        snapshot = store_snapshot(current, rows.read_rows(current))
-        Workflow.objects.unscoped().filter(pk=current.pk).update(
-            draft_snapshot=snapshot, draft_snapshot_revision=F("revision")
-        )
-    return snapshot
-
-
-def store_snapshot(workflow: Workflow, document: Document) -> Snapshot:
-    """The snapshot of a document without its secrets; the one there is, if there is one."""
-    stored = to_json(document)
-    digest = content_hash(stored)
-    Snapshot.objects.bulk_create(
-        [Snapshot(team_id=workflow.team_id, hash=digest, document=stored)], ignore_conflicts=True
-    )
-    return Snapshot.objects.unscoped().get(team_id=workflow.team_id, hash=digest)
-
-
 def rename(
     principal: Principal, *, workflow: Workflow, name: str, description: str | None = None
 ) -> Workflow:
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
-        locked.name = clean_name(name)
-        if description is not None:
-            locked.description = description
-        touch(locked)
+        wanted = {"name": clean_name(name), "description": description}
+        former = {field: getattr(locked, field) for field in wanted}
+        ops = [Header(f, value) for f, value in wanted.items() if value not in (None, former[f])]
+        for op in ops:
+            setattr(locked, op.field, op.value)
+        if ops:
+            log.record(
+                principal,
+                locked,
+                ops=ops,
+                inverse=[Header(op.field, former[op.field]) for op in reversed(ops)],
+                label=_("Renamed the workflow"),
+                changed=[op.field for op in ops],
+            )
         audited.note(principal, locked, "workflow.changed", renamed=True)
     return locked
 

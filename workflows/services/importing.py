@@ -18,6 +18,7 @@ from workflows.errors import NewerDocument
 from workflows.execution.kinds import kinds
 from workflows.models import Workflow
 from workflows.services import audited, drafts, rows
+from workflows.services.editing import log
 
 
 Source = str | bytes | Mapping[str, Json]
@@ -89,6 +90,7 @@ def create(
         rows.copy_header(workflow, document)
         workflow.save(force_insert=True)
         rows.write_rows(workflow, document)
+        log.begin(principal, workflow)
         audited.note(principal, workflow, action, nodes=len(document.nodes))
     return workflow
 

@@ -52,9 +52,9 @@ def copy_header(workflow: Workflow, document: Document) -> None:
 
 def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
     """The draft as a document; secret values are in it only when handed in."""
-    nodes = list(Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "id"))
-    edges = Edge.objects.unscoped().filter(workflow=workflow).order_by("rank", "id")
-    variables = list(Variable.objects.unscoped().filter(workflow=workflow).order_by("rank", "id"))
+    nodes = list(Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "key"))
+    edges = Edge.objects.unscoped().filter(workflow=workflow).order_by("rank", "key")
+    variables = list(Variable.objects.unscoped().filter(workflow=workflow).order_by("rank", "name"))
     known = secrets or {}
     return Document(
         mode=Mode(workflow.mode),

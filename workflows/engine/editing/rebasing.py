@@ -54,6 +54,7 @@ class Clash:
     by: str
     node: str | None = None
     edge: str | None = None
+    shifts: bool = False  # a list moved under it: what stands at its place is another thing now
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def rebase(mine: Sequence[Op], theirs: Iterable[Theirs]) -> Rebased:
                     verdict.by,
                     verdict.node,
                     verdict.edge,
+                    verdict.shifts,
                 )
             )
             continue
@@ -108,21 +110,21 @@ class _Write:
         return self._covers(other) or other._covers(self)
 
     def equals(self, other: "_Write") -> bool:
-        alike = self.path == other.path and self.how is other.how and not self._shifts
+        alike = self.path == other.path and self.how is other.how and not self.shifts
         return alike and same(self.value, other.value)
 
     @property
-    def _shifts(self) -> bool:
+    def shifts(self) -> bool:
         """Moves what comes after it in a list."""
         return self.how is How.INSERT or (self.how is How.REMOVE and isinstance(self.path[-1], int))
 
     def _covers(self, other: "_Write") -> bool:
-        if not self._shifts:
+        if not self.shifts:
             return other.path[: len(self.path)] == self.path
         home, index = self.path[:-1], self.path[-1]
         if other.path[: len(home)] != home or len(other.path) == len(home):
             return False
-        if other._shifts and len(other.path) == len(self.path):
+        if other.shifts and len(other.path) == len(self.path):
             return True
         step = other.path[len(home)]
         return isinstance(step, int) and isinstance(index, int) and step >= index
@@ -213,6 +215,7 @@ class _Against:
     by: str
     node: str | None = None
     edge: str | None = None
+    shifts: bool = False
 
 
 _Verdict = tuple[Op, ...] | _Against
@@ -220,7 +223,7 @@ _Verdict = tuple[Op, ...] | _Against
 
 def _replaced(former: _Write, latter: _Write) -> bool:
     """A later write of the same field, or of all of which it is a part."""
-    return not latter._shifts and former.path[: len(latter.path)] == latter.path
+    return not latter.shifts and former.path[: len(latter.path)] == latter.path
 
 
 def _writes(op: Op, by: str) -> Iterable[tuple[Subject, _Write]]:
@@ -266,7 +269,8 @@ def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
         if (theirs := since.against(subject, mine)) is not None:
             value = GONE if theirs.how is How.REMOVE else theirs.value
             name = written(mine.path) if subject[0] != "header" else subject[2]
-            return _Against(name, _yours(op), value, theirs.by, node=id_)
+            shifts = mine.shifts or theirs.shifts
+            return _Against(name, _yours(op), value, theirs.by, node=id_, shifts=shifts)
         repeats = repeats and since.says_the_same(subject, mine)
     return () if repeats else (op,)
 

@@ -1,0 +1,43 @@
+"""The page's door: one gesture in, its Change out."""
+
+import json
+
+import pytest
+
+from tests.factories.workflows import make_workflow
+
+
+pytestmark = pytest.mark.django_db
+
+
+def patch(person, workflow, ops, **about):
+    body = {"base": workflow.revision, "ops": ops, **about}
+    return person.client.patch(
+        f"/workflows/{workflow.pk}/draft/", json.dumps(body), content_type="application/json"
+    )
+
+
+def test_gesture_is_one_revision_and_answers_the_change(alice):
+    workflow = make_workflow(alice)
+
+    answer = patch(
+        alice,
+        workflow,
+        [
+            {"op": "add", "node": {"id": "a", "kind": "answer", "x": 5, "y": 6}},
+            {"op": "connect", "edge": {"source": "start", "target": "a"}},
+            {"op": "move", "id": "end", "x": 400, "y": 0},
+        ],
+        label="Add an answer",
+        key="k1",
+        client="tab",
+    )
+
+    assert answer.status_code == 200, answer.content
+    change = answer.json()
+    assert change["revision"] == 2
+    assert [op["op"] for op in change["ops"]] == ["add", "connect", "move"]
+    assert change["author"]["name"] == "Alice"
+    assert change["undo"] == {"label": "Add an answer"}
+    assert set(change["html"]["nodes"]) == {"a", "end"}
+    assert list(change["html"]["edges"]) == ["start-source-a-target"]

@@ -1,0 +1,56 @@
+"""What happened to a draft since a revision, for an editor that was away."""
+
+from dataclasses import dataclass, replace
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.models import Workflow
+from workflows.services.editing import log
+from workflows.services.editing.changes import Change
+from workflows.services.editing.gestures import looked_at
+from workflows.services.editing.rows import Rows
+from workflows.services.editing.stacks import stacks_of
+
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """``reload``: operations don't tell it all; the draft is to be loaded anew."""
+
+    revision: int
+    changes: tuple[Change, ...] = ()
+    reload: bool = False
+
+
+def changes_after(principal: Principal, *, workflow: Workflow, after: int) -> Since:
+    """In order. What a later one of them touched again is drawn with the later one alone."""
+    permissions.check_view(principal, workflow)
+    with tenant([workflow.team_id]):
+        current = Workflow.objects.unscoped().get(pk=workflow.pk)
+        found = log.after(current, after, MOST)
+        if found is None:
+            return Since(current.revision, reload=True)
+        stacks = stacks_of(current, principal.actor)
+        changes = [Change(current, each, stacks.undo_label, stacks.redo_label) for each in found]
+        if any(change.touched.everything for change in changes):
+            return Since(current.revision, reload=True)
+        store = Rows(current)
+        store.prefetch(id_ for change in changes for id_ in change.touched.nodes)
+        return Since(current.revision, tuple(_drawn_once(store, changes)))
+
+
+def _drawn_once(store: Rows, changes: list[Change]) -> list[Change]:
+    seen: set[str] = set()
+    told: list[Change] = []
+    for change in reversed(changes):
+        whole = looked_at(store, change)
+        items = tuple(item for item in whole.items if item.id not in seen)
+        wires = tuple(wire for wire in whole.wires if wire.id not in seen)
+        seen.update(item.id for item in items)
+        seen.update(wire.id for wire in wires)
+        told.append(replace(whole, items=items, wires=wires))
+    told.reverse()
+    return told

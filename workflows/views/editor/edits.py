@@ -1,0 +1,186 @@
+"""Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from accounts.principals import Principal
+from config import strict
+from workflows.engine.editing import EditRefused, read_ops
+from workflows.engine.editing.records import edge_of, node_of, note_of
+from workflows.engine.problems import Problem
+from workflows.errors import (
+    EditClash,
+    InvalidValue,
+    NothingToUndo,
+    WorkflowArchived,
+    WorkflowsFault,
+)
+from workflows.models import Workflow
+from workflows.services.editing import gestures, undoing
+from workflows.services.editing.changes import Change, clash_tree, problem_tree
+from workflows.services.editing.reading import changes_after
+from workflows.views.editor.fragments import fragments_for
+from workflows.views.finding import workflow_for
+
+
+P = ParamSpec("P")
+
+STATUS: Mapping[type[Exception], int] = {
+    EditRefused: 422,
+    InvalidValue: 422,
+    NothingToUndo: 409,
+    WorkflowArchived: 409,
+    strict.NotStrictJson: 400,
+}
+
+
+class GestureIn(BaseModel):
+    """What comes with every write. Operations are read by the engine, which addresses each problem."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base: int | None = Field(None, ge=0)
+    key: str | None = Field(None, max_length=100)
+    client: str = Field("", max_length=100)
+    label: str = Field("", max_length=255)
+    ops: Any = []  # Any: see ``read_ops``
+    resolve: dict[int, gestures.Choice] = {}
+
+
+def told_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+    """Refusals as the scripts read them, not as a page."""
+
+    @wraps(view)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(*args, **kwargs)
+        except tuple(STATUS) as error:
+            return JsonResponse({"error": _error(error)}, status=STATUS[type(error)])
+
+    return answered
+
+
+@login_required
+@require_http_methods(["PATCH", "POST"])
+@told_as_json
+def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """One gesture."""
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    asked = _asked(request)
+    try:
+        change = gestures.edit(
+            principal,
+            workflow=workflow,
+            ops=read_ops(asked.ops),
+            base=asked.base,
+            key=asked.key,
+            label=asked.label,
+            client=asked.client,
+            resolve=asked.resolve,
+        )
+    except EditClash as clash:
+        return _clashed(principal, workflow, clash, asked.base)
+    return JsonResponse(told(change))
+
+
+@login_required
+@require_POST
+@told_as_json
+def undo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    return _walk(request, workflow_id, undoing.undo)
+
+
+@login_required
+@require_POST
+@told_as_json
+def redo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    return _walk(request, workflow_id, undoing.redo)
+
+
+@login_required
+@require_safe
+@told_as_json
+def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """What happened after a revision; ``reload`` when that takes more than operations to tell."""
+    principal, workflow = workflow_for(request, workflow_id)
+    after = request.GET.get("after", "")
+    if not after.isdecimal():
+        raise InvalidValue(field="after")
+    since = changes_after(principal, workflow=workflow, after=int(after[:9]))
+    return JsonResponse(
+        {
+            "revision": since.revision,
+            "reload": since.reload,
+            "changes": [told(change) for change in since.changes],
+        }
+    )
+
+
+def told(change: Change) -> dict[str, Any]:  # Any: JSON
+    """A change with the HTML of what it touched."""
+    html = fragments_for(
+        [note_of(item) if item.is_note else node_of(item) for item in change.items],
+        [edge_of(wire) for wire in change.wires],
+        gone=change.touched.gone,
+        problems=change.problems,
+        pinned=change.pinned,
+    )
+    return {**change.tree(), "html": html}
+
+
+def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    asked = _asked(request)
+    try:
+        change = way(principal, workflow=workflow, client=asked.client, key=asked.key)
+    except EditClash as clash:
+        return _clashed(principal, workflow, clash, asked.base)
+    return JsonResponse(told(change))
+
+
+def _asked(request: HttpRequest) -> GestureIn:
+    try:
+        return GestureIn.model_validate(strict.loads(request.body) if request.body else {})
+    except ValidationError as invalid:
+        raise EditRefused(
+            tuple(
+                Problem(
+                    f"edit.{error['type']}",
+                    error["msg"],
+                    field=".".join(str(step) for step in error["loc"]),
+                )
+                for error in invalid.errors(include_url=False, include_context=False)
+            )
+        ) from None
+
+
+def _clashed(
+    principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
+) -> HttpResponse:
+    """Both values, and what the tab hasn't seen yet, so that it can show them and ask again."""
+    since = changes_after(
+        principal, workflow=workflow, after=workflow.revision if base is None else base
+    )
+    answer = {
+        "error": {**_error(clash), "clashes": [clash_tree(each) for each in clash.clashes]},
+        "revision": since.revision,
+        "reload": since.reload,
+        "changes": [told(change) for change in since.changes],
+    }
+    return JsonResponse(answer, status=409)
+
+
+def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
+    body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
+    if isinstance(error, EditRefused):
+        body["problems"] = [problem_tree(problem) for problem in error.problems]
+    elif isinstance(error, WorkflowsFault) and error.field:
+        body["problems"] = [{"field": error.field, "message": str(error)}]
+    return body
