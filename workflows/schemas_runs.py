@@ -13,6 +13,29 @@ from workflows.engine.records import RunStatus
 Inputs = dict[str, Any]  # JSON, checked against the start node's form
 
 
+NodeId = Annotated[str, Field(min_length=1, max_length=255)]
+
+
+class DebugIn(Schema):
+    """Look into a run. At most one of ``only``, ``until`` and ``from`` may be given.
+
+    ``reuse``: the run whose results are kept. ``values``: what a node alone reads and nothing has run
+    for, by node and output. ``memory: sandbox`` tries memory out without changing it.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    only: Annotated[list[NodeId], Field(max_length=100)] = []
+    until: Annotated[list[NodeId], Field(max_length=100)] = []
+    start_from: Annotated[list[NodeId], Field(max_length=100, alias="from")] = []
+    reuse: UUID | None = None
+    breakpoints: Annotated[list[NodeId], Field(max_length=500)] = []
+    step: bool = False
+    memory: Literal["real", "sandbox"] = "real"
+    pins: bool = False
+    values: dict[NodeId, dict[str, Any]] = Field(default_factory=dict)
+
+
 class StartIn(Schema):
     """``user`` names the person the run is for, by your own id for them."""
 
@@ -25,6 +48,7 @@ class StartIn(Schema):
     version: Literal["published", "draft"] | None = None
     mocks: dict[str, dict[str, Any]] | None = None
     offline: bool = False
+    debug: DebugIn | None = None
     response_mode: Literal["async", "blocking"] = "async"
     wait_seconds: Annotated[float, Field(gt=0, le=300)] = 60.0
 
@@ -47,6 +71,9 @@ class RunOut(Schema):
     started_at: datetime | None
     finished_at: datetime | None
     elapsed: float | None
+    debug: dict[str, Any] | None
+    paused_at: list[str]
+    pinned: list[str]
     events_url: str
 
 
@@ -66,6 +93,10 @@ class StepOut(Schema):
     elapsed: float
     prompt_tokens: int
     completion_tokens: int
+    reused_from: UUID | None
+    edited_by: str
+    edited_at: datetime | None
+    pinned: bool
 
 
 class RunDetailOut(RunOut):
@@ -77,6 +108,67 @@ class RunDetailOut(RunOut):
 class RunPageOut(Schema):
     items: list[RunOut]
     count: int
+
+
+class StepDetailOut(StepOut):
+    """``inputs`` of a model's step hold its prompt, message by message."""
+
+    memories_recalled: list[dict[str, Any]]
+    memories_written: list[dict[str, Any]]
+
+
+class ResumeIn(Schema):
+    """``breakpoints``, where given, are those of the rest of the run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mode: Literal["continue", "step", "stop"]
+    breakpoints: Annotated[list[NodeId], Field(max_length=500)] | None = None
+
+
+class OutputsIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    outputs: dict[str, Any]
+
+
+class PinIn(OutputsIn):
+    """``handle``: the way a branch takes."""
+
+    handle: Annotated[str, Field(max_length=255)] | None = None
+
+
+class PinOut(Schema):
+    node: str
+    outputs: dict[str, Any]
+    handle: str | None
+    pinned_at: datetime
+
+
+class WouldBeOut(Schema):
+    """``operation``: store | forget. ``fate``: open | kept | dropped."""
+
+    number: int
+    node: str
+    operation: str
+    namespace: str
+    key: str
+    entry: dict[str, Any] | None
+    before: dict[str, Any] | None
+    fate: str
+
+
+class ChosenIn(Schema):
+    """Numbers of would-be changes; none: all that are undecided."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    numbers: Annotated[list[int], Field(max_length=10_000)] | None = None
+
+
+class DecidedOut(Schema):
+    done: int
+    refused: dict[int, str]
 
 
 class ConversationIn(Schema):

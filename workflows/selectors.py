@@ -4,7 +4,7 @@ What isn't there and what isn't yours are the same ``NotFound``; what you may se
 way is ``NotAllowed``, with a sentence.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -18,11 +18,15 @@ from workflows.models import (
     Credential,
     Message,
     ModelProvider,
+    Pin,
     Run,
     RunEvent,
     Step,
+    TestCase,
+    TestResult,
     Version,
     Workflow,
+    WouldBe,
 )
 
 
@@ -82,6 +86,39 @@ def version_for(principal: Principal, workflow: Workflow, number: int) -> Versio
     )
 
 
+def cases_for(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
+    """A workflow's test cases, in its order."""
+    workflow = workflow_for(principal, workflow_id)
+    return TestCase.objects.visible_to(principal).filter(workflow=workflow)
+
+
+def case_for(
+    principal: Principal, workflow_id: UUID, case_id: UUID, verb: str = "view"
+) -> TestCase:
+    found = _one(
+        TestCase.objects.visible_to(principal).select_related("workflow"),
+        pk=case_id,
+        workflow_id=workflow_id,
+    )
+    CHECKS[verb](principal, found.workflow)
+    return found
+
+
+def case_result_for(principal: Principal, workflow_id: UUID, result_id: UUID) -> TestResult:
+    found = _one(
+        TestResult.objects.visible_to(principal).select_related("case__workflow"),
+        pk=result_id,
+        case__workflow_id=workflow_id,
+    )
+    permissions.check_view(principal, found.case.workflow)
+    return found
+
+
+def case_results_for(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
+    """Results by id, for who has just started them."""
+    return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
+
+
 def runs_for(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Runs that are the principal's own business, newest first."""
     teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
@@ -107,6 +144,30 @@ def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]
     """What was said by these names, in order."""
     permissions.check_view_run(principal, run)
     return RunEvent.objects.visible_to(principal).filter(run=run, name__in=names).order_by("seq")
+
+
+def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
+    """One step; of a node inside a container its newest round, or the one asked for (``0.2``)."""
+    found = steps_of(principal, run).filter(node_key=node)
+    parts = rounds.split(".") if rounds else []
+    if parts:
+        if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
+            raise NotFound
+        found = found.filter(rounds=[int(part) for part in parts])
+    step = found.order_by("-id").first()
+    if step is None:
+        raise NotFound
+    return step
+
+
+def would_be_of(principal: Principal, run: Run) -> QuerySet[WouldBe]:
+    permissions.check_view_run(principal, run)
+    return WouldBe.objects.visible_to(principal).filter(run=run).order_by("number")
+
+
+def pins_of(principal: Principal, workflow: Workflow) -> QuerySet[Pin]:
+    permissions.check_view(principal, workflow)
+    return Pin.objects.visible_to(principal).filter(workflow=workflow).order_by("node_key")
 
 
 def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:

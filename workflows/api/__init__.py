@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from ninja import Router
 
-from workflows.api import comments, conversations, providers, workflows
+from workflows.api import cases, comments, conversations, debugging, providers, workflows
 
 
 router = Router()
@@ -13,5 +13,7 @@ router.add_router("", workflows.router)
 router.add_router("", providers.router)
 router.add_router("", conversations.router)
 router.add_router("", comments.router)
+router.add_router("", cases.router)
+router.add_router("", debugging.router)
 if find_spec("workflows.api.runs"):
     router.add_router("", import_module("workflows.api.runs").router)

@@ -4,6 +4,7 @@ from accounts.access import Principal
 from workflows import selectors
 from workflows.engine.document import Json
 from workflows.models import Run, Step
+from workflows.models.run import RunStatus
 
 
 def run_out(row: Run) -> dict[str, object]:
@@ -26,6 +27,9 @@ def run_out(row: Run) -> dict[str, object]:
         "started_at": row.started_at,
         "finished_at": row.finished_at,
         "elapsed": row.elapsed,
+        "debug": _asked(row.debug),
+        "paused_at": paused_at(row),
+        "pinned": sorted(row.mocks or ()),
         "events_url": f"/api/v1/runs/{row.pk}/events",
     }
 
@@ -33,13 +37,13 @@ def run_out(row: Run) -> dict[str, object]:
 def detail_out(principal: Principal, row: Run) -> dict[str, object]:
     return {
         **run_out(row),
-        "steps": [step_out(step) for step in selectors.steps_of(principal, row)],
+        "steps": [step_out(step, row) for step in selectors.steps_of(principal, row)],
         "memories_recalled": _said(principal, row, "memory_recalled"),
         "memories_written": _said(principal, row, "memory_written"),
     }
 
 
-def step_out(row: Step) -> dict[str, object]:
+def step_out(row: Step, run: Run) -> dict[str, object]:
     names = (
         "rounds",
         "kind",
@@ -55,8 +59,41 @@ def step_out(row: Step) -> dict[str, object]:
         "elapsed",
         "prompt_tokens",
         "completion_tokens",
+        "reused_from",
+        "edited_by",
+        "edited_at",
     )
-    return {"node": row.node_key, **{name: getattr(row, name) for name in names}}
+    pinned = is_pinned(run, row)
+    return {"node": row.node_key, "pinned": pinned, **{n: getattr(row, n) for n in names}}
+
+
+def step_detail_out(principal: Principal, run: Run, row: Step) -> dict[str, object]:
+    return {
+        **step_out(row, run),
+        "memories_recalled": [
+            one for one in _said(principal, run, "memory_recalled") if one["node"] == row.node_key
+        ],
+        "memories_written": [
+            one for one in _said(principal, run, "memory_written") if one["node"] == row.node_key
+        ],
+    }
+
+
+def is_pinned(run: Run, row: Step) -> bool:
+    mocks = run.mocks or {}
+    return row.node_key in mocks or f"type:{row.kind}" in mocks
+
+
+def paused_at(run: Run) -> list[str]:
+    """The nodes a run stands still before."""
+    return (run.pause or {}).get("nodes", []) if run.status == RunStatus.PAUSED else []
+
+
+def _asked(debug: Json) -> Json:
+    """What was asked for; where the conversation stood is the run's own business."""
+    if debug is None:
+        return None
+    return {name: value for name, value in debug.items() if name not in ("turn", "variables")}
 
 
 def _said(principal: Principal, row: Run, name: str) -> list[Json]:

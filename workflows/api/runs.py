@@ -19,8 +19,10 @@ from workflows.engine.records import RunStatus
 from workflows.execution.following import RUN_FINISHED, follow
 from workflows.execution.hub import hub
 from workflows.models import Run
-from workflows.schemas_runs import RunDetailOut, RunOut, RunPageOut, StartIn
+from workflows.schemas_runs import DebugIn, RunDetailOut, RunOut, RunPageOut, StartIn
 from workflows.services import runs
+from workflows.services.debugging.options import RunOptions, part_asked
+from workflows.services.debugging.starting import start_as_asked
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -77,7 +79,7 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """Every event from the first on, live to the end; ``Last-Event-ID`` goes on after that one.
 
     Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written,
-    memory_retrieval_error, run_finished. ``text_chunk`` has no id; put its text at ``offset``
+    memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. ``text_chunk`` has no id; put its text at ``offset``
     (UTF-16 units) and drop what stood there, and a reconnect or a recovered run reads right.
     """
     run = await sync_to_async(sse.find_run)(principal_of(request), run_id)
@@ -94,8 +96,9 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.connections_given_back(), tenant(principal.team_ids):
         workflow = selectors.workflow_for(principal, workflow_id, "run")
-        return runs.start_run(
+        return start_as_asked(
             principal,
+            options_of(body.debug),
             workflow=workflow,
             inputs=body.inputs,
             query=body.query,
@@ -105,6 +108,20 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
             mocks=body.mocks,
             offline=body.offline,
         )
+
+
+def options_of(asked: DebugIn | None) -> RunOptions | None:
+    if asked is None:
+        return None
+    return RunOptions(
+        part=part_asked(only=asked.only, until=asked.until, start_from=asked.start_from),
+        reuse=asked.reuse,
+        breakpoints=tuple(asked.breakpoints),
+        step=asked.step,
+        memory=asked.memory,
+        pins=asked.pins,
+        values=asked.values,
+    )
 
 
 def _detail(principal: Principal, run_id: UUID) -> dict[str, object]:

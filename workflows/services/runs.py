@@ -1,7 +1,7 @@
 """Starting and stopping runs: check, write the row, audit, and wake a worker after the commit."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
@@ -22,12 +22,14 @@ from workflows.engine.events import RunFinished
 from workflows.engine.inputs import check_start
 from workflows.engine.mocks import Mocks
 from workflows.engine.records import RunStatus as EngineStatus
+from workflows.engine.records import StepRecord
 from workflows.engine.remembering import scopes_of
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.bus import announce_cancel
 from workflows.execution.codec import event_data
 from workflows.execution.driver import STOPPED
-from workflows.models import Conversation, Run, RunEvent, Snapshot, Version, Workflow
+from workflows.execution.reusing import carry_over, put_in
+from workflows.models import Conversation, Run, RunEvent, Snapshot, Step, Version, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
 from workflows.services import audited
@@ -64,6 +66,12 @@ class Order:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
+    # For runs that are looked into, see ``services.debugging``: how, which steps of an earlier run
+    # are kept, and which were typed in.
+    debug: Mapping[str, Json] | None = None
+    kept: Sequence[Step] = ()
+    kept_from: Run | None = None
+    given: Sequence[StepRecord] = ()
 
 
 def start_run(
@@ -87,32 +95,47 @@ def start_run(
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
         raise WorkflowArchived
-    person = subject_of(principal, subject)
     with tenant([workflow.team_id]):
-        snapshot, pinned = _pinned(principal, workflow, version)
-        document = from_json(snapshot.document)
-        checked = check_start(document, inputs or {})
-        if mocks:
-            Mocks(mocks)  # raises NodeFailed for what isn't a mock
-        if workflow.is_chat and not (query or "").strip():
-            raise InvalidValue(_("A chat workflow needs a message."), field="query")
-        talk = None
-        if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
-            talk = _conversation(principal, workflow, conversation, person)
         return queue_run(
             principal,
-            Order(
-                workflow,
-                snapshot,
-                pinned,
-                person,
-                checked,
-                query,
-                talk,
-                mocks,
-                offline,
+            order_run(
+                principal,
+                workflow=workflow,
+                inputs=inputs,
+                query=query,
+                conversation=conversation,
+                person=subject_of(principal, subject),
+                version=version,
+                mocks=mocks,
+                offline=offline,
             ),
         )
+
+
+def order_run(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    inputs: Mapping[str, Json] | None,
+    query: str | None,
+    conversation: Conversation | str | None,
+    person: Subject,
+    version: Which | Version | None,
+    mocks: Mapping[str, Json] | None,
+    offline: bool,
+) -> Order:
+    """Everything checked, the conversation opened. The caller holds the transaction."""
+    snapshot, pinned = pinned_snapshot(principal, workflow, version)
+    document = from_json(snapshot.document)
+    checked = check_start(document, inputs or {})
+    if mocks:
+        Mocks(mocks)  # raises NodeFailed for what isn't a mock
+    if workflow.is_chat and not (query or "").strip():
+        raise InvalidValue(_("A chat workflow needs a message."), field="query")
+    talk = None
+    if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
+        talk = _conversation(principal, workflow, conversation, person)
+    return Order(workflow, snapshot, pinned, person, checked, query, talk, mocks, offline)
 
 
 def queue_run(principal: Principal, order: Order) -> Run:
@@ -132,10 +155,15 @@ def queue_run(principal: Principal, order: Order) -> Run:
             inputs=dict(order.inputs),
             mocks=order.mocks,
             offline=order.offline,
+            debug=order.debug,
             queued_at=timezone.now(),
         )
         run.system = _system(order, run)
         run.save(force_insert=True)
+        if order.kept_from is not None:
+            carry_over(run, order.kept_from, order.kept)
+        if order.given:
+            put_in(run, order.given)
         if order.conversation is not None and order.query is not None:
             add_message(order.conversation, run=run, query=order.query, answer="")
             run.system = _system(order, run)  # which turn of the conversation it is
@@ -209,7 +237,7 @@ def _is_account(named: str) -> bool:
     return User.objects.filter(pk=wanted).exists()
 
 
-def _pinned(
+def pinned_snapshot(
     principal: Principal, workflow: Workflow, version: Which | Version | None
 ) -> tuple[Snapshot, Version | None]:
     """What exactly runs. Somebody who may not see drafts of others' making runs what is published."""

@@ -1,6 +1,7 @@
 """Test cases: writing them down, making one of a run, running them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -110,7 +111,7 @@ def run_cases(
             _drop_old(result.case_id)
         audited.note(principal, workflow, "case.run", count=len(made))
         for result in made:
-            transaction.on_commit(lambda team=workflow.team_id, key=result.pk: wake_case(team, key))
+            transaction.on_commit(partial(wake_case, workflow.team_id, result.pk))
     return made
 
 

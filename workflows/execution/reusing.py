@@ -1,0 +1,62 @@
+"""Steps that a run begins with: copied from an earlier run, or typed in. From then on they are history."""
+
+from collections.abc import Sequence
+from json import loads
+from uuid import UUID
+
+from config.crypto import decrypt
+from workflows.engine.document import Json
+from workflows.engine.records import StepRecord
+from workflows.execution.codec import dump, step_row
+from workflows.execution.masking import NO_MASK, Mask, mask_for
+from workflows.models import Run, Snapshot, Step, WorkflowSecret
+from workflows.models.documents import from_json
+
+
+_COPIED = (
+    *("node_key", "rounds", "kind", "title", "status", "handle", "error", "error_type", "tries"),
+    *("started_at", "elapsed", "prompt_tokens", "completion_tokens"),
+)
+_MASKED = ("inputs", "outputs", "writes")
+
+
+def carry_over(run: Run, source: Run, steps: Sequence[Step]) -> None:
+    """In the caller's transaction. A mask names its run, so secrets are masked anew."""
+    old, new = _masks(run, source)
+    Step.objects.unscoped().bulk_create(
+        Step(
+            team_id=run.team_id,
+            run=run,
+            attempt=0,
+            reused_from=step.reused_from or source.pk,
+            **{name: getattr(step, name) for name in _COPIED},
+            **{name: _translated(getattr(step, name), old, new) for name in _MASKED},
+        )
+        for step in steps
+    )
+
+
+def put_in(run: Run, records: Sequence[StepRecord]) -> None:
+    """What was typed in for nodes that never ran: kept from this very run."""
+    Step.objects.unscoped().bulk_create(
+        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **step_row(record))
+        for record in records
+    )
+
+
+def _translated(value: Json, old: Mask, new: Mask) -> Json:
+    return loads(new.on(old.off(dump(value)))) if old.pairs else value
+
+
+def _masks(run: Run, source: Run) -> tuple[Mask, Mask]:
+    names = _secret_names(source.snapshot_id) | _secret_names(run.snapshot_id)
+    if not names:
+        return NO_MASK, NO_MASK
+    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=run.workflow_id, name__in=names)
+    live = {row.name: decrypt(bytes(row.secret)) for row in rows}
+    return mask_for(str(source.pk), live), mask_for(str(run.pk), live)
+
+
+def _secret_names(snapshot_id: UUID) -> set[str]:
+    document = from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document)
+    return {item.name for item in document.environment if item.value_type == "secret"}

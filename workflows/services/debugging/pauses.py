@@ -1,0 +1,85 @@
+"""A run that stands still: let it go on, one node or all of them; change what a finished node gave."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.document import Json
+from workflows.engine.events import Event, RunResumed, StepEdited
+from workflows.engine.reporting import size_of
+from workflows.errors import InvalidValue, RunNotPaused
+from workflows.execution.codec import event_data
+from workflows.models import Run, RunEvent, Step
+from workflows.models.run import RunStatus
+from workflows.services import audited
+from workflows.services.runs import cancel_run
+from workflows.tasks import wake_worker
+
+
+Mode = Literal["continue", "step", "stop"]
+
+
+def resume_run(
+    principal: Principal, run: Run, *, mode: Mode, breakpoints: Iterable[str] | None = None
+) -> Run:
+    """``breakpoints``, where given, are those of the rest of the run."""
+    if mode == "stop":
+        return cancel_run(principal, run)
+    permissions.check_cancel(principal, run)
+    with tenant([run.team_id]):
+        locked = _paused(run)
+        now = timezone.now()
+        state = dict(locked.pause or {})
+        stood = now.timestamp() - float(state.get("at") or now.timestamp())
+        locked.pause = {**state, "mode": mode, "slept": float(state.get("slept") or 0) + stood}
+        if breakpoints is not None:
+            locked.debug = {**(locked.debug or {}), "breakpoints": list(breakpoints)}
+        locked.status, locked.queued_at = RunStatus.QUEUED, now
+        _say(locked, RunResumed(mode, now.timestamp()))
+        locked.save()
+        audited.note(principal, locked, "run.resumed", mode=mode)
+        transaction.on_commit(lambda: wake_worker(locked.pk))
+    return locked
+
+
+def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str, Json]) -> Step:
+    """Other outputs of a finished node, for the rest of this run."""
+    permissions.check_cancel(principal, run)
+    with tenant([run.team_id]):
+        locked = _paused(run)
+        step = (
+            Step.objects.unscoped()
+            .filter(run=locked, node_key=node, rounds=[], status__in=("succeeded", "exception"))
+            .first()
+        )
+        if step is None:
+            raise InvalidValue(_("That node has not finished in this run."), field="node")
+        step.outputs = dict(outputs)
+        step.edited_by, step.edited_at = principal.actor, timezone.now()
+        step.save(update_fields=["outputs", "edited_by", "edited_at"])
+        at = step.edited_at.timestamp()
+        _say(locked, StepEdited(node, principal.actor, size_of(step.outputs), at))
+        locked.save(update_fields=["last_seq"])
+        audited.note(principal, locked, "run.step_edited", node=node)
+    return step
+
+
+def _paused(run: Run) -> Run:
+    locked = Run.objects.unscoped().select_for_update(of=("self",)).get(pk=run.pk)
+    if locked.status != RunStatus.PAUSED or locked.debug is None:
+        raise RunNotPaused
+    return locked
+
+
+def _say(run: Run, event: Event) -> None:
+    """Nobody drives the run, so the next number is ours while we hold its row."""
+    run.last_seq += 1
+    RunEvent.objects.create(
+        team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=event_data(event)
+    )
