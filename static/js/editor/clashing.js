@@ -4,20 +4,17 @@ const GONE = "gone"; // what the server says where one side has no value any mor
 const LATER_WINS = new Set(["place", "size"]); // nobody wants to be asked where a card lies
 
 /**
- * @returns {{again: object[], ask: object[], lost: object[]}} `again`: operations to send once more, on top of theirs;
- * `ask`: clashes with their operation, to be decided; `lost`: what can't be done to something that is gone
+ * @returns {{again: object[], resolve: object, ask: object[]}} `again`: operations to send once more, `resolve` says of
+ * some by their place that ours holds; `ask`: clashes with their operation, to be decided
  */
 export function sorted(ops, clashes) {
-  const about = new Map(clashes.map((clash) => [clash.op, { ...clash, op: ops[clash.op] }]));
-  const found = { again: [], ask: [], lost: [] };
+  const about = new Map(clashes.map((clash) => [clash.op, clash]));
+  const found = { again: [], resolve: {}, ask: [] };
   ops.forEach((op, at) => {
     const clash = about.get(at);
-    if (!clash) found.again.push(op);
-    else if (clash.theirs === GONE && op.op !== "set" && op.op !== "feature" && op.op !== "variable") found.lost.push(clash);
-    else if (clash.theirs === GONE && ["node", "parent", "edge"].includes(clash.field)) found.lost.push(clash);
-    else if (LATER_WINS.has(clash.field)) found.again.push(op);
-    else if (["add", "connect", "note", "paste"].includes(op.op)) found.lost.push(clash);
-    else found.ask.push(clash);
+    if (clash && !LATER_WINS.has(clash.field)) return found.ask.push({ ...clash, op });
+    if (clash) found.resolve[found.again.length] = "mine";
+    found.again.push(op);
   });
   return found;
 }
@@ -30,7 +27,7 @@ export function canBeBoth({ op, yours, theirs }) {
   return hasValue && ((typeof yours === "string" && typeof theirs === "string") || (Array.isArray(yours) && Array.isArray(theirs)));
 }
 
-/** The operation that makes the choice so; null: theirs stays. */
+/** The operation that makes the choice so, sent as ours; null: theirs stays. */
 export function decided(clash, choice) {
   if (choice === "theirs") return null;
   const { op, yours, theirs } = clash;

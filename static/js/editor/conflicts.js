@@ -72,9 +72,7 @@ function clashForm(editor, entry) {
     event.preventDefault();
     const chosen = entry.clashes.map((_clash, at) => form.elements[`${entry.id}-${at}`].value);
     const ops = entry.clashes.map((clash, at) => decided(clash, chosen[at])).filter(Boolean);
-    // Handed to the queue, which writes it down, before it is struck off here.
-    if (ops.length) editor.edits.send(ops, { label: entry.label || t("Decide a clash") });
-    editor.edits.ledger.remove(entry.id);
+    editor.edits.decide(entry, ops);
   });
   return form;
 }
@@ -84,7 +82,7 @@ function choices(editor, clash, name) {
   const where = clash.node ? t("{node}: {field}", { node: nameOf(editor, clash.node), field: clash.field }) : clash.field;
   set.append(make("legend", { textContent: where }));
   const offers = [
-    ["yours", t("Yours"), valueOf(clash.yours)],
+    ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : t("Yours"), valueOf(clash.yours)],
     ["theirs", t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
   ];
   if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value ?? decided(clash, "both").title)]);

@@ -10,6 +10,7 @@ import { t } from "./words.js";
 
 const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 8000;
+const LONGEST_LABEL = 255;
 const TRIES_OF_A_BROKEN_ONE = 4;
 
 /** Events: "state" (saved, saving, offline, clash, refused) and "change" (detail: Change). */
@@ -61,7 +62,16 @@ export class Edits extends EventTarget {
   /** One gesture, one undo step. Resolves to the Change, or to null when it wasn't accepted: then it was said and reported. */
   send(ops, { label = "" } = {}) {
     if (!this.editor.canEdit || ops.length === 0) return Promise.resolve(null);
-    return this.#add({ kind: "edit", ops, label });
+    return this.#add({ kind: "edit", ops, label: label.slice(0, LONGEST_LABEL) });
+  }
+
+  /** A clash was decided: what is to hold is sent as it was made, and wins. Handed over before it is struck off. */
+  decide(entry, ops) {
+    const resolve = Object.fromEntries(ops.map((_op, at) => [at, "mine"]));
+    const { base, client, label } = entry;
+    const sent = ops.length ? this.#add({ kind: "edit", ops, label, resolve, client }, base) : Promise.resolve(null);
+    this.ledger.remove(entry.id);
+    return sent;
   }
 
   undo() {
@@ -97,8 +107,8 @@ export class Edits extends EventTarget {
     this.#show();
   }
 
-  #add(gesture) {
-    const added = this.#queue.add({ ...gesture, base: this.revision });
+  #add(gesture, base = this.revision) {
+    const added = this.#queue.add({ ...gesture, base });
     const answer = new Promise((resolve) => {
       this.#askers.set(added, [...(this.#askers.get(added) ?? []), resolve]);
     });
@@ -134,9 +144,9 @@ export class Edits extends EventTarget {
     await act.call(this, gesture, answer);
   }
 
-  #post({ kind, ops, label, base, key, client }) {
+  #post({ kind, ops, label, base, key, client, resolve }) {
     const { urls } = this.editor;
-    if (kind === "edit") return ask(urls.draft, { method: "PATCH", body: { base, key, client, label, ops } });
+    if (kind === "edit") return ask(urls.draft, { method: "PATCH", body: { base, key, client, label, ops, resolve } });
     return ask(urls[kind], { method: "POST", body: { base, key, client } });
   }
 
@@ -144,7 +154,7 @@ export class Edits extends EventTarget {
     this.#queue.done(gesture);
     await this.#replay.receive(body);
     // Later gestures were made knowing this one; what somebody else did in between they don't know.
-    for (const later of this.#queue.all) {
+    for (const later of body.client ? this.#queue.all : []) {
       if (later.base === body.revision - 1) this.#queue.rebase(later, body.revision);
     }
     this.#answer(gesture, body);
@@ -154,22 +164,19 @@ export class Edits extends EventTarget {
   async #clashed(gesture, { body }) {
     const { message, clashes } = body.error;
     if (gesture.kind !== "edit") return this.#refused(gesture, { body });
-    const { again, ask: asked, lost } = sorted(gesture.ops, clashes);
-    if (asked.length) this.ledger.add({ kind: "clash", label: gesture.label, message, ops: asked.map(({ op }) => op), clashes: asked, revision: body.revision });
-    for (const { op, by } of lost) {
-      this.ledger.add({ kind: "refused", label: gesture.label, message: t("{who} has deleted what this was about.", { who: by || t("Somebody") }), ops: [op] });
-    }
+    const { again, resolve, ask: asked } = sorted(gesture.ops, clashes);
+    const { label, base, client } = gesture;
+    if (asked.length) this.ledger.add({ kind: "clash", label, base, client, message, ops: asked.map(({ op }) => op), clashes: asked });
     if (again.length) {
-      const next = this.#queue.replace(gesture, { kind: "edit", ops: again, label: gesture.label, base: body.revision });
+      const next = this.#queue.replace(gesture, { kind: "edit", ops: again, label, base, client, resolve });
       this.#askers.set(next, this.#askers.get(gesture) ?? []);
       this.#askers.delete(gesture);
     } else {
       this.#queue.done(gesture);
     }
     await this.#replay.catchUp();
-    const toPutBack = touched([...asked, ...lost].map(({ op }) => op));
-    if (toPutBack.length) {
-      await this.#replay.restore(toPutBack);
+    if (asked.length) {
+      await this.#replay.restore(touched(asked.map(({ op }) => op)));
       this.editor.say(message);
     }
     if (!again.length) this.#answer(gesture, null);

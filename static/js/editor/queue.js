@@ -35,8 +35,8 @@ export class Queue {
   /** @returns {object} the gesture that stands for it: a new one, or a waiting one that says the same with newer values */
   add(gesture) {
     const last = this.#waiting.at(-1);
-    if (last && !last.tried && last.kind === "edit" && gesture.kind === "edit" && sameTargets(last.ops, gesture.ops)) {
-      last.ops = gesture.ops;
+    if (last && !last.tried && isPlain(last) && isPlain(gesture) && sameTargets(last.ops, gesture.ops)) {
+      Object.assign(last, { ops: gesture.ops, label: gesture.label });
       this.#keep(last);
       return last;
     }
@@ -129,6 +129,8 @@ export class Queue {
     }
   }
 }
+
+const isPlain = ({ kind, resolve }) => kind === "edit" && !resolve;
 
 /** The same fields of the same nodes: the later values are all that is wanted of both. */
 function sameTargets(before, after) {

@@ -47,6 +47,7 @@ export class Replay {
       url.searchParams.set("after", this.revision);
       const { kind, body } = await ask(url);
       if (kind !== "done") return false;
+      if (body.reload) return this.#resync();
       const before = this.revision;
       for (const change of body.changes) this.#apply(change);
       if (this.revision >= body.revision) return true;

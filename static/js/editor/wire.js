@@ -13,8 +13,9 @@ export async function ask(url, { method = "GET", body } = {}) {
   const first = await once(url, method, body);
   if (first.kind !== "stale-token") return first;
   const renewed = await renewToken();
-  const second = renewed ? await once(url, method, body) : first;
-  return second.kind === "stale-token" ? { ...second, kind: "signed-out" } : second;
+  if (!renewed) return { ...first, kind: "signed-out" };
+  const second = await once(url, method, body);
+  return second.kind === "stale-token" ? { ...second, kind: "refused" } : second; // not the token: not allowed
 }
 
 /** A page of ours as a document, or null where it can't be had. */
