@@ -40,9 +40,9 @@ class Exchange:
 class ExchangeFailed(Exception):
     """There was no answer. ``retryable``: another time there may be one."""
 
-    def __init__(self, message: str, *, retryable: bool) -> None:
+    def __init__(self, message: str, *, retryable: bool, too_large: bool = False) -> None:
         super().__init__(message)
-        self.retryable = retryable
+        self.retryable, self.too_large = retryable, too_large
 
 
 async def exchange(
@@ -76,10 +76,22 @@ async def exchange(
                     body,
                     str(response.url),
                 )
+    except BodyTooLarge as fault:
+        most = fault.most if isinstance(fault, _OverLimit) else largest
+        message = f"The answer is larger than {most // (1024 * 1024)} MB"
+        raise ExchangeFailed(message, retryable=False, too_large=True) from None
     except NetFault as fault:
         raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise _told(error, url) from None
+
+
+class _OverLimit(BodyTooLarge):
+    """The answer is larger than its kind may be."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
 
 
 class _Answer:
@@ -104,7 +116,7 @@ async def _read(response: httpx.Response, limit: Callable[[Mapping[str, str]], i
     async for part in response.aiter_bytes():
         parts += part
         if len(parts) > most:
-            raise BodyTooLarge(f"The answer is larger than {most // (1024 * 1024)} MB.")
+            raise _OverLimit(most)
     return bytes(parts)
 
 

@@ -12,8 +12,11 @@ import httpx
 import pytest
 
 from config import net
+from tests.support.documents import document, end, node, start
+from workflows.engine.backends import InProcess, Request
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin
+from workflows.execution.http import GuardedHttp
 from workflows.llm.config import ProviderConfig
 from workflows.llm.openai_compatible import OpenAICompatible
 
@@ -155,6 +158,22 @@ async def test_hostile_url_as_a_models_address_fails_without_contact(
     assert contacts == []
     assert not failed.value.retryable
     assert "sk-secret-key" not in failed.value.message
+
+
+@pytest.mark.parametrize("url", HOSTILE)
+async def test_hostile_url_in_a_workflow_fails_its_node_without_contact(
+    url: str, contacts: list[Any]
+) -> None:
+    request = node("h", "http-request", method="post", url="{{#start.u#}}", headers="X-Key: canary",
+                   body={"type": "json", "data": '{"secret": "canary"}'})  # fmt: skip
+    made = document([start("u"), request, end(o=["h", "body"])], ["start -> h", "h -> end"])
+    backend = InProcess(http=GuardedHttp(allow=(), resolver=resolver))
+
+    outcome = await backend.run(Request(made, inputs={"u": url}, checked=True))
+
+    assert contacts == []
+    assert outcome.status == "failed"
+    assert not any(address in str(outcome.error) for address in (PUBLIC, "10.0.0.5", "100.64.0.9"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ class NotJson(ValueError):
 
 _SPACE: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_BARE: Final = re.compile(r"[^,:{}\[\]\n\"']+")
+_BARE: Final = re.compile(r"(?:[^,:{}\[\]\n\"'#/]|/(?![/*]))+")
 _FENCE: Final = re.compile(r"^\s*```[a-zA-Z]*\s*\n(.*?)\n?```\s*$", re.DOTALL)
 _WORDS: Final[dict[str, Json]] = {
     "true": True, "True": True, "TRUE": True,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from config import net
 from config.net.transport import Resolver
-from workflows.engine.errors import HttpFailed
+from workflows.engine.errors import HttpFailed, NodeFailed
 from workflows.engine.http_answers import says_file
 from workflows.engine.ports import HttpRequest, HttpResponse
 
@@ -54,6 +54,8 @@ class GuardedHttp:
                 **self._net,
             )
         except net.ExchangeFailed as failed:
+            if failed.too_large:
+                raise NodeFailed("ResponseSizeError", str(failed)) from None
             raise HttpFailed(str(failed), retryable=failed.retryable) from None
         return HttpResponse(answer.status, answer.headers, answer.body, answer.url)
 
