@@ -15,6 +15,7 @@ from workflows.engine.document import (
 from workflows.engine.dsl import versions
 from workflows.engine.dsl.loaded import without
 from workflows.engine.dsl.redaction import clean_node, is_secret
+from workflows.engine.dsl.sub_graphs import foldable
 from workflows.engine.dsl.tree import canvas_type, merged, node_data
 from workflows.engine.problems import Problem, warning
 from workflows.engine.values import ValueType, parse_type, zero
@@ -79,6 +80,11 @@ def not_in_dify(document: Document) -> list[Problem]:
         warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
         for node in document.nodes
         if "enhanced_memory" in node.data
+    ]
+    problems += [
+        warning("export.container", "Dify's containers don't end with End nodes", node=node.id)
+        for node in document.nodes
+        if foldable(node)
     ]
     if document.dialect is Dialect.XWORKFLOW and document.extra:
         kept = ", ".join(sorted(document.extra))

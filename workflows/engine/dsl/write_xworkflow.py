@@ -16,6 +16,7 @@ from workflows.engine.document import (
 )
 from workflows.engine.dsl import versions
 from workflows.engine.dsl.redaction import clean_node, is_secret
+from workflows.engine.dsl.sub_graphs import ENTRIES, foldable, folded
 from workflows.engine.dsl.tree import merged, node_data
 from workflows.engine.dsl.xworkflow_data import outward
 from workflows.engine.problems import Problem, warning
@@ -34,11 +35,12 @@ XWORKFLOW_KINDS: Final = frozenset(
 def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     extra = _own_extra(document)
     meta = {**_meta(document), **extra.pop("meta", {})}
-    tree: dict[str, Json] = {
-        "version": versions.XWORKFLOW,
-        "nodes": [_node(node, include_secrets) for node in document.nodes],
-        "edges": [_edge(edge) for edge in document.edges],
-    }
+    nodes, edges = folded(
+        [_node(node, include_secrets) for node in document.nodes],
+        [_edge(edge) for edge in document.edges],
+        _bodies(document),
+    )
+    tree: dict[str, Json] = {"version": versions.XWORKFLOW, "nodes": nodes, "edges": edges}
     if document.environment:
         tree["environment_variables"] = [
             _environment(variable, include_secrets) for variable in document.environment
@@ -55,17 +57,18 @@ def not_in_xworkflow(document: Document) -> list[Problem]:
     problems = [
         warning("export.kind", f"xworkflow doesn't know nodes of type {node.kind}", node=node.id)
         for node in document.nodes
-        if node.kind not in XWORKFLOW_KINDS
+        if node.kind not in XWORKFLOW_KINDS and node.kind not in ENTRIES.values()
     ]
     problems += [
         warning("export.assigner", "xworkflow reads assigners of version 1 only", node=node.id)
         for node in document.nodes
         if node.kind == "assigner" and str(node.data.get("version", "1")) != "1"
     ]
+    written = {child for held in _bodies(document).values() for child in held}
     problems += [
         warning("export.container", "xworkflow has bodies inside their container", node=node.id)
         for node in document.nodes
-        if node.parent is not None
+        if node.parent is not None and node.id not in written
     ]
     for part, present in (
         ("name and description", document.name or document.description),
@@ -80,6 +83,15 @@ def not_in_xworkflow(document: Document) -> list[Problem]:
         if is_secret(variable)
     ]
     return problems
+
+
+def _bodies(document: Document) -> dict[str, list[str]]:
+    """Containers whose body xworkflow can read, with the nodes in it."""
+    bodies: dict[str, list[str]] = {node.id: [] for node in document.nodes if foldable(node)}
+    for node in document.nodes:
+        if node.parent in bodies:
+            bodies[node.parent].append(node.id)
+    return {container: held for container, held in bodies.items() if held}
 
 
 def _own_extra(document: Document) -> dict[str, Json]:

@@ -30,6 +30,7 @@ from workflows.engine.dsl.loaded import (
     text_or,
     without,
 )
+from workflows.engine.dsl.sub_graphs import unfolded
 from workflows.engine.dsl.versions import check_xworkflow_version
 from workflows.engine.dsl.xworkflow_data import inward
 from workflows.engine.values import infer
@@ -47,6 +48,8 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     findings = Findings()
     version = check_xworkflow_version(tree.get("version"), findings)
     nodes, edges = list_at(tree, "nodes", findings), list_at(tree, "edges", findings)
+    check_counts(nodes, edges, findings)
+    nodes, edges = unfolded(nodes, edges)
     check_counts(nodes, edges, findings)
     for key in sorted(tree.keys() - KNOWN_PARTS):
         findings.warn("document.unknown_key", f"{key} is not understood; it is kept", field=key)

@@ -1,7 +1,7 @@
 """Node data between xworkflow's words and those used inside, both ways.
 
 Inside we speak Dify's. Each translation takes a node's data and gives a new one; what it doesn't
-know it leaves alone. Bodies of containers (``sub_graph``) travel as they are.
+know it leaves alone. Bodies of containers were taken out before: see ``sub_graphs``.
 """
 
 from collections.abc import Callable, Mapping
@@ -178,6 +178,40 @@ def _classifier_outward(data: Data) -> Data:
     return _renamed_items(data, "classes", "categories", backwards)
 
 
+def _iteration_inward(data: Data) -> Data:
+    renamed = _renamed(data, _ITERATION)
+    mode = renamed.get("error_handle_mode")
+    if isinstance(mode, str) and mode in _ERROR_MODES:
+        return {**renamed, "error_handle_mode": _ERROR_MODES[mode]}
+    return renamed
+
+
+def _iteration_outward(data: Data) -> Data:
+    renamed = _renamed(data, {new: old for old, new in _ITERATION.items()})
+    modes = {new: old for old, new in _ERROR_MODES.items()}
+    mode = renamed.get("error_handle_mode")
+    if isinstance(mode, str) and mode in modes:
+        return {**renamed, "error_handle_mode": modes[mode]}
+    return renamed
+
+
+def _loop_inward(data: Data) -> Data:
+    return _loop_condition(data, _operator_inward)
+
+
+def _loop_outward(data: Data) -> Data:
+    return _loop_condition(data, _operator_outward)
+
+
+def _loop_condition(data: Data, spelled: Callable[[str], str]) -> Data:
+    if isinstance(data.get("break_conditions"), list):
+        conditions = [_condition(item, spelled) for item in data["break_conditions"]]
+        data = {**data, "break_conditions": conditions}
+    if "condition" not in data:
+        return data
+    return {**data, "condition": _condition(data["condition"], spelled)}
+
+
 def _llm_inward(data: Data) -> Data:
     memory = data.get("memory")
     if not isinstance(memory, Mapping) or "enabled" not in memory:
@@ -218,10 +252,21 @@ def _renamed(data: Mapping[str, Json], names: Mapping[str, str]) -> Data:
 
 
 _CLASS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
+_ITERATION: Final[Mapping[str, str]] = {
+    "input_selector": "iterator_selector",
+    "parallel": "is_parallel",
+    "parallelism": "parallel_nums",
+}
+_ERROR_MODES: Final[Mapping[str, str]] = {
+    "continue_on_error": "continue-on-error",
+    "remove_abnormal": "remove-abnormal-output",
+}
 _INWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _code_inward,
     "http-request": http_inward,
     "if-else": _cases(_operator_inward),
+    "iteration": _iteration_inward,
+    "loop": _loop_inward,
     "assigner": _assigner_inward,
     "question-classifier": _classifier_inward,
     "llm": _llm_inward,
@@ -230,6 +275,8 @@ _OUTWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _code_outward,
     "http-request": http_outward,
     "if-else": _cases(_operator_outward),
+    "iteration": _iteration_outward,
+    "loop": _loop_outward,
     "assigner": _assigner_outward,
     "question-classifier": _classifier_outward,
     "llm": _llm_outward,
