@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.spec.nodes.containers import ROWS as CONTAINERS
+from tests.spec.nodes.programs import PROGRAMS
 from tests.spec.nodes.rows import Row
 from tests.support.documents import (
     answer,
@@ -111,3 +112,4 @@ ROWS[4] = Row(
 )
 ROWS.pop()
 ROWS += CONTAINERS
+ROWS += PROGRAMS
