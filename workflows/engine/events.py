@@ -36,6 +36,8 @@ class NodeStateChange(Event):
     error: str | None = None
     error_type: str | None = None
     reused: bool = False  # the result of an earlier run, kept
+    tokens: int | None = None  # of model calls
+    items: int | None = None  # in the first list among the outputs
 
 
 @dataclass(frozen=True, slots=True)

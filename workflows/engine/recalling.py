@@ -71,4 +71,13 @@ def as_entry(hit: MemoryHit) -> dict[str, Json]:
 
 
 def _brief(hit: MemoryHit) -> dict[str, Json]:
-    return {"id": hit.id, "key": hit.key, "value": hit.value, "score": hit.score}
+    """``parts`` explain the score; ``run`` is where it was learnt. Not every memory can say either."""
+    source = getattr(hit, "source", None)
+    return {
+        "id": hit.id,
+        "key": hit.key,
+        "value": hit.value,
+        "score": hit.score,
+        "parts": dict(getattr(hit, "explain", None) or {}),
+        "run": getattr(source, "run_id", "") or "",
+    }

@@ -39,7 +39,13 @@ def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
         handle=record.handle,
         error=error.message if error else None,
         error_type=error.type if error else None,
+        tokens=(record.prompt_tokens + record.completion_tokens) or None,
+        items=items_of(record.outputs),
     )
+
+
+def items_of(outputs: Mapping[str, Json]) -> int | None:
+    return next((len(value) for value in outputs.values() if isinstance(value, list)), None)
 
 
 def retrying(

@@ -13,7 +13,7 @@ from workflows.engine.kinds import Execution
 from workflows.engine.partial import Extent, Part, cut, root_of, without_cut_off
 from workflows.engine.plan import compile_plan
 from workflows.engine.records import StepKey
-from workflows.engine.reporting import size_of
+from workflows.engine.reporting import items_of, size_of
 from workflows.engine.runs import MAX_SECONDS, RunResult
 from workflows.execution.claims import Claim
 from workflows.execution.kinds import kinds
@@ -159,6 +159,8 @@ def reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[Node
             error=row["error"] or None,
             error_type=row["error_type"] or None,
             reused=True,
+            tokens=(row["prompt_tokens"] + row["completion_tokens"]) or None,
+            items=items_of(row["outputs"]),
         )
         for row in rows
     ]
