@@ -19,6 +19,7 @@ from workflows.models import (
     Message,
     ModelProvider,
     Pin,
+    Revision,
     Run,
     RunEvent,
     Step,
@@ -119,6 +120,26 @@ def case_results_for(principal: Principal, ids: Iterable[UUID]) -> QuerySet[Test
     return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
 
 
+def version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Version | None:
+    """By its number; None for ``draft``."""
+    if which == "draft":
+        permissions.check_view(principal, workflow)
+        return None
+    number = int(which) if which.isdecimal() and len(which) < 10 else 0
+    return version_for(principal, workflow, number)
+
+
+def revisions_of(principal: Principal, workflow: Workflow) -> QuerySet[Revision]:
+    """The draft's edits, newest first."""
+    permissions.check_view(principal, workflow)
+    return (
+        Revision.objects.visible_to(principal)
+        .filter(workflow=workflow)
+        .select_related("author")
+        .order_by("-number")
+    )
+
+
 def runs_for(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Runs that are the principal's own business, newest first."""
     teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
@@ -158,6 +179,33 @@ def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Ste
     if step is None:
         raise NotFound
     return step
+
+
+def step_in_workflow(
+    principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
+) -> Step | None:
+    """What a node did in a run; without one, in the newest of one's own runs in which it ran."""
+    permissions.check_view(principal, workflow)
+    mine = runs_for(principal, workflow=workflow)
+    if run_id is not None:
+        mine = mine.filter(pk=run_id)
+    steps = Step.objects.visible_to(principal).filter(run__in=mine, node_key=node)
+    return steps.select_related("run", "run__workflow").order_by("-run_id", "-id").first()
+
+
+def step_before(principal: Principal, workflow: Workflow, step: Step) -> Step | None:
+    """The same node in the run before, to compare with."""
+    mine = runs_for(principal, workflow=workflow).filter(pk__lt=step.run_id)
+    steps = Step.objects.visible_to(principal).filter(
+        run__in=mine, node_key=step.node_key, status="succeeded", reused_from=None
+    )
+    return steps.order_by("-run_id", "-id").first()
+
+
+def rounds_of(principal: Principal, step: Step) -> int:
+    """How often the node ran in that run."""
+    same = Step.objects.visible_to(principal).filter(run_id=step.run_id, node_key=step.node_key)
+    return same.count()
 
 
 def would_be_of(principal: Principal, run: Run) -> QuerySet[WouldBe]:

@@ -10,7 +10,7 @@ from workflows.engine.problems import errors_of
 from workflows.engine.validation import validate
 from workflows.errors import NothingToPublish
 from workflows.execution.kinds import kinds
-from workflows.models import Version, Workflow
+from workflows.models import Snapshot, Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import audited, drafts
 
@@ -23,22 +23,66 @@ def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Vers
         snapshot = drafts.snapshot_of_draft(locked)
         if locked.published_version and locked.published_version.snapshot_id == snapshot.pk:
             raise NothingToPublish
-        if errors := errors_of(validate(from_json(snapshot.document), kinds())):
-            raise DocumentInvalid(errors)
-        version = Version.objects.create(
-            team_id=locked.team_id,
-            workflow=locked,
-            number=_next_number(locked),
-            snapshot=snapshot,
-            note=note.strip(),
-            created_by_id=principal.user_id,
-        )
-        Workflow.objects.unscoped().filter(pk=locked.pk).update(published_version=version)
-        workflow.published_version = version
+        _check(snapshot)
+        version = _number(principal, locked, snapshot, note)
+        _make_public(principal, workflow, version)
+    return version
+
+
+def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
+    """Number the draft as it is, and publish nothing: a place to come back to. It may have errors."""
+    permissions.check_publish(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = drafts.lock(workflow)
+        snapshot = drafts.snapshot_of_draft(locked)
+        newest = Version.objects.unscoped().filter(workflow=locked).order_by("-number").first()
+        if newest is not None and newest.snapshot_id == snapshot.pk:
+            raise NothingToPublish
+        version = _number(principal, locked, snapshot, note)
         audited.note(
-            principal, locked, "workflow.published", number=version.number, hash=snapshot.hash
+            principal, locked, "workflow.numbered", number=version.number, hash=snapshot.hash
         )
     return version
+
+
+def publish_version(principal: Principal, *, workflow: Workflow, version: Version) -> Version:
+    """Make a version that is there, an older one too, the published one."""
+    permissions.check_publish(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = drafts.lock(workflow)
+        if locked.published_version_id == version.pk:
+            raise NothingToPublish
+        _check(version.snapshot)
+        _make_public(principal, workflow, version)
+    return version
+
+
+def _check(snapshot: Snapshot) -> None:
+    if errors := errors_of(validate(from_json(snapshot.document), kinds())):
+        raise DocumentInvalid(errors)
+
+
+def _number(principal: Principal, workflow: Workflow, snapshot: Snapshot, note: str) -> Version:
+    return Version.objects.create(
+        team_id=workflow.team_id,
+        workflow=workflow,
+        number=_next_number(workflow),
+        snapshot=snapshot,
+        note=note.strip(),
+        created_by_id=principal.user_id,
+    )
+
+
+def _make_public(principal: Principal, workflow: Workflow, version: Version) -> None:
+    Workflow.objects.unscoped().filter(pk=workflow.pk).update(published_version=version)
+    workflow.published_version = version
+    audited.note(
+        principal,
+        workflow,
+        "workflow.published",
+        number=version.number,
+        hash=version.snapshot.hash,
+    )
 
 
 def _next_number(workflow: Workflow) -> int:
