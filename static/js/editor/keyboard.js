@@ -13,6 +13,7 @@ export function install(editor) {
   window.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     const target = event.target instanceof Element ? event.target : document.body;
+    if (event.key === "Enter" && target.localName === "wf-node") return; // the canvas opens it
     const command = editor.commands.of(event);
     if (command && (command.anywhere || isFree(target)) && editor.commands.can(command)) {
       if (target.closest(OWN_KEYS) && !command.anywhere) return;

@@ -1,7 +1,7 @@
 // Sticky notes and coloured groups: written in place, as Markdown; what is shown is the server's rendering.
 
 import { bounds, chosenNodes, freshId, isNote, nameOf, only, parentOf, scopeOf, shownScope } from "./graph.js";
-import { middle, toGraph, toScope } from "./adding.js";
+import { middle, toScope } from "./adding.js";
 import { t } from "./words.js";
 
 const SIZE = { width: 240, height: 128 };
@@ -15,18 +15,15 @@ export function install(editor) {
     { id: "group", label: t("Put a frame around the selection"), keys: "Mod+G", group: "edit", edits: true, menu: ["several", "node"], words: t("group colour"), when: (e) => chosenNodes(e).some((node) => !isNote(node)), run: addGroup },
     { id: "edit-note", label: t("Edit the note"), keys: "F2", group: "edit", edits: true, quiet: true, menu: ["note"], when: noteChosen, run: (e) => edit(e, only(e)) },
   );
-  // F2 renames nodes and opens notes; Enter on a note writes in it: one key, whatever is chosen
+  // F2 renames nodes and opens notes: one key, whatever is chosen. Opening a note is writing in it.
   const rename = editor.commands.get("rename");
   if (!rename) return;
   editor.commands.add(
     { ...rename, when: (e) => Boolean(only(e)), run: (e) => (isNote(only(e)) ? edit(e, only(e)) : rename.run(e)) },
   );
-  const open = editor.commands.get("open");
-  if (open) editor.commands.add({ ...open, run: (e) => (noteChosen(e) ? edit(e, only(e)) : open.run(e)) });
-  editor.root.querySelector("[data-canvas]").addEventListener("dblclick", (event) => {
-    if (event.target.closest("button, input, textarea, a")) return;
-    const hit = editor.canvas.hits.at(...toGraph(editor, { x: event.clientX, y: event.clientY }), { ports: false });
-    if (hit?.node && isNote(hit.node)) edit(editor, hit.node);
+  editor.addEventListener("open", ({ detail }) => {
+    const node = editor.model.nodes.get(detail.id);
+    if (node && isNote(node)) edit(editor, node);
   });
 }
 

@@ -2,10 +2,11 @@
 
 import { ask } from "./asking.js";
 import { goTo } from "./keyboard.js";
-import { ROOT, edgesFrom, hasWayIn, inScope, isNote, nameOf, only, outsOf, portName, scopeOf, shownScope, workScope } from "./graph.js";
-import { addBetween, addNode, toGraph } from "./adding.js";
+import { ROOT, edgesFrom, hasWayIn, inScope, isNote, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
+import { addBetween, addNode } from "./adding.js";
 import { refusal } from "../canvas/rules.js";
 import { search } from "./fuzzy.js";
+import { showPlus } from "./plus.js";
 import { t } from "./words.js";
 
 const RECENT = "editor-recent-kinds";
@@ -215,19 +216,16 @@ function onCanvas(editor) {
 function listen(editor) {
   const canvas = editor.root.querySelector("[data-canvas]");
   editor.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
+  editor.addEventListener("open-void", ({ detail }) => editor.commands.run("add-node", { x: detail.clientX, y: detail.clientY, alone: true, scope: detail.scope }));
   canvas.addEventListener("dblclick", (event) => {
     if (event.target.closest("button, input, textarea, a, .wf-minimap, .wf-tools, .wf-crumbs")) return;
-    doubleClick(editor, event);
+    const { edge } = editor.canvas.at(event.clientX, event.clientY);
+    if (edge) insertInto(editor, edge, { x: event.clientX, y: event.clientY });
   });
-}
-
-/** On nothing (also inside a container): a node there. On an edge: a node into it. */
-function doubleClick(editor, event) {
-  const at = { x: event.clientX, y: event.clientY };
-  const hit = editor.canvas.hits.at(...toGraph(editor, at), { ports: false });
-  if (hit?.type === "edge") return insertInto(editor, hit.edge, at);
-  if (hit && !(hit.node?.isBox && !hit.node.folded)) return;
-  editor.commands.run("add-node", { ...at, alone: true, scope: hit?.node?.id ?? shownScope(editor) });
+  showPlus(editor, {
+    edge: (edge, at) => insertInto(editor, edge, at),
+    port: (node, port, at) => fromVoid(editor, { from: node.id, handle: port, out: true, clientX: at.x, clientY: at.y, beside: true }),
+  });
 }
 
 async function addHere(editor, detail) {

@@ -49,7 +49,8 @@ export class Replay {
       if (kind !== "done") return false;
       if (body.reload) return this.#resync();
       const before = this.revision;
-      for (const change of body.changes) this.#apply(change);
+      const news = body.changes.filter(({ revision }) => revision > before);
+      if (news.length) this.#apply(news.length === 1 ? news[0] : merged(news));
       if (this.revision >= body.revision) return true;
       // a draft that was replaced as a whole has no operations to tell
       if (this.revision === before) return this.#resync();
@@ -58,7 +59,8 @@ export class Replay {
 
   #apply(change) {
     if (change.revision <= this.revision) return;
-    this.editor.canvas.apply(change);
+    // Of several the fragments say all there is to draw; their operations in a row would undo one another.
+    this.editor.canvas.apply(change.isMerged ? { ...change, ops: [] } : change);
     this.#keepShown();
     this.revision = change.revision;
     this.editor.emit("change", change);
@@ -80,4 +82,24 @@ export class Replay {
     this.editor.emit("change", change);
     return true;
   }
+}
+
+/**
+ * Several changes as one. Each node and edge is drawn as it is after the last that touched it, and with that one alone,
+ * so one after the other they would draw edges to nodes that aren't there yet.
+ */
+function merged(changes) {
+  const nodes = Object.assign({}, ...changes.map(({ html }) => html.nodes));
+  const edges = Object.assign({}, ...changes.map(({ html }) => html.edges));
+  const gone = [...new Set(changes.flatMap(({ html }) => html.gone))].filter((id) => !(id in nodes) && !(id in edges));
+  const clients = new Set(changes.map(({ client }) => client));
+  return {
+    ...changes.at(-1),
+    base: changes[0].base,
+    client: clients.size === 1 ? changes[0].client : "",
+    ops: changes.flatMap(({ ops }) => ops),
+    html: { nodes, edges, gone },
+    checked: [...new Set(changes.flatMap(({ checked }) => checked ?? []))],
+    isMerged: true,
+  };
 }

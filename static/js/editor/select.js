@@ -113,9 +113,10 @@ function nudge(editor, [dx, dy], by) {
     const node = editor.model.nodes.get(id);
     node.x += dx * by;
     node.y += dy * by;
-    editor.canvas.place?.(node);
+    editor.model.place(node);
   }
-  editor.canvas.moved?.(ids);
+  editor.model.reroute(ids);
+  editor.canvas.changed();
   clearTimeout(moving.wait);
   moving.wait = setTimeout(flush, 350);
 }

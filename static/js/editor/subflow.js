@@ -15,9 +15,9 @@ export function install(editor) {
     { id: "unpack", label: t("Unpack the container"), keys: "Mod+Shift+G", group: "edit", edits: true, menu: ["node"], when: boxed, run: (e) => unpack(e, only(e)) },
     { id: "move-into", label: t("Move into a container…"), group: "edit", edits: true, menu: ["node", "several"], when: (e) => targets(e).length > 0, run: moveInto },
     { id: "move-out", label: t("Move out of the container"), group: "edit", edits: true, menu: ["node", "several"], when: (e) => movers(e).some((node) => scopeOf(node) !== ROOT), run: moveOut },
-    { id: "fold", label: () => (only(editor)?.folded ? t("Unfold") : t("Fold")), keys: ".", group: "view", menu: ["node"], when: boxed, run: (e) => e.canvas.fold(only(e).id) },
-    { id: "enter-container", label: t("Look inside"), keys: ",", group: "view", menu: ["node"], when: boxed, run: (e) => e.canvas.enter(only(e).id) },
-    { id: "leave-container", label: t("Out of the container"), group: "view", quiet: true, when: (e) => shownScope(e) !== ROOT, run: (e) => e.canvas.enter(parentScope(e)) },
+    { id: "fold", label: () => (only(editor)?.folded ? t("Unfold") : t("Fold")), keys: ".", group: "view", menu: ["node"], when: boxed, run: (e) => e.canvas.containers.fold(only(e).id) },
+    { id: "enter-container", label: t("Look inside"), keys: ",", group: "view", menu: ["node"], when: boxed, run: (e) => e.canvas.containers.enter(only(e).id) },
+    { id: "leave-container", label: t("Out of the container"), group: "view", quiet: true, when: (e) => shownScope(e) !== ROOT, run: (e) => e.canvas.containers.enter(parentScope(e)) },
   );
 }
 

@@ -55,6 +55,11 @@ def rows_of(document: Document, problems: Sequence[Problem] = ()) -> tuple[Row, 
     return _Reading(document, problems).level(None)
 
 
+def at_once(document: Document, problems: Sequence[Problem]) -> tuple[Row, ...] | None:
+    """With the page, or None: a large draft's outline is asked for when it is looked at."""
+    return rows_of(document, problems) if len(document.nodes) <= AT_ONCE else None
+
+
 class _Reading:
     """One pass over a document; levels are asked for from the outside in."""
 
