@@ -5,13 +5,17 @@ from django.urls import include, path
 from workflows import sse
 from workflows.views import chat, home, providers, runs, workflows
 from workflows.views.editor import (
+    cases,
     code_checking,
     comments,
     edits,
+    exporting,
     inspector,
     live,
+    outline_page,
     presence,
     recall_preview,
+    searching,
     template_preview,
 )
 from workflows.views.editor import page as editor_page
@@ -25,6 +29,11 @@ pages = [
     path("workflows/new/", workflows.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
     path("workflows/<uuid:workflow_id>/", editor_page.page, name="detail"),
+    path("workflows/<uuid:workflow_id>/outline/", outline_page.outline, name="outline"),
+    path("workflows/<uuid:workflow_id>/find/", searching.find, name="find"),
+    path("workflows/<uuid:workflow_id>/copy/", exporting.copy, name="copy"),
+    path("workflows/<uuid:workflow_id>/note/", exporting.note, name="note"),
+    path("workflows/<uuid:workflow_id>/export.svg", exporting.picture, name="picture"),
     path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),
     path("workflows/<uuid:workflow_id>/draft/", edits.draft, name="draft"),
     path("workflows/<uuid:workflow_id>/undo/", edits.undo, name="undo"),
@@ -44,6 +53,20 @@ pages = [
     path(
         "workflows/<uuid:workflow_id>/comments/<uuid:comment_id>/", comments.comment, name="comment"
     ),
+    path("workflows/<uuid:workflow_id>/tests/", cases.tests, name="tests"),
+    path("workflows/<uuid:workflow_id>/tests/run/", cases.run_tests, name="run_tests"),
+    path("workflows/<uuid:workflow_id>/tests/new/", cases.new_test, name="new_test"),
+    path("workflows/<uuid:workflow_id>/tests/<uuid:case_id>/", cases.test, name="test"),
+    path(
+        "workflows/<uuid:workflow_id>/tests/<uuid:case_id>/delete/",
+        cases.delete_test,
+        name="delete_test",
+    ),
+    path(
+        "workflows/<uuid:workflow_id>/tests/results/<uuid:result_id>/",
+        cases.test_result,
+        name="test_result",
+    ),
     path("workflows/<uuid:workflow_id>/inspector/", inspector.overview, name="inspector"),
     path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/", inspector.node, name="node"),
     path(
@@ -57,9 +80,18 @@ pages = [
         name="recall_preview",
     ),
     path("workflows/<uuid:workflow_id>/check-code/", code_checking.check_code, name="check_code"),
+    path("workflows/<uuid:workflow_id>/try/", running.try_out, name="try"),
+    path("workflows/<uuid:workflow_id>/run-list/", running.run_list, name="run_list"),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/", running.last, name="last"),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/pin/", running.pin, name="pin"),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),
+    path("runs/<uuid:run_id>/resume/", running.resume, name="resume_run"),
+    path("runs/<uuid:run_id>/memory/", running.memory, name="run_memory"),
+    path("runs/<uuid:run_id>/memory/decide/", running.decide, name="decide_memory"),
+    path("runs/<uuid:run_id>/steps/<str:node_key>/value/", running.value, name="step_value"),
+    path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions
 from workflows.models import Workflow
+from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
 from workflows.views.finding import workflow_for
@@ -29,7 +30,12 @@ ROUTES = {
     "comments": "workflows:comments",
     "outline": "workflows:outline",
     "problems": "workflows:problems",
+    "find": "workflows:find",
+    "copy": "workflows:copy",
+    "note": "workflows:note",
+    "replace": "workflows:replace",
     "history": "workflows:history",
+    "tests": "workflows:tests",
 }
 
 
@@ -44,6 +50,9 @@ def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> 
     shown = workflow_page(request, principal, workflow)
     return shown | {
         "drawing": draw_editor(shown["document"], shown["problems"]),
+        "palette": palette.offered(workflow.mode),
+        "outline": outline.at_once(shown["document"], shown["problems"]),
+        "outline_base": reverse("workflows:outline", args=[workflow.pk]),
         "can_publish": permissions.may_publish(principal, workflow),
         "words": words(),
         "urls": _urls(workflow),
