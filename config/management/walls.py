@@ -1,5 +1,6 @@
 """Which walls hold on this machine: each check looks at the thing itself, not at what was configured."""
 
+import asyncio
 import os
 import stat
 import sys
@@ -14,7 +15,11 @@ from django.db import DatabaseError, connections
 from config import net
 from config.checks import OWNED, ROLE
 from config.env import env
-from workflows.sandbox.process import Runner, RunnerGone, RunnerLate, command
+from workflows.sandbox.attacks import QUICK, got_through
+from workflows.sandbox.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.monty import MontyRunner
+from workflows.sandbox.pool import RunnerPool
+from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate, command
 
 
 METADATA: Final = ("http://169.254.169.254/latest/", "http://[fd00:ec2::254]/latest/")
@@ -42,8 +47,11 @@ class Wall:
     must: bool = True
 
 
-def walls() -> Iterator[Wall]:
+def walls(*, thorough: bool = False) -> Iterator[Wall]:
+    """``thorough``: with all the hostile programs there are, not only the quick ones."""
     for check in CHECKS:
+        if thorough and check is attacks:
+            check = every_attack
         try:
             yield from check()
         except DatabaseError as error:
@@ -106,10 +114,18 @@ def egress() -> Iterator[Wall]:
 
 
 def sandbox() -> Iterator[Wall]:
+    yield from _runner("runner", "child")
+    yield from _runner("code runner", "code_child")
+    jailed = command()[0] != sys.executable
+    said = "runners start inside it" if jailed else "not usable here; runners are plain processes"
+    yield Wall("bubblewrap", jailed, said, must=False)
+
+
+def _runner(name: str, program: Program) -> Iterator[Wall]:
     try:
-        runner = Runner()
+        runner = Runner(program)
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield Wall("runner", False, f"doesn't start: {type(error).__name__}")
+        yield Wall(name, False, f"doesn't start: {type(error).__name__}")
         return
     standing = frozenset(runner.walls)
     runner.kill()
@@ -119,10 +135,29 @@ def sandbox() -> Iterator[Wall]:
         if missing
         else f"stands behind {', '.join(sorted(standing))}"
     )
-    yield Wall("runner", not missing, said)
-    jailed = command()[0] != sys.executable
-    said = "runners start inside it" if jailed else "not usable here; runners are plain processes"
-    yield Wall("bubblewrap", jailed, said, must=False)
+    yield Wall(name, not missing, said)
+    if program == "code_child":
+        said = "only libraries can be read" if "files" in standing else "no Landlock in this kernel"
+        yield Wall("code files", "files" in standing, said, must=False)
+
+
+def attacks(*, every: bool = False) -> Iterator[Wall]:
+    """Hostile programs, really run: what was configured is one thing, what holds another."""
+    runner = MontyRunner(RunnerPool(1, program="code_child"))
+    try:
+        through = asyncio.run(got_through(runner, every=every))
+    except (RunnerGone, RunnerLate, OSError) as error:
+        yield Wall("code attacks", False, f"couldn't be tried: {type(error).__name__}")
+        return
+    finally:
+        runner.close()
+    count = len(ESCAPES) + len(RESOURCES if every else QUICK)
+    said = f"{', '.join(through)} got through" if through else f"none of {count} got through"
+    yield Wall("code attacks", not through, said)
+
+
+def every_attack() -> Iterator[Wall]:
+    return attacks(every=True)
 
 
 def queue() -> Iterator[Wall]:
@@ -140,5 +175,5 @@ def site() -> Iterator[Wall]:
 
 
 CHECKS: Final[tuple[Callable[[], Iterator[Wall]], ...]] = (
-    database_role, row_level_security, secrets, egress, sandbox, queue, site,
+    database_role, row_level_security, secrets, egress, sandbox, attacks, queue, site,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from config.management.walls import Wall, walls
 
@@ -12,9 +12,14 @@ class Command(BaseCommand):
     help = "Look at every wall of this installation and say which ones hold."
     requires_system_checks: list[str] = []
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--attacks", action="store_true", help="try every hostile program, not only the quick"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         found = []
-        for wall in walls():
+        for wall in walls(thorough=options["attacks"]):
             found.append(wall)
             self.stdout.write(f"  {self._sign(wall)}  {wall.name:<20}{wall.said}")
         down = [wall for wall in found if wall.must and not wall.holds]

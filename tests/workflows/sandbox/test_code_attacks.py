@@ -12,12 +12,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from tests.workflows.sandbox.code_corpus import ESCAPES, RESOURCES
+from workflows.sandbox.attacks import got_through
 from workflows.sandbox.code import CodeLimits, CodeOutcome
+from workflows.sandbox.corpus import ESCAPES, RESOURCES
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerPool
 
@@ -169,3 +171,18 @@ def test_one_program_finds_nothing_of_the_one_before(runner: MontyRunner) -> Non
 
     assert not seen.ok
     assert not patched.ok
+
+
+class _Leaky:
+    """A back-end without a wall."""
+
+    async def run(self, source: str, *_arguments: Any, **_options: Any) -> CodeOutcome:
+        return CodeOutcome("alive" in source, os.environ.get("CODE_CANARY"))
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+def test_doctors_attacks_name_what_gets_through(runner: MontyRunner) -> None:
+    assert asyncio.run(got_through(runner)) == []
+    assert asyncio.run(got_through(_Leaky())) == list(ESCAPES)

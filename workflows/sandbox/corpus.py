@@ -1,8 +1,8 @@
-"""Fifty-three hostile programs. Each defines ``main()`` and means harm.
+"""Hostile programs, for the tests and for ``manage.py doctor``. Each defines ``main()`` and means harm.
 
-An escape tries to bring back the canary: from the environment, a file, the parent, a listener, or by
+An escape tries to bring back a canary: from the environment, a file, the parent, a listener, or by
 walking its own interpreter to where such things are kept. ``{file}``, ``{port}``, ``{parent}`` and
-``{write}`` are filled in by the test. A resource attack tries to cost more than it may.
+``{write}`` are filled in by who runs them. A resource attack tries to cost more than it may.
 """
 
 from typing import Final
