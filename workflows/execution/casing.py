@@ -6,7 +6,8 @@ No run comes of it: nothing is remembered, nothing is said in a conversation of 
 import asyncio
 import json
 import logging
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -17,11 +18,12 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from config.crypto import decrypt
 from workflows.engine.case_runs import CaseHistory, run_case
-from workflows.engine.cases import CaseResult, TurnResult, read_case
+from workflows.engine.cases import Case, CaseResult, TurnResult, read_case
 from workflows.engine.document import Document, Json
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.mocks import Mocks
-from workflows.engine.ports import MemoryPort
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.ports import ModelPort
 from workflows.engine.runner import WorkflowRunner
 from workflows.execution.adapters import Services
 from workflows.execution.codec import dump
@@ -84,34 +86,42 @@ def _result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
         return CaseResult(name, problem=f"{type(error).__name__}: {error}")
 
 
+@dataclass(frozen=True)
+class CaseBench:
+    """Where cases run: everything real but memory and conversations, which are the case's own."""
+
+    services: Services
+    models: ModelPort
+    environment: Mapping[str, Json] = field(default_factory=dict, repr=False)
+
+    async def run(self, document: Document, case: Case) -> CaseResult:
+        memory = _memory()
+        plugins = [kind for kind in kinds().values() if kind.name not in builtin_kinds()]
+
+        def runner(
+            document: Document, *, history: CaseHistory, mocks: Mocks | None
+        ) -> WorkflowRunner:
+            return WorkflowRunner(
+                document,
+                memory=memory,
+                models=self.models,
+                templates=self.services.templates,
+                code=self.services.code,
+                http=self.services.http,
+                history=history,
+                plugins=plugins,
+                mocks=mocks,
+                environment=self.environment,
+                timeout_seconds=SECONDS_A_TURN,
+            )
+
+        return await run_case(document, case, runner, memory.port() if memory else None)
+
+
 async def _run(row: TestResult, secrets: dict[str, str]) -> CaseResult:
-    memory = _memory()
-
-    def make(document: Document, *, history: CaseHistory, mocks: Mocks | None) -> WorkflowRunner:
-        shared = services()
-        return WorkflowRunner(
-            document,
-            memory=memory,
-            models=shared.models(row.team_id, row.offline),
-            templates=shared.templates,
-            code=shared.code,
-            http=shared.http,
-            history=history,
-            plugins=[kind for kind in kinds().values() if kind.name not in _built_in()],
-            mocks=mocks,
-            environment=secrets,
-            timeout_seconds=SECONDS_A_TURN,
-        )
-
-    document = from_json(row.snapshot.document)
-    return await run_case(document, read_case(row.spec), make, _port(memory))
-
-
-@cache
-def _built_in() -> frozenset[str]:
-    from workflows.engine.nodes import builtin_kinds  # noqa: PLC0415 - read once, by cases alone
-
-    return frozenset(builtin_kinds())
+    shared = services()
+    bench = CaseBench(shared, shared.models(row.team_id, row.offline), secrets)
+    return await bench.run(from_json(row.snapshot.document), read_case(row.spec))
 
 
 def _memory() -> "InMemoryProvider | None":
@@ -121,10 +131,6 @@ def _memory() -> "InMemoryProvider | None":
     from memory.providers.in_memory import InMemoryProvider  # noqa: PLC0415
 
     return InMemoryProvider()
-
-
-def _port(memory: "InMemoryProvider | None") -> MemoryPort | None:
-    return memory.port() if memory is not None else None
 
 
 def _secrets(row: TestResult) -> dict[str, str]:

@@ -1,0 +1,275 @@
+"""Saved test cases through the service, the API, the page and the shell; run by a real worker's code."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Cast, Person
+from workflows.execution.casing import run_saved_case
+from workflows.models import TestCase, TestResult, WorkflowSecret
+from workflows.services.debugging import cases
+
+
+CHAT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Memory", "mode": "advanced-chat"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "variables": []}},
+                {
+                    "id": "recall",
+                    "data": {
+                        "type": "memory-recall",
+                        "scope": "user",
+                        "query_selector": ["sys", "query"],
+                    },
+                },
+                {"id": "say", "data": {"type": "answer", "answer": "{{#recall.count#}} known"}},
+            ],
+            "edges": [
+                {"id": "a", "source": "start", "target": "recall"},
+                {"id": "b", "source": "recall", "target": "say"},
+            ],
+        }
+    },
+}
+GOOD = {
+    "name": "Knows the cat",
+    "memories": [{"key": "pet", "value": "a cat", "person": "ana"}],
+    "turns": [{"say": "cat", "person": "ana", "checks": [{"of": "answer", "value": "1 known"}]}],
+}
+BAD = {"name": "Knows a dog", "say": "dog", "checks": [{"of": "answer", "value": "1 known"}]}
+
+
+@pytest.fixture
+def chat(alice: Person):
+    return make_workflow(alice, source=CHAT)
+
+
+def kept(person: Person, workflow, spec):
+    return cases.save_case(person.principal, workflow=workflow, spec=spec)
+
+
+def stored(workflow) -> list[TestCase]:
+    with tenant([workflow.team_id]):
+        return list(TestCase.objects.unscoped().filter(workflow=workflow))
+
+
+def run_now(person: Person, workflow, chosen) -> list[TestResult]:
+    """What the worker does with the message, here."""
+    made = cases.run_cases(person.principal, workflow=workflow, cases=chosen)
+    for result in made:
+        run_saved_case(workflow.team_id, result.pk)
+    with tenant([workflow.team_id]):
+        return [TestResult.objects.unscoped().get(pk=result.pk) for result in made]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_case_passes_and_another_fails_with_what_there_was(alice: Person, chat):
+    good, bad = run_now(alice, chat, [kept(alice, chat, GOOD), kept(alice, chat, BAD)])
+
+    assert good.status == "passed"
+    assert bad.status == "failed"
+    assert bad.detail["turns"][0]["findings"][0]["actual"] == "0 known"
+    assert [step["node"] for step in bad.detail["turns"][0]["steps"]] == ["start", "recall", "say"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_case_touches_no_real_memory(alice: Person, chat):
+    from memory.models import Entry
+
+    run_now(alice, chat, [kept(alice, chat, GOOD)])
+
+    with tenant([chat.team_id]):
+        assert not Entry.objects.unscoped().exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_result_is_run_once_though_the_message_comes_twice(alice: Person, chat):
+    (done,) = run_now(alice, chat, [kept(alice, chat, GOOD)])
+
+    run_saved_case(chat.team_id, done.pk)
+
+    with tenant([chat.team_id]):
+        assert TestResult.objects.unscoped().get(pk=done.pk).finished_at == done.finished_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_secret_in_an_output_is_masked_in_the_result(alice: Person):
+    from config.crypto import encrypt
+
+    source = json.loads(json.dumps(CHAT))
+    source["workflow"]["environment_variables"] = [
+        {"id": "k", "name": "KEY", "value_type": "secret", "value": "", "selector": ["env", "KEY"]}
+    ]
+    source["workflow"]["graph"]["nodes"][2]["data"]["answer"] = "key {{#env.KEY#}}"
+    workflow = make_workflow(alice, source=source)
+    with tenant([workflow.team_id]):
+        WorkflowSecret.objects.create(
+            team_id=workflow.team_id,
+            workflow=workflow,
+            area="environment",
+            name="KEY",
+            secret=encrypt("correct-horse"),
+        )
+    case = kept(alice, workflow, {"name": "x", "say": "hi", "checks": [{"of": "answer", "value": "correct-horse"}]})  # fmt: skip
+
+    (result,) = run_now(alice, workflow, [case])
+
+    assert result.status == "passed"  # the check saw it
+    assert "correct-horse" not in json.dumps(result.detail["turns"][0]["outputs"])
+
+
+@pytest.mark.django_db
+def test_run_becomes_a_case_that_asks_for_the_same(alice: Person, chat):
+    run = make_run(
+        alice,
+        chat,
+        system={"query": "hello"},
+        outputs={"answer": "0 known", "files": []},
+        status="succeeded",
+        finished_at=timezone.now(),
+    )
+
+    case = cases.as_json(cases.case_of_run(run))
+
+    assert case["turns"][0]["say"] == "hello"
+    assert {"of": "output.answer", "operator": "is", "value": "0 known"} in case["turns"][0][
+        "checks"
+    ]
+
+
+@pytest.mark.django_db
+def test_two_cases_of_one_name_are_refused(alice: Person, chat):
+    kept(alice, chat, GOOD)
+
+    answer = alice.client.post(
+        f"/api/v1/workflows/{chat.pk}/tests", {"case": GOOD}, content_type="application/json"
+    )
+
+    assert answer.status_code == 409
+
+
+@pytest.mark.django_db(transaction=True)
+def test_api_writes_runs_and_reads_cases(alice: Person, chat):
+    base = f"/api/v1/workflows/{chat.pk}/tests"
+    made = alice.client.post(base, {"case": GOOD}, content_type="application/json").json()
+    queued = alice.client.post(f"{base}/run", {}, content_type="application/json")
+    assert queued.status_code == 202
+    run_saved_case(chat.team_id, queued.json()[0]["id"])
+
+    (listed,) = alice.client.get(base).json()
+    assert listed["id"] == made["id"]
+    assert listed["last"]["status"] == "passed"
+    assert alice.client.get(f"{base}/results/{listed['last']['id']}").json()["detail"]["turns"]
+    changed = alice.client.put(
+        f"{base}/{made['id']}",
+        {"case": {**GOOD, "name": "Another"}},
+        content_type="application/json",
+    )
+    assert changed.json()["name"] == "Another"
+    assert alice.client.delete(f"{base}/{made['id']}").status_code == 204
+    assert alice.client.get(base).json() == []
+
+
+@pytest.mark.django_db
+def test_api_names_the_field_that_is_wrong(alice: Person, chat):
+    answer = alice.client.post(
+        f"/api/v1/workflows/{chat.pk}/tests",
+        {"case": {"name": "x", "checks": [{"of": "moon"}]}},
+        content_type="application/json",
+    )
+
+    assert answer.status_code == 422
+    assert "turns.0.checks.0.of" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_viewer_sees_cases_and_changes_none(cast: Cast):
+    workflow = make_workflow(cast.alice, source=CHAT)
+    kept(cast.alice, workflow, GOOD)
+    vic = cast.people["vic"].client
+
+    assert (
+        "Knows the cat" in vic.get(reverse("workflows:tests", args=[workflow.pk])).content.decode()
+    )
+    assert vic.post(reverse("workflows:run_tests", args=[workflow.pk])).status_code == 403
+    assert vic.get(reverse("workflows:new_test", args=[workflow.pk])).status_code == 403
+
+
+@pytest.mark.django_db
+def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
+    place = reverse("workflows:new_test", args=[chat.pk])
+    typed = {
+        "name": "By hand",
+        "turn-0-say": "hello",
+        "turn-0-person": "",
+        "turn-0-check-0-of": "recalled.count",
+        "turn-0-check-0-operator": "=",
+        "turn-0-check-0-value": "0",
+        "turn-0-check-1-of": "",
+        "more": "memories:\n  - {key: pet, value: a cat}\n",
+    }
+
+    grown = alice.client.post(place, {**typed, "add": "turn"}).content.decode()
+    assert 'name="turn-1-say"' in grown
+    assert not stored(chat)
+
+    alice.client.post(place, typed)
+    (case,) = stored(chat)
+    assert case.spec["turns"][0]["checks"] == [
+        {"of": "recalled.count", "operator": "=", "value": 0}
+    ]
+    assert case.spec["memories"][0]["value"] == "a cat"
+
+    shown = alice.client.get(reverse("workflows:test", args=[chat.pk, case.pk])).content.decode()
+    assert "a cat" in shown
+    assert 'value="recalled.count"' in shown
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"turn-0-inputs": "{", "turn-0-person": ""},
+        {"turn-0-person": "", "more": "- a list"},
+        {"turn-0-person": "", "turn-0-check-0-of": "moon"},
+    ],
+)
+def test_form_that_is_wrong_says_so_and_keeps_what_was_typed(alice: Person, chat, typed):
+    answer = alice.client.post(
+        reverse("workflows:new_test", args=[chat.pk]), {"name": "Mine", **typed}
+    )
+
+    assert answer.status_code == 422
+    assert 'value="Mine"' in answer.content.decode()
+    assert 'role="alert"' in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_shell_runs_the_cases_of_a_workflow(alice: Person, chat, capsys):
+    kept(alice, chat, GOOD)
+    call_command("test_workflow", str(chat.pk))
+    assert "1 of 1 passed" in capsys.readouterr().out
+
+    kept(alice, chat, BAD)
+    with pytest.raises(SystemExit):
+        call_command("test_workflow", str(chat.pk))
+    assert "it was 0 known" in capsys.readouterr().out
+
+
+def test_shell_runs_a_document_with_the_cases_beside_it(tmp_path, capsys):
+    (tmp_path / "flow.yml").write_text(json.dumps(CHAT))
+    (tmp_path / "flow.tests.yml").write_text(json.dumps([GOOD]))
+
+    call_command("test_workflow", str(tmp_path / "flow.yml"), "--json")
+
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["passed"]

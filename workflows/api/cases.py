@@ -1,0 +1,128 @@
+"""``/api/v1/workflows/{id}/tests``: saved test cases and their results."""
+
+import time
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Router, Status
+
+from accounts.auth import api_auth
+from accounts.principals import principal_of
+from workflows import schemas_cases as schemas
+from workflows import selectors
+from workflows.models import TestCase, TestResult
+from workflows.services.debugging import cases
+
+
+router = Router(auth=api_auth(), tags=["test cases"])
+
+LOOK_EVERY = 0.2  # seconds, for who waits
+
+
+@router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
+def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+    """Every case with what came of it last, in the workflow's order."""
+    found = list(selectors.cases_for(principal_of(request), workflow_id))
+    newest = cases.newest_results(found)
+    return [_case(case, newest.get(case.pk)) for case in found]
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/tests", response={201: schemas.CaseOut}, summary="Write down"
+)
+def create_case(
+    request: HttpRequest, workflow_id: UUID, body: schemas.CaseIn
+) -> Status[dict[str, object]]:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    return Status(201, _case(cases.save_case(principal, workflow=workflow, spec=body.case)))
+
+
+@router.put(
+    "/workflows/{uuid:workflow_id}/tests/{uuid:case_id}",
+    response=schemas.CaseOut,
+    summary="Change a case",
+)
+def change_case(
+    request: HttpRequest, workflow_id: UUID, case_id: UUID, body: schemas.CaseIn
+) -> dict[str, object]:
+    principal = principal_of(request)
+    case = selectors.case_for(principal, workflow_id, case_id, "edit")
+    return _case(
+        cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
+        cases.newest_results([case]).get(case.pk),
+    )
+
+
+@router.delete(
+    "/workflows/{uuid:workflow_id}/tests/{uuid:case_id}",
+    response={204: None},
+    summary="Delete a case",
+)
+def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Status[None]:
+    principal = principal_of(request)
+    case = selectors.case_for(principal, workflow_id, case_id, "edit")
+    cases.delete_case(principal, workflow=case.workflow, case=case)
+    return Status(204, None)
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/tests/run",
+    response={202: list[schemas.ResultOut]},
+    summary="Run cases against the draft",
+)
+def run_cases(
+    request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
+) -> Status[list[dict[str, object]]]:
+    """All of them, or those named. With ``wait_seconds`` the answer comes when they are done, or the time is up."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    chosen = selectors.cases_for(principal, workflow_id)
+    if body.cases is not None:
+        chosen = chosen.filter(pk__in=body.cases)
+    made = cases.run_cases(principal, workflow=workflow, cases=list(chosen), offline=body.offline)
+    until = time.monotonic() + body.wait_seconds
+    while made and time.monotonic() < until:
+        made = list(selectors.case_results_for(principal, [result.pk for result in made]))
+        if not any(result.is_open for result in made):
+            break
+        time.sleep(LOOK_EVERY)
+    return Status(202, [_result(result) for result in made])
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/tests/results/{uuid:result_id}",
+    response=schemas.ResultOut,
+    summary="Read a result",
+)
+def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dict[str, object]:
+    return _result(selectors.case_result_for(principal_of(request), workflow_id, result_id))
+
+
+@router.get("/runs/{uuid:run_id}/case", response=schemas.CaseIn, summary="A run as a test case")
+def case_of_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """What went in, and that the same comes out; to be saved by a POST, changed or not."""
+    run = selectors.run_for(principal_of(request), run_id)
+    return {"case": cases.as_json(cases.case_of_run(run))}
+
+
+def _case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:
+    return {
+        "id": case.pk,
+        "name": case.name,
+        "case": case.spec,
+        "updated_at": case.updated_at,
+        "last": _result(newest) if newest else None,
+    }
+
+
+def _result(result: TestResult) -> dict[str, object]:
+    return {
+        "id": result.pk,
+        "case_id": result.case_id,
+        "status": "lost" if result.is_lost else result.status,
+        "queued_at": result.queued_at,
+        "finished_at": result.finished_at,
+        "elapsed": result.elapsed,
+        "detail": result.detail,
+    }

@@ -1,0 +1,140 @@
+"""Runs saved test cases from the shell. Exit status 0 only when all of them pass.
+
+manage.py test_workflow 0190…            the cases kept with a workflow
+manage.py test_workflow flow.yml         a document, its cases in flow.tests.yml
+manage.py test_workflow flow.yml --cases other.yml --only "It knows her again" --json
+"""
+
+import asyncio
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from workflows.engine.cases import Case, CaseResult, read_cases
+from workflows.engine.document import Document
+from workflows.engine.dsl import load_document
+from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.ports import ModelPort
+from workflows.execution.adapters import Services
+from workflows.execution.casing import CaseBench
+from workflows.execution.models_port import models_for
+from workflows.llm.offline import OfflineModels
+from workflows.llm.registry import TeamModels
+from workflows.services.shell_cases import Kept, kept_cases
+
+
+class Subject(NamedTuple):
+    document: Document
+    cases: list[Case]
+    kept: Kept | None = None
+
+
+class Command(BaseCommand):
+    help = "Run the test cases of a workflow, or of a document beside its cases."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("which", metavar="WORKFLOW", help="its id, or a document's file")
+        parser.add_argument("--cases", type=Path, metavar="FILE", help="YAML or JSON")
+        parser.add_argument("--only", metavar="NAME")
+        parser.add_argument("--offline", action="store_true", help="answer for every model offline")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        subject = _subject(options["which"], options["cases"])
+        chosen = [case for case in subject.cases if options["only"] in (None, case.name)]
+        if not chosen:
+            raise CommandError(
+                "There is no such test case." if subject.cases else "There is no test case."
+            )
+        results = asyncio.run(_run(subject, chosen, offline=options["offline"]))
+        self._print(results, as_json=options["as_json"])
+        if not all(result.passed for result in results):
+            raise SystemExit(1)
+
+    def _print(self, results: list[CaseResult], *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(
+                json.dumps([_report(result) for result in results], ensure_ascii=False, default=str)
+            )
+            return
+        for result in results:
+            self.stdout.write(
+                f"{'ok  ' if result.passed else 'FAIL'} {result.name} ({result.seconds:.2f} s)"
+            )
+            if result.problem:
+                self.stdout.write(f"       {result.problem}")
+            for number, turn in enumerate(result.turns, 1):
+                for finding in turn.findings:
+                    if not finding.ok:
+                        self.stdout.write(
+                            f"       turn {number}: {finding.check}; it was {finding.actual} {finding.problem}".rstrip()
+                        )
+        passed = sum(result.passed for result in results)
+        self.stdout.write(f"{passed} of {len(results)} passed")
+
+
+async def _run(subject: Subject, cases: list[Case], *, offline: bool) -> list[CaseResult]:
+    """A document's models are the offline ones: without the database there are no credentials."""
+    services = Services(models_for)
+    if offline:
+        models: ModelPort = OfflineModels()
+    else:
+        models = models_for(subject.kept.team_id, False) if subject.kept else TeamModels()
+    bench = CaseBench(services, models, subject.kept.secrets if subject.kept else {})
+    try:
+        return [await bench.run(subject.document, case) for case in cases]
+    finally:
+        services.close()
+
+
+def _subject(which: str, cases: Path | None) -> Subject:
+    path = Path(which)
+    if path.is_file():
+        beside = cases or path.with_suffix(".tests.yml")
+        return Subject(_document(path), _cases(beside))
+    try:
+        workflow_id = UUID(which)
+    except ValueError:
+        raise CommandError(f"{which} is neither a file nor a workflow's id") from None
+    kept = kept_cases(workflow_id)
+    if kept is None:
+        raise CommandError("There is no such workflow.")
+    return Subject(kept.document, _cases(cases) if cases else kept.cases, kept)
+
+
+def _document(path: Path) -> Document:
+    try:
+        return load_document(path.read_bytes(), confirm_newer=True).document
+    except DocumentInvalid as invalid:
+        raise CommandError(f"{path}: {invalid}") from invalid
+
+
+def _cases(path: Path) -> list[Case]:
+    try:
+        return read_cases(read_yaml(path.read_text(encoding="utf-8")))
+    except OSError as missing:
+        raise CommandError(f"{path} can't be read: {missing}") from missing
+    except DocumentInvalid as invalid:
+        raise CommandError(f"{path}: {invalid}") from invalid
+
+
+def _report(result: CaseResult) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "passed": result.passed,
+        "problem": result.problem,
+        "seconds": round(result.seconds, 3),
+        "turns": [
+            {
+                "status": turn.facts.status,
+                "outputs": turn.facts.outputs,
+                "findings": [asdict(finding) for finding in turn.findings],
+            }
+            for turn in result.turns
+        ],
+    }

@@ -1,0 +1,40 @@
+"""Bodies and answers of the test cases' API."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import Field
+
+from config.schema import Body
+
+
+class CaseIn(Body):
+    """``case`` is read by the engine, which names every field that isn't as it should be."""
+
+    case: dict[str, Any]
+
+
+class RunCasesIn(Body):
+    cases: Annotated[list[UUID], Field(max_length=200)] | None = None
+    offline: bool = False
+    wait_seconds: Annotated[float, Field(ge=0, le=120)] = 0.0
+
+
+class ResultOut(Schema):
+    id: UUID
+    case_id: UUID
+    status: Literal["queued", "running", "passed", "failed", "lost"]
+    queued_at: datetime
+    finished_at: datetime | None
+    elapsed: float | None
+    detail: dict[str, Any]
+
+
+class CaseOut(Schema):
+    id: UUID
+    name: str
+    case: dict[str, Any]
+    updated_at: datetime
+    last: ResultOut | None

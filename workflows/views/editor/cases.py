@@ -1,0 +1,145 @@
+"""The panel of test cases: the list with what came of each, the form of one, and running them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.errors import NotFound
+from accounts.principals import Principal
+from workflows import permissions, selectors
+from workflows.engine.errors import DocumentInvalid
+from workflows.errors import WorkflowsFault
+from workflows.models import TestCase, Workflow
+from workflows.services.debugging import cases
+from workflows.templatetags.problems import in_words
+from workflows.views.editor.case_form import SUBJECTS, CaseForm, form_of, read_form
+from workflows.views.finding import run_for, typed, workflow_for
+
+
+@login_required
+@require_safe
+def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    return _list(request, principal, workflow)
+
+
+@login_required
+@require_POST
+def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """All of them, or the one named by ``case``."""
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    chosen = selectors.cases_for(principal, workflow.pk)
+    if only := typed(request.POST, "case"):
+        chosen = chosen.filter(pk=_id(only))
+    cases.run_cases(principal, workflow=workflow, cases=list(chosen))
+    return _list(request, principal, workflow)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """An empty form, or one filled from a run (``?run=``)."""
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    if request.method == "POST":
+        return _save(request, principal, workflow, None)
+    spec: dict[str, Any] = {
+        "name": "",
+        "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
+    }
+    if run_id := typed(request.GET, "run"):
+        _, run = run_for(request, _id(run_id))
+        if run.workflow_id != workflow.pk:
+            raise NotFound
+        spec = cases.as_json(cases.case_of_run(run))
+    return _form(request, workflow, None, form_of(spec))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    case = selectors.case_for(principal, workflow.pk, case_id, "edit")
+    if request.method == "POST":
+        return _save(request, principal, workflow, case)
+    return _form(request, workflow, case, form_of(case.spec))
+
+
+@login_required
+@require_POST
+def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    case = selectors.case_for(principal, workflow.pk, case_id, "edit")
+    cases.delete_case(principal, workflow=workflow, case=case)
+    return _list(request, principal, workflow)
+
+
+@login_required
+@require_safe
+def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    result = selectors.case_result_for(principal, workflow.pk, result_id)
+    context = {
+        "workflow": workflow,
+        "case": result.case,
+        "result": result,
+        "can_edit": permissions.may_edit(principal, workflow),
+    }
+    return render(request, "editor/_test_result.html", context)
+
+
+def _save(
+    request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None
+) -> HttpResponse:
+    form = read_form(request.POST)
+    if form.grows:  # "one more turn", "one more check": not saved yet
+        return _form(request, workflow, case, form)
+    try:
+        cases.save_case(principal, workflow=workflow, spec=form.spec(), case=case)
+    except DocumentInvalid as invalid:
+        wrong = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
+        return _form(request, workflow, case, form, wrong)
+    except (ValueError, WorkflowsFault) as refused:
+        return _form(request, workflow, case, form, [str(refused)])
+    return _list(request, principal, workflow)
+
+
+def _form(
+    request: HttpRequest,
+    workflow: Workflow,
+    case: TestCase | None,
+    form: CaseForm,
+    wrong: list[str] | None = None,
+) -> HttpResponse:
+    context = {
+        "workflow": workflow,
+        "case": case,
+        "form": form,
+        "wrong": wrong or [],
+        "subjects": SUBJECTS,
+    }
+    return render(request, "editor/_test_form.html", context, status=422 if wrong else 200)
+
+
+def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
+    found = list(selectors.cases_for(principal, workflow.pk))
+    newest = cases.newest_results(found)
+    rows = [(case, newest.get(case.pk)) for case in found]
+    context = {
+        "workflow": workflow,
+        "rows": rows,
+        "is_open": any(result and result.is_open for _case, result in rows),
+        "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
+        "can_edit": permissions.may_edit(principal, workflow),
+    }
+    return render(request, "editor/_tests.html", context)
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound from None
