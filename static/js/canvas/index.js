@@ -11,6 +11,7 @@ import { Lift } from "./lift.js";
 import { Minimap } from "./minimap.js";
 import { Model, ROOT } from "./model.js";
 import { Painter } from "./painter.js";
+import { Palette } from "./palette.js";
 import { Pointers } from "./pointer.js";
 import { Selection } from "./selection.js";
 import { Tools, remember, remembered } from "./tools.js";
@@ -18,6 +19,8 @@ import { Viewport } from "./viewport.js";
 import { neighbours } from "./walking.js";
 
 export { ROOT };
+
+const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
 
 let current = null; // the one canvas of the page
 
@@ -51,6 +54,7 @@ export class Canvas {
     this.selection = new Selection(this);
     this.hits = new Hits(this.model, this.viewport, () => this.stage);
     this.tip = new Tip(root);
+    this.palette = new Palette(root);
     this.guides = new Guides(this);
     this.lift = new Lift(this);
     this.painter = new Painter(this);
@@ -65,6 +69,7 @@ export class Canvas {
     this.viewport.addEventListener("zoom", () => this.#zoomed());
     this.viewport.addEventListener("rest", () => this.#rested());
     root.addEventListener("dblclick", (e) => this.#open(e));
+    root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
     root.addEventListener("keydown", (e) => e.key === "Enter" && e.target.localName === "wf-node" && this.open(e.target.dataset.id));
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     current = this;
@@ -256,7 +261,9 @@ export class Canvas {
     return node.el.querySelector(`:scope > .port.out[data-port="${CSS.escape(name)}"], :scope > .wf-card > .wf-way > .port.out[data-port="${CSS.escape(name)}"]`);
   }
 
+  /** By pointer: the ring is for who came by keyboard, whichever key was down meanwhile. */
   takeFocus(node) {
+    this.root.dataset.by = "pointer";
     (node?.el ?? this.root).focus({ preventScroll: true });
   }
 

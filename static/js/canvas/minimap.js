@@ -14,8 +14,7 @@ export class Minimap {
     el.addEventListener("pointerdown", (e) => this.#press(e));
     el.addEventListener("pointermove", (e) => e.buttons & 1 && this.#look(e));
     canvas.viewport.addEventListener("move", () => this.draw());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.stale());
-    new MutationObserver(() => this.stale()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    canvas.palette.addEventListener("change", () => this.stale());
   }
 
   stale() {
@@ -42,17 +41,14 @@ export class Minimap {
     const b = around(nodes.map(([, box]) => box));
     const k = Math.min((w - 16) / b.w, (h - 16) / b.h, 0.14);
     this.at = { k, x: (w - b.w * k) / 2 - b.x * k, y: (h - b.h * k) / 2 - b.y * k };
-    const colours = getComputedStyle(this.el);
+    const { palette } = this.canvas;
     const pen = this.base.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     for (const [node, box] of nodes) {
-      const family = node.el.querySelector(":scope > .wf-card")?.className.match(/wf-(flow|model|logic|memory)/)?.[1];
-      pen.globalAlpha = node.isBox || node.isNote ? 0.35 : 0.9;
-      pen.fillStyle = colours.getPropertyValue(`--mini-${family ?? "data"}`);
+      pen.globalAlpha = node.isBox || node.isNote ? 0.25 : 0.75;
+      pen.fillStyle = palette.of(node);
       pen.fillRect(this.at.x + box.x * k, this.at.y + box.y * k, Math.max(1.5, box.w * k), Math.max(1.5, box.h * k));
     }
-    this.frameColour = colours.getPropertyValue("--accent");
-    this.shade = colours.getPropertyValue("--mini-shade");
   }
 
   #show() {
@@ -65,12 +61,15 @@ export class Minimap {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     const seen = v.seen();
     const frame = [at.x + seen.x * at.k, at.y + seen.y * at.k, seen.w * at.k, seen.h * at.k];
-    pen.fillStyle = this.shade;
+    const { colours } = canvas.palette;
+    pen.globalAlpha = 0.55;
+    pen.fillStyle = colours.page;
     pen.beginPath();
     pen.rect(0, 0, this.el.clientWidth, this.el.clientHeight);
     pen.rect(...frame);
     pen.fill("evenodd");
-    pen.strokeStyle = this.frameColour;
+    pen.globalAlpha = 1;
+    pen.strokeStyle = colours.accent;
     pen.lineWidth = 1.5;
     pen.strokeRect(...frame);
   }

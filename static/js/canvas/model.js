@@ -39,6 +39,7 @@ export class Model {
   readShape(node) {
     const { kind, w, h, outs, rows } = node.el.dataset;
     node.kind = kind;
+    node.family = undefined; // palette.js reads it off the card when it is wanted
     node.isBox = "box" in node.el.dataset;
     node.isNote = kind === "note";
     node.full = { w: +w, h: +h };

@@ -1,0 +1,37 @@
+// The tokens as colours a bitmap can use: a custom property holds `light-dark(…)`, which only an element resolves.
+
+const NAMES = ["page", "panel", "panel-2", "line", "line-strong", "ink", "ink-2", "ink-3", "accent", "run", "warn", "memory", "ok", "bad"];
+const OF_FAMILY = { flow: "accent", model: "run", logic: "warn", memory: "memory" };
+
+export class Palette extends EventTarget {
+  #known = null;
+
+  constructor(root) {
+    super();
+    this.probe = document.createElement("span");
+    this.probe.hidden = true;
+    root.append(this.probe);
+    const forget = () => {
+      this.#known = null;
+      this.dispatchEvent(new Event("change"));
+    };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);
+    new MutationObserver(forget).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }
+
+  /** @returns {Record<string, string>} */
+  get colours() {
+    return (this.#known ??= Object.fromEntries(
+      NAMES.map((name) => {
+        this.probe.style.color = `var(--${name})`;
+        return [name, getComputedStyle(this.probe).color];
+      }),
+    ));
+  }
+
+  /** The colour of a card's family, as its icon has it. */
+  of(node) {
+    node.family ??= node.el.querySelector(":scope > .wf-card")?.className.match(/wf-(flow|model|logic|memory)/)?.[1] ?? "data";
+    return this.colours[OF_FAMILY[node.family] ?? "ink-3"];
+  }
+}
