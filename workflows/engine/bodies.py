@@ -19,7 +19,7 @@ from workflows.engine.events import (
 )
 from workflows.engine.frame import Frame
 from workflows.engine.kinds import Execution
-from workflows.engine.plan import Plan, PlanNode
+from workflows.engine.plan import Plan, PlanNode, Session, spoken
 from workflows.engine.records import StepError, StepRecord, Write
 from workflows.engine.rounds import Heads, Held, Round, RoundFailed
 from workflows.engine.shared import Body, RunHalted
@@ -157,6 +157,7 @@ class ScopedBodies:
         shared = frame.shared
         known = dict(_inside(node.body, shares=node.kind.shares_pool(node.prepared)))
         rounds_of: dict[str, tuple[int, ...]] = {}  # the round each scope came to
+        said: list[tuple[int, Session]] = []
         for record in shared.earlier.inside(node.id, frame.rounds):
             if record.key.node_id not in known:
                 continue
@@ -164,6 +165,9 @@ class ScopedBodies:
             shared.state.keep(inner, record)
             if inner.kind.execution is not Execution.ENTRY:
                 shared.steps += record.tries
+            if _speaks(inner, plan, record):
+                session = spoken(inner.index, inner.id, record.outputs["answer"])
+                said.append((record.key.rounds[len(frame.rounds)], session))
             if not shares or plan.container is None:
                 continue
             pool = frame.state.pool
@@ -171,6 +175,13 @@ class ScopedBodies:
                 rounds_of[plan.container] = record.key.rounds
                 pool.discard(plan.inside)
             pool.set_outputs(inner.id, record.outputs)
+        # Rounds at once may have ended in any order, and were heard in theirs.
+        frame.stream.repeat(session for _, session in sorted(said, key=lambda entry: entry[0]))
+
+
+def _speaks(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
+    heard = any(session.node == node.index for session in plan.sessions)
+    return heard and isinstance(record.outputs.get("answer"), str)
 
 
 def _inside(plan: Plan, *, shares: bool) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:

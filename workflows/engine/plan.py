@@ -69,6 +69,11 @@ class Session:
         return self.node in self.reached
 
 
+def spoken(node: int, node_id: str, text: str) -> Session:
+    """The session of a node that has said all it had to say."""
+    return Session(node, node_id, (text,), frozenset(), frozenset({node}))
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One scope: the nodes at the top, or those directly inside a container."""

@@ -132,6 +132,11 @@ class Streaming:
         if opened:
             self._open(opened)
 
+    def repeat(self, sessions: Iterable[Session]) -> None:
+        """What rounds said that were over in an earlier attempt is heard again, in its turn."""
+        self._stage.queue(self, sessions)
+        self._stage.advance()
+
     def finish(self) -> None:
         """The scope is over: nothing that is missing now will come."""
         self._ended = bytearray(ended or 2 for ended in self._ended)
