@@ -75,7 +75,7 @@ function distribute(editor, axis, length) {
 async function tidy(editor) {
   const nodes = movable(editor).filter((node) => !isNote(node));
   const op = nodes.length > 1 ? { op: "tidy", ids: nodes.map(({ id }) => id) } : { op: "tidy", ...scoped(editor) };
-  const words = nodes.length > 1 ? t("Tidied up {n} nodes", { n: nodes.length }) : t("Tidied up");
+  const words = nodes.length > 1 ? t("Tidied up nodes: {n}", { n: nodes.length }) : t("Tidied up");
   if (!(await editor.edits.send([op], { label: words }))) return;
   editor.say(words);
   if (nodes.length < 2) editor.canvas.fit();

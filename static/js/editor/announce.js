@@ -10,6 +10,12 @@ const SHOWN_FOR = 4000;
 export function install(editor) {
   showWords(editor);
   let waiting;
+  const say = editor.say;
+  // whatever is said meanwhile is news; who is chosen is not
+  editor.say = (text) => {
+    clearTimeout(waiting);
+    say(text);
+  };
   editor.addEventListener("selection", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => tell(editor), REST);
@@ -17,7 +23,8 @@ export function install(editor) {
   editor.addEventListener("change", ({ detail }) => {
     const own = detail.client === editor.edits.client;
     const label = detail.label || "";
-    if (own && detail.undoes) editor.say(label ? t("Undone: {what}", { what: label }) : t("Undone"));
+    const said = own && { undo: t("Undone: {what}", { what: label }), redo: t("Redone: {what}", { what: label }) }[detail.kind];
+    if (said) editor.say(said);
     else if (!own && detail.author?.name) editor.say(label ? t("{name}: {what}", { name: detail.author.name, what: label }) : t("{name} changed the draft", { name: detail.author.name }));
   });
 }
@@ -30,7 +37,7 @@ function tell(editor) {
   if (edge) return editor.say(t("Edge from {from} to {to}", { from: nameOf(editor, edge.from), to: nameOf(editor, edge.to) }));
   if (!nodes.length) return;
   const [before, after] = [edgesInto(editor, nodes[0].id).length, edgesFrom(editor, nodes[0].id).length];
-  editor.hint(t("{name}: {before} edges in, {after} out", { name: nameOf(editor, nodes[0].id), before, after }));
+  editor.hint(t("{name}. Edges in: {before}, out: {after}", { name: nameOf(editor, nodes[0].id), before, after }));
 }
 
 /** editor.say for eyes too: quiet words at the foot; editor.hint: for the screen reader alone. */

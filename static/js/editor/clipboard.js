@@ -49,7 +49,7 @@ async function copy(editor, format = "yaml", words = null) {
     editor.say(t("Could not be copied"));
     return false;
   }
-  editor.say(words ?? t("Copied {n} nodes as text", { n: count }));
+  editor.say(words ?? t("Copied as text: {n}", { n: count }));
   return true;
 }
 
@@ -77,7 +77,7 @@ function writeThroughField(text) {
 
 async function cut(editor) {
   const count = chosenNodes(editor).length;
-  if (await copy(editor, "yaml", t("Cut {n} nodes", { n: count }))) await remove(editor, true);
+  if (await copy(editor, "yaml", t("Cut: {n}", { n: count }))) await remove(editor, true);
 }
 
 async function pasteFromMenu(editor, detail) {
@@ -107,7 +107,7 @@ async function put(editor, text, { x, y }, scope, words) {
   const top = outermost(editor, added);
   editor.canvas.pick(top);
   if (top.length) editor.canvas.reveal(top[0]);
-  editor.say(words ?? t("Pasted {n} nodes", { n: top.length }));
+  editor.say(words ?? t("Pasted: {n}", { n: top.length }));
   return change;
 }
 
@@ -117,5 +117,5 @@ async function duplicate(editor) {
   const scope = scopeOf(nodes[0]);
   const place = { x: Math.min(...nodes.map((n) => n.x)) + SHIFT, y: Math.min(...nodes.map((n) => n.y)) + SHIFT };
   const text = await fragment(editor, "yaml");
-  await put(editor, text, place, scope, t("Duplicated {n} nodes", { n: nodes.length }));
+  await put(editor, text, place, scope, t("Duplicated: {n}", { n: nodes.length }));
 }

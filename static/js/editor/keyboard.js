@@ -5,7 +5,8 @@ import { only, outsOf, scopeOf, sortedByPlace } from "./graph.js";
 
 const WAYS = { ArrowRight: "after", ArrowLeft: "before", ArrowUp: "above", ArrowDown: "below" };
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true'], [role='textbox']";
-const OWN_KEYS = "dialog, [popover], [role='menu'], [role='listbox'], [role='tablist'], [role='separator']";
+const LAYERS = "dialog, [popover], [role='menu'], [role='listbox']"; // Esc, arrows and letters are theirs
+const OWN_KEYS = "[role='tablist'], [role='separator']";
 
 export function install(editor) {
   let came = null; // the node the walk came from: up and down go through its other branches
@@ -14,6 +15,7 @@ export function install(editor) {
     if (event.defaultPrevented || event.isComposing) return;
     const target = event.target instanceof Element ? event.target : document.body;
     if (event.key === "Enter" && target.localName === "wf-node") return; // the canvas opens it
+    if (target.closest(LAYERS) || document.querySelector("dialog[open]")) return;
     const command = editor.commands.of(event);
     if (command && (command.anywhere || isFree(target)) && editor.commands.can(command)) {
       if (target.closest(OWN_KEYS) && !command.anywhere) return;

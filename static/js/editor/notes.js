@@ -55,7 +55,7 @@ async function addGroup(editor) {
     parent: parentOf(scopeOf(nodes[0])),
     data: { text: title.trim() ? `### ${title.trim()}` : "", title: title.trim(), theme: "blue", group: true },
   };
-  const words = t("Framed {n} nodes", { n: nodes.length });
+  const words = t("Framed nodes: {n}", { n: nodes.length });
   if (await editor.edits.send([{ op: "note", note }], { label: words })) editor.say(words);
 }
 

@@ -70,8 +70,8 @@ export async function remove(editor, heal) {
 
 function said(editor, nodes, edges) {
   if (nodes.length === 1 && !edges.length) return t("Deleted {name}", { name: nameOf(editor, nodes[0]) });
-  if (nodes.length) return t("Deleted {n} nodes", { n: nodes.length });
-  if (edges.length > 1) return t("Deleted {n} connections", { n: edges.length });
+  if (nodes.length) return t("Deleted nodes: {n}", { n: nodes.length });
+  if (edges.length > 1) return t("Deleted connections: {n}", { n: edges.length });
   return t("Disconnected {from} from {to}", { from: nameOf(editor, edges[0].from), to: nameOf(editor, edges[0].to) });
 }
 
@@ -96,7 +96,7 @@ async function toggle(editor) {
   const ops = nodes
     .filter((node) => isOff(node) === on)
     .map((node) => (on ? { op: "set", id: node.id, path: ["disabled"], remove: true } : { op: "set", id: node.id, path: ["disabled"], value: true }));
-  const name = nodes.length === 1 ? nameOf(editor, nodes[0].id) : t("{n} nodes", { n: nodes.length });
+  const name = nodes.map(({ id }) => nameOf(editor, id)).join(", ");
   const words = on ? t("Switched on: {name}", { name }) : t("Switched off: {name}. Runs pass it by.", { name });
   if (await editor.edits.send(ops, { label: words })) editor.say(words);
 }
@@ -127,6 +127,6 @@ function flush() {
   clearTimeout(wait);
   moving = null;
   const nodes = ids.map((id) => editor.model.nodes.get(id)).filter(Boolean);
-  const words = nodes.length === 1 ? t("Moved {name}", { name: nameOf(editor, nodes[0].id) }) : t("Moved {n} nodes", { n: nodes.length });
+  const words = nodes.length === 1 ? t("Moved {name}", { name: nameOf(editor, nodes[0].id) }) : t("Moved nodes: {n}", { n: nodes.length });
   editor.edits.send(nodes.map(({ id, x, y }) => ({ op: "move", id, x, y })), { label: words }).then((done) => done && editor.say(words));
 }

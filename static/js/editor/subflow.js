@@ -65,7 +65,7 @@ async function wrap(editor, kind) {
     ...unique(out.map((edge) => ({ source: id, handle: "source", target: edge.to }))).map((edge) => ({ op: "connect", edge })),
     ...first.map((each) => ({ op: "connect", edge: { source: start, handle: "source", target: each.id } })),
   ];
-  const words = t("Put {n} nodes into {name}", { n: nodes.length, name: offer.name });
+  const words = t("Put into {name}: {n}", { n: nodes.length, name: offer.name });
   if (!(await editor.edits.send(ops, { label: words }))) return;
   editor.say(words);
   if (editor.model.nodes.has(id)) editor.canvas.focus(id);
