@@ -15,6 +15,7 @@ from workflows.views.editor import (
     outline_page,
     presence,
     recall_preview,
+    running,
     searching,
     template_preview,
 )

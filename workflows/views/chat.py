@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from workflows.services.runs import start_run
+from workflows import permissions
+from workflows.services.debugging.starting import start_as_asked
 from workflows.views.finding import typed, workflow_for
+from workflows.views.run_options import options_of
 from workflows.views.workflow_page import person_of, turn_of, version_for
 
 
@@ -23,8 +25,9 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query, person = typed(request.POST, "query"), person_of(request.POST)
     if not query:
         return HttpResponse(_("Say something first."), status=422)
-    run = start_run(
+    run = start_as_asked(
         principal,
+        options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
         workflow=workflow,
         inputs={},
         query=query,

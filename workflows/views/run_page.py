@@ -116,13 +116,13 @@ def _remembered(
         key=str(entry.get("key", "")),
         value=shown(entry.get("value")),
         namespace=str(event.data.get("namespace", "")),
-        url=_entry_url(str(entry.get("id", ""))),
+        url=entry_url(str(entry.get("id", ""))),
         score=entry.get("score"),
         injected=injected,
     )
 
 
-def _entry_url(entry_id: str) -> str:
+def entry_url(entry_id: str) -> str:
     return (
         reverse("memory:entry", args=[entry_id]) if apps.is_installed("memory") and entry_id else ""
     )

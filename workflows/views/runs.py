@@ -9,16 +9,18 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import current_team_id, principal_of
-from workflows import selectors
+from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.remembering import scopes_of
 from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
-from workflows.services.runs import cancel_run, start_run
+from workflows.services.debugging.starting import start_as_asked
+from workflows.services.runs import cancel_run
 from workflows.templatetags.problems import in_words
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
+from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
 from workflows.views.workflow_page import document_for, person_of, version_for, workflow_page
 
@@ -65,8 +67,9 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     errors: dict[str, str] = {}
     run, message = None, ""
     try:
-        run = start_run(
+        run = start_as_asked(
             principal,
+            options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
             workflow=workflow,
             inputs=read_inputs(document, request.POST),
             conversation=typed(request.POST, "conversation") or None,

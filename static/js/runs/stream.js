@@ -6,16 +6,39 @@ import { recalled, written } from "./recollections.js";
 
 const template = (id) => document.getElementById(id);
 
+const HEARD = [
+  "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_retrieval_error",
+  "run_paused", "run_resumed", "step_edited", "run_finished",
+];
+const runOf = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
+
 class RunStream extends HTMLElement {
   #source = null;
 
   connectedCallback() {
-    this.#source = new EventSource(this.dataset.events);
-    for (const [name, act] of Object.entries(this.#acts)) {
-      this.#source.addEventListener(name, (event) => act(JSON.parse(event.data)));
+    if (this.dataset.events) this.follow(this.dataset.events);
+  }
+
+  /** Follow a run, from its beginning; another one that was followed is let go. */
+  follow(address) {
+    this.#source?.close();
+    this.dataset.events = address;
+    this.#source = new EventSource(address);
+    for (const name of HEARD) {
+      this.#source.addEventListener(name, (event) => {
+        const data = JSON.parse(event.data);
+        this.#acts[name]?.(data);
+        this.dispatchEvent(new CustomEvent("run-event", { bubbles: true, detail: { run: runOf(address), name, data } }));
+      });
     }
+    this.dispatchEvent(new CustomEvent("run-following", { bubbles: true, detail: { run: runOf(address) } }));
     const graph = this.#graph;
     if (graph) resetGraph(graph);
+  }
+
+  stop() {
+    this.#source?.close();
+    this.#source = null;
   }
 
   disconnectedCallback() {

@@ -69,13 +69,21 @@ class _Reading:
         self.wrong: dict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             self.wrong[problem.node or ""].append(problem)
-        order = self.graph.order() or tuple(self.graph.nodes)
+        order = sorted(self.graph.order() or self.graph.nodes, key=self._begins)
         self.place = {node: at for at, node in enumerate(_along(self.graph, order))}
         # A parent that isn't there leaves its nodes at the top, as the canvas draws them.
         self.inside: dict[str | None, list[str]] = defaultdict(list)
         for node in self.graph.nodes:
             around = self.graph.containers_around(node)
             self.inside[around[0] if around else None].append(node)
+
+    def _begins(self, id_: str) -> tuple[bool, float, float]:
+        """Where a run begins comes first, then what stands further left; the rest of the order stays."""
+        node = self.graph.nodes[id_]
+        kind = self.kinds.get(node.kind)
+        begins = kind is not None and kind.execution in (Execution.ROOT, Execution.ENTRY)
+        lone = not begins and not self.graph.outgoing(id_)
+        return not begins, float(lone), node.position.x
 
     def level(self, container: str | None, depth: int = 0) -> tuple[Row, ...]:
         ids = sorted(self.inside.get(container, ()), key=lambda node: self.place.get(node, 0))

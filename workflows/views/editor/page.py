@@ -35,6 +35,8 @@ ROUTES = {
     "note": "workflows:note",
     "replace": "workflows:replace",
     "history": "workflows:history",
+    "try": "workflows:try",
+    "run_list": "workflows:run_list",
     "tests": "workflows:tests",
 }
 
@@ -63,7 +65,8 @@ def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> 
 
 
 def _urls(workflow: Workflow) -> dict[str, str]:
-    found = {}
+    # A run's places, for a run that isn't there yet.
+    found = {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
     for name, route in ROUTES.items():
         try:
             found[name] = reverse(route, args=[workflow.pk])

@@ -1,0 +1,55 @@
+// Breakpoints: each person's own, kept in this browser, sent along with every run from the editor.
+
+import { chosenNodes, isNote } from "./graph.js";
+import { t } from "./words.js";
+
+export class Breakpoints {
+  constructor(editor) {
+    this.editor = editor;
+    this.key = `breakpoints:${editor.root.dataset.workflow}`;
+    this.all = new Set(read(this.key));
+    for (const id of this.all) editor.canvas.paintNode(id, { breakpoint: true });
+  }
+
+  /** Only those whose node is still there. */
+  list() {
+    return [...this.all].filter((id) => this.editor.model.nodes.has(id));
+  }
+
+  toggle() {
+    const nodes = chosenNodes(this.editor).filter((node) => !isNote(node));
+    if (!nodes.length) return;
+    const on = !nodes.every((node) => this.all.has(node.id));
+    for (const { id } of nodes) {
+      if (on) this.all.add(id);
+      else this.all.delete(id);
+      this.editor.canvas.paintNode(id, { breakpoint: on });
+    }
+    this.#keep();
+    this.editor.say(on ? t("Breakpoint set") : t("Breakpoint removed"));
+  }
+
+  clear() {
+    for (const id of this.all) this.editor.canvas.paintNode(id, { breakpoint: false });
+    this.all.clear();
+    this.#keep();
+  }
+
+  #keep() {
+    try {
+      localStorage.setItem(this.key, JSON.stringify([...this.all]));
+    } catch {
+      // for as long as the page is open, then
+    }
+    this.editor.emit("breakpoints", { all: this.list() });
+  }
+}
+
+function read(key) {
+  try {
+    const found = JSON.parse(localStorage.getItem(key));
+    return Array.isArray(found) ? found.filter((id) => typeof id === "string") : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,74 @@
+// What went along an edge: a press on its label shows it, beside the edge.
+
+import { nameOf } from "./graph.js";
+import { t } from "./words.js";
+
+export function install(editor) {
+  const box = document.createElement("div");
+  Object.assign(box, { className: "edge-data", hidden: true, id: "edge-data" });
+  box.setAttribute("role", "dialog");
+  box.setAttribute("data-nodrag", "");
+  editor.root.append(box);
+  let opener = null;
+
+  function close() {
+    if (box.hidden) return;
+    box.hidden = true;
+    opener?.focus?.({ preventScroll: true });
+    opener = null;
+  }
+
+  function show(edge, label) {
+    const run = editor.runs?.run;
+    if (!run) return;
+    opener = label;
+    const name = nameOf(editor, edge.from);
+    box.setAttribute("aria-label", t("What {name} gave", { name }));
+    const head = document.createElement("div");
+    head.className = "row edge-data-head";
+    const title = Object.assign(document.createElement("b"), { className: "clip grow", textContent: name });
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "button button-quiet button-s", textContent: t("Close") });
+    button.addEventListener("click", close);
+    head.append(title, button);
+    const body = document.createElement("div");
+    box.replaceChildren(head, body);
+    box.hidden = false;
+    place(label.getBoundingClientRect());
+    button.focus();
+    const address = editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
+    window.htmx.ajax("GET", `${address}steps/${encodeURIComponent(edge.from)}/value/`, { target: body, swap: "innerHTML" });
+  }
+
+  /** Beside the label, inside the window. */
+  function place(at) {
+    const width = Math.min(420, innerWidth - 24);
+    box.style.width = `${width}px`;
+    box.style.left = `${Math.max(12, Math.min(at.left, innerWidth - width - 12))}px`;
+    const below = innerHeight - at.bottom > 260;
+    box.style.top = below ? `${at.bottom + 6}px` : "auto";
+    box.style.bottom = below ? "auto" : `${innerHeight - at.top + 6}px`;
+  }
+
+  editor.root.addEventListener("click", (event) => {
+    const label = event.target.closest(".wf-label[data-edge]");
+    const edge = label && editor.model.edges.get(label.dataset.edge);
+    if (edge) show(edge, label);
+    else if (!event.target.closest(".edge-data")) close();
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  editor.commands.add({
+    id: "show-edge-data",
+    label: t("Show what went along the edge"),
+    group: "run",
+    menu: ["edge"],
+    when: (e) => Boolean(e.runs?.run) && [...e.selection].some((id) => e.model.edges.has(id)),
+    run: (e) => {
+      const edge = e.model.edges.get([...e.selection].find((id) => e.model.edges.has(id)));
+      show(edge, edge.label ?? edge.el);
+    },
+  });
+}

@@ -1,0 +1,40 @@
+// A node that runs alone reads what nothing has run for: asks for those values, and no others.
+
+import { nameOf } from "./graph.js";
+
+export function askForValues(panel, editor, problems, then) {
+  panel.querySelector("[data-needs]")?.remove();
+  const form = document.getElementById("needs-values").content.firstElementChild.cloneNode(true);
+  const fields = form.querySelector("[data-needs-fields]");
+  problems.forEach(({ node, field }, index) => fields.append(fieldFor(editor, node, field, index)));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const values = {};
+    for (const box of fields.querySelectorAll("textarea")) (values[box.dataset.node] ??= {})[box.name] = asValue(box.value);
+    form.remove();
+    then(values);
+  });
+  form.querySelector("[data-needs-cancel]").addEventListener("click", () => form.remove());
+  panel.prepend(form);
+  fields.querySelector("textarea")?.focus();
+}
+
+function fieldFor(editor, node, name, index) {
+  const field = document.createElement("div");
+  field.className = "field";
+  const label = Object.assign(document.createElement("label"), { htmlFor: `needs-${index}` });
+  label.textContent = `${nameOf(editor, node)} · ${name}`;
+  const box = Object.assign(document.createElement("textarea"), { id: `needs-${index}`, name, rows: 2 });
+  box.dataset.node = node;
+  field.append(label, box);
+  return field;
+}
+
+/** JSON where it is JSON, else the text as it stands. */
+function asValue(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

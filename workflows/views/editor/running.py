@@ -1,0 +1,188 @@
+"""Running from the editor: parts of the workflow, going on after a pause, pins, and what a step did."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.errors import NotFound
+from workflows import permissions, selectors
+from workflows.engine.errors import InputRejected, NodeFailed
+from workflows.errors import InvalidValue, RunNotPaused, WorkflowsFault
+from workflows.forms import read_inputs
+from workflows.models import Run
+from workflows.services.debugging import pauses, pins, would_be
+from workflows.services.debugging.options import NodeNeedsValues, RunOptions
+from workflows.services.debugging.starting import start_as_asked
+from workflows.templatetags.problems import in_words
+from workflows.views.editor.step_page import pin_form, step_page, value_page
+from workflows.views.finding import run_for, typed, workflow_for
+from workflows.views.run_memory import run_memory
+from workflows.views.run_options import options_of, outputs_of
+from workflows.views.workflow_page import RECENT_RUNS, document_for, person_of, version_for
+
+
+@login_required
+@require_POST
+def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Start a run of a part of the workflow; JSON, because what is shown of it comes from its events."""
+    principal, workflow = workflow_for(request, workflow_id, "run")
+    try:
+        options = options_of(request.POST, pins=permissions.may_edit(principal, workflow))
+        run = start_as_asked(
+            principal,
+            options or RunOptions(),
+            workflow=workflow,
+            inputs=read_inputs(document_for(principal, workflow), request.POST),
+            query=typed(request.POST, "query") or None,
+            conversation=typed(request.POST, "conversation") or None,
+            subject=person_of(request.POST) or None,
+            version=version_for(principal, workflow),
+        )
+    except (InputRejected, InvalidValue, NodeFailed) as refused:
+        return JsonResponse({"error": _refusal(refused)}, status=422)
+    return JsonResponse(run_links(run), status=201)
+
+
+@login_required
+@require_safe
+def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Earlier runs: opening one paints the canvas with it."""
+    principal, workflow = workflow_for(request, workflow_id)
+    runs = selectors.runs_for(principal, workflow=workflow).select_related("subject_user")
+    context = {"workflow": workflow, "runs": runs[:RECENT_RUNS]}
+    return render(request, "editor/_run_list.html", context)
+
+
+@login_required
+@require_POST
+def resume(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = run_for(request, run_id)
+    modes: dict[str, pauses.Mode] = {"continue": "continue", "step": "step", "stop": "stop"}
+    mode = modes.get(request.POST.get("mode", ""))
+    if mode is None:
+        return JsonResponse({"error": {"message": _("Continue, step or stop.")}}, status=422)
+    breakpoints = request.POST.getlist("breakpoint") if "breakpoints" in request.POST else None
+    try:
+        run = pauses.resume_run(principal, run, mode=mode, breakpoints=breakpoints)
+    except RunNotPaused as not_paused:
+        return JsonResponse({"error": {"message": str(not_paused)}}, status=409)
+    return JsonResponse(run_links(run))
+
+
+@login_required
+@require_safe
+def last(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
+    """What the node did in a run: the one asked for, or the newest in which it ran.
+
+    ``part``: inputs, outputs or all (which is the default).
+    """
+    principal, workflow = workflow_for(request, workflow_id)
+    context = step_page(principal, workflow, node_key, typed(request.GET, "run"))
+    context["part"] = typed(request.GET, "part") or "all"
+    return render(request, "editor/_run_step.html", context)
+
+
+@login_required
+@require_http_methods(["POST"])
+def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
+    """Pin what was typed; ``remove`` takes the pin away."""
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    text, error = request.POST.get("outputs", ""), ""
+    try:
+        if "remove" in request.POST:
+            pins.unpin_node(principal, workflow=workflow, node=node_key)
+        else:
+            pins.pin_node(
+                principal,
+                workflow=workflow,
+                node=node_key,
+                outputs=outputs_of(text),
+                handle=typed(request.POST, "handle") or None,
+            )
+    except InvalidValue as invalid:
+        error = str(invalid)
+    context = pin_form(principal, workflow, node_key, typed=text if error else None, error=error)
+    response = render(request, "editor/_run_pin.html", context, status=422 if error else 200)
+    if not error:
+        told = {"node": node_key, "pinned": "remove" not in request.POST}
+        response["HX-Trigger"] = json.dumps({"node-pinned": told})
+    return response
+
+
+@login_required
+@require_POST
+def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
+    """Other outputs for the rest of a paused run."""
+    principal, run = run_for(request, run_id)
+    error = ""
+    try:
+        outputs = outputs_of(request.POST.get("outputs", ""))
+        pauses.edit_step(principal, run, node=node_key, outputs=outputs)
+    except WorkflowsFault as fault:
+        error = str(fault)
+    context = step_page(principal, run.workflow, node_key, str(run.pk))
+    context |= {"part": "all", "edit_error": error}
+    return render(request, "editor/_run_step.html", context, status=422 if error else 200)
+
+
+@login_required
+@require_safe
+def value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
+    """What travelled along an edge: shortened, unless ``all`` is asked for."""
+    principal, run = run_for(request, run_id)
+    step = selectors.step_for(principal, run, node_key, typed(request.GET, "rounds"))
+    context = value_page(run, step, typed(request.GET, "part"), whole="all" in request.GET)
+    return render(request, "editor/_run_value.html", context)
+
+
+@login_required
+@require_safe
+def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = run_for(request, run_id)
+    return render(request, "runs/_dock_memory.html", run_memory(principal, run))
+
+
+@login_required
+@require_POST
+def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Keep or drop what a test run would have remembered: one change, or all."""
+    principal, run = run_for(request, run_id)
+    if not settings.MEMORY_ENABLED:
+        raise NotFound
+    number = typed(request.POST, "number")
+    chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
+    act = would_be.keep_memories if "keep" in request.POST else would_be.drop_memories
+    decided = act(principal, run, numbers=chosen)
+    context = run_memory(principal, run) | {"refused": decided.refused}
+    return render(request, "runs/_dock_memory.html", context)
+
+
+def run_links(run: Run) -> dict[str, Any]:
+    """What the editor needs to follow a run."""
+    return {
+        "id": str(run.pk),
+        "status": run.status,
+        "events": reverse("workflows:run_events", args=[run.pk]),
+        "page": reverse("workflows:run", args=[run.pk]),
+        "warnings": (run.debug or {}).get("warnings") or [],
+    }
+
+
+def _refusal(refused: Exception) -> dict[str, Any]:
+    problems = getattr(refused, "problems", ())
+    return {
+        "type": type(refused).__name__,
+        "message": str(refused),
+        "needs_values": isinstance(refused, NodeNeedsValues),
+        "problems": [
+            {"node": one.node, "field": one.field, "message": in_words(one)} for one in problems
+        ],
+    }

@@ -1,0 +1,41 @@
+"""Running from the editor: parts, pauses, the log, what went along an edge."""
+
+from django.utils.translation import gettext_lazy as _
+
+
+TEXTS = (
+    _("Breakpoint set"),
+    _("Breakpoint removed"),
+    _("Say something first."),
+    _("It didn't start."),
+    _("Next: {names}"),
+    _("Paused before {names}"),
+    _("The run is over: {state}"),
+    _("{name}: its results are older than its settings."),
+    _("{name} runs again: the way to it has changed."),
+    _("Run"),
+    _("Run step by step"),
+    _("Run this node"),
+    _("Run up to here"),
+    _("Run from here"),
+    _("Set or remove a breakpoint"),
+    _("Remove all breakpoints"),
+    _("Continue"),
+    _("Step"),
+    _("Stop the run"),
+    _("Take the run off the canvas"),
+    _("Show the log"),
+    _("Show the memory of the run"),
+    _("round {n}"),
+    _("{n} items"),
+    _("{n} tokens"),
+    _("kept"),
+    _("try {n}"),
+    _("Show what went along here"),
+    _("Show what went along the edge"),
+    _("What {name} gave"),
+    _("Close"),
+    _("stopped"),
+    _("succeeded"),
+    _("succeeded in part"),
+)
