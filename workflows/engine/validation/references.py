@@ -96,9 +96,15 @@ class _Sight:
         else:
             if head != node.id and head not in self._visible_from(node.id):
                 yield self._out_of_sight(node, selector, field)
-            around = head in self.graph.containers_around(node.id)
-            names = self._inner_outputs(head) if around else self._outputs(head)
-            yield from self._unknown_name(node, selector, names, field)
+            yield from self._unknown_name(node, selector, self._seen(node, head), field)
+
+    def _seen(self, node: NodeSpec, head: str) -> frozenset[str] | None:
+        """Names under a node's id; a container shows others to what is inside it."""
+        if head in self.graph.containers_around(node.id):
+            return self._inner_outputs(head)
+        names = self._outputs(head)
+        inner = self._inner_outputs(head) if head == node.id else frozenset()
+        return None if names is None or inner is None else names | inner
 
     def _out_of_sight(self, node: NodeSpec, selector: Selector, field: str | None) -> Problem:
         written, head = ".".join(selector), selector[0]
