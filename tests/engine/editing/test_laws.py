@@ -1,0 +1,142 @@
+"""What must hold whatever people do: undone is as before, two orders meet, a difference leads across."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.engine.editing.gestures import DOCUMENT, act, context
+from workflows.engine.document import Document
+from workflows.engine.editing import (
+    EditRefused,
+    Memory,
+    Op,
+    apply_all,
+    check,
+    diff,
+    read_log,
+    rebase,
+    write_ops,
+)
+from workflows.engine.editing.rebasing import Theirs
+
+
+SEEDS = st.integers(0, 2**40)
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+# "10,000 random operation sequences by two authors".
+FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def unordered(document: Document) -> Document:
+    """For what promises the same parts, not their order."""
+    by_id = {"key": lambda part: part.id}
+    return replace(
+        document,
+        nodes=tuple(sorted(document.nodes, **by_id)),
+        edges=tuple(sorted(document.edges, **by_id)),
+        notes=tuple(sorted(document.notes, **by_id)),
+        environment=tuple(sorted(document.environment, key=lambda v: v.name)),
+        conversation=tuple(sorted(document.conversation, key=lambda v: v.name)),
+    )
+
+
+def undone_is_as_before(seed: int) -> None:
+    rng, store, ctx = Random(seed), Memory(DOCUMENT), context()
+    for _ in range(rng.randrange(1, 7)):
+        before = store.document()
+        done = act(store, rng, "a", ctx)
+        if done is None:
+            continue
+        after = store.document()
+
+        redo = apply_all(store, read_log(write_ops(done.inverse)))[1]
+
+        assert store.document() == before
+        apply_all(store, redo)
+        assert store.document() == after
+
+
+def sequence(store: Memory, rng: Random, author: str) -> tuple[Op, ...]:
+    """One to four gestures that somebody makes without hearing of the other."""
+    ctx, wanted = context(f"f{author}"), rng.randrange(1, 5)
+    made: list[Op] = []
+    for number in range(40):
+        done = act(store, rng, f"{author}{number}", ctx)
+        made += done.ops if done else ()
+        wanted -= done is not None
+        if not wanted:
+            break
+    return tuple(made)
+
+
+def two_orders_meet(seed: int) -> bool:
+    rng = Random(seed)
+    ours, theirs = Memory(DOCUMENT), Memory(DOCUMENT)
+    first, second = sequence(ours, rng, "a"), sequence(theirs, rng, "b")
+    over_a = rebase(second, [Theirs(op, "A") for op in first])
+    over_b = rebase(first, [Theirs(op, "B") for op in second])
+    if over_a.clashes or over_b.clashes:
+        return False  # said, and for a person to decide
+    try:
+        check(ours, apply_all(ours, over_a.ops)[0])
+        check(theirs, apply_all(theirs, over_b.ops)[0])
+    except EditRefused:
+        return False  # said too: together they would break a rule that each alone keeps
+
+    assert ours.document() == theirs.document()
+    return True
+
+
+def difference_leads_across(seed: int) -> None:
+    rng, store, ctx = Random(seed), Memory(DOCUMENT), context()
+    for _ in range(rng.randrange(1, 6)):
+        act(store, rng, "a", ctx)
+    after = store.document()
+    across = Memory(DOCUMENT)
+
+    done, inverse = apply_all(across, diff(DOCUMENT, after, named=True))
+
+    assert unordered(across.document()) == unordered(after)
+    apply_all(across, inverse)
+    assert across.document() == DOCUMENT
+
+
+@given(SEEDS)
+@QUICK
+def test_inverse_gives_back_the_same_document(seed):
+    undone_is_as_before(seed)
+
+
+@given(SEEDS)
+@QUICK
+def test_two_authors_converge_whoever_is_first(seed):
+    two_orders_meet(seed)
+
+
+@given(SEEDS)
+@QUICK
+def test_difference_done_on_the_one_gives_the_other(seed):
+    difference_leads_across(seed)
+
+
+def test_most_pairs_of_gestures_do_converge():
+    """The law above would hold of a rebase that calls everything a clash."""
+    met = sum(two_orders_meet(seed) for seed in range(200))
+
+    assert met > 120
+
+
+@pytest.mark.slow
+@given(SEEDS)
+@FULL
+def test_ten_thousand_gestures_can_be_undone(seed):
+    undone_is_as_before(seed)
+
+
+@pytest.mark.slow
+@given(SEEDS)
+@FULL
+def test_ten_thousand_sequences_of_two_authors_converge(seed):
+    two_orders_meet(seed)
