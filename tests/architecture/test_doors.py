@@ -90,6 +90,10 @@ def test_request_code_has_no_csrf_exemption():
     assert found == []
 
 
+# A process that owns nothing, stands behind the strict walls and ends after one program.
+MAY_EVALUATE = {"workflows/sandbox/full_child.py"}
+
+
 @pytest.mark.parametrize("call", ["eval", "exec", "compile"])
 def test_dynamic_evaluation_is_nowhere(call: str):
     found = [
@@ -99,7 +103,7 @@ def test_dynamic_evaluation_is_nowhere(call: str):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == call
     ]
 
-    assert found == []
+    assert set(found) <= MAY_EVALUATE
 
 
 @pytest.mark.parametrize("module", ["pickle", "marshal", "shelve", "dill"])

@@ -6,6 +6,7 @@ from typing import Final
 from workflows.engine.errors import CodeFailed
 from workflows.engine.ports import CodeRequest, CodeResult
 from workflows.sandbox.code import CodeLimits, CodeRunner
+from workflows.sandbox.full_python import LANGUAGE, FullPython
 from workflows.sandbox.monty import MontyRunner
 
 
@@ -18,7 +19,7 @@ class CodePool:
     """Processes are started when the first program comes; ``close()`` ends them."""
 
     def __init__(self, runners: Mapping[str, CodeRunner] | None = None) -> None:
-        self._runners = dict(runners or {"python3": MontyRunner()})
+        self._runners = dict(runners or {"python3": MontyRunner(), LANGUAGE: FullPython()})
 
     async def run(self, request: CodeRequest) -> CodeResult:
         """Raises CodeFailed with a sentence for the author of the code."""

@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).resolve().parent
 _ROOT = _PACKAGE.parent.parent
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.{} import main; main()"
 
-Program = Literal["child", "code_child"]  # modules beside this one
+Program = Literal["child", "code_child", "full_child"]  # modules beside this one
 
 
 class RunnerGone(Exception):
@@ -138,6 +138,11 @@ class Runner:
 def command(program: Program = "child") -> list[str]:
     """How a runner is started: inside bubblewrap where that works, else as a plain process."""
     return [*(_jail() or ()), *_python(program)]
+
+
+def is_jailed() -> bool:
+    """Whether runners start inside bubblewrap on this machine."""
+    return _jail() is not None
 
 
 def _python(program: Program) -> list[str]:

@@ -26,7 +26,8 @@ from workflows.engine.values import ValueType, parse_type
 
 
 PYTHON: Final = "python3"
-LANGUAGES: Final[Mapping[str, str]] = {"python3": PYTHON, "python": PYTHON}
+FULL: Final = "python-full"  # all of CPython, where the installation has a jail for it
+LANGUAGES: Final[Mapping[str, str]] = {"python3": PYTHON, "python": PYTHON, FULL: FULL}
 OUTPUT_TYPES: Final = (
     ValueType.STRING,
     ValueType.NUMBER,
@@ -117,7 +118,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        if prepared.language != PYTHON:
+        if prepared.language not in LANGUAGES.values():
             raise CodeFailed(_no_language(prepared.language))
         if ctx.ports.code is None:
             raise PortMissing("code")

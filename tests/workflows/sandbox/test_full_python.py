@@ -1,0 +1,125 @@
+"""Complete Python: only in a jail, one program a process, and the strict walls hold even without the jail.
+
+This machine may have no bubblewrap, so a stand-in that only starts the program takes its place: what
+is tested then is all that stands inside the jail.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workflows.sandbox import process
+from workflows.sandbox.attacks import bait
+from workflows.sandbox.code import CodeLimits, CodeOutcome
+from workflows.sandbox.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.full_python import FullPython, offered_languages
+
+
+LIMITS = CodeLimits(seconds=1.5, memory_bytes=216 * 1024 * 1024)
+
+
+@pytest.fixture(scope="module")
+def jail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullPython]:
+    folder: Path = tmp_path_factory.mktemp("bin")
+    stand_in = folder / "bwrap"
+    stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n')
+    stand_in.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+        process._jail.cache_clear()
+        runner = FullPython()
+        yield runner
+        runner.close()
+    process._jail.cache_clear()
+
+
+def run(runner: FullPython, source: str, **inputs: object) -> CodeOutcome:
+    return asyncio.run(runner.run(source, inputs, LIMITS))
+
+
+def test_without_a_jail_it_is_not_offered_and_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    process._jail.cache_clear()
+    try:
+        outcome = run(FullPython(), "def main(): return {}")
+        offered = offered_languages()
+    finally:
+        process._jail.cache_clear()
+
+    assert not outcome.ok
+    assert "needs bubblewrap" in outcome.error
+    assert offered == []
+
+
+def test_python_is_complete(jail: FullPython) -> None:
+    source = (
+        "import enum, statistics, uuid\n"
+        "class Colour(enum.Enum):\n    RED = 1\n"
+        "def numbers():\n    yield from (1, 2, 3)\n"
+        "def main(a):\n    print('hi')\n    return {'m': statistics.mean(numbers()), 'a': a, 'c': Colour.RED.name}"
+    )
+
+    outcome = run(jail, source, a=[None])
+
+    assert outcome.value == {"m": 2, "a": [None], "c": "RED"}
+    assert outcome.stdout == "hi\n"
+    assert ("python-full", "Python 3, complete") in offered_languages()
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("def main():\n    return 1 / 0", "Line 2: ZeroDivisionError: division by zero"),
+        ("def main(:", "Line 1: Syntax error: "),
+        ("x = 1", "The code must define a function main"),
+        ("def main(): return {1}", "The code's result isn't JSON"),
+        ("def main(): exit(3)", "Line 1: "),
+    ],
+)
+def test_failure_has_its_line(jail: FullPython, source: str, error: str) -> None:
+    assert run(jail, source).error.startswith(error)
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
+    with bait() as place:
+        outcome = run(jail, place.filled(ESCAPES[name]))
+
+        assert place.canary not in f"{outcome.value}{outcome.stdout}{outcome.error}"
+        assert outcome.value not in ({"r": "killed"}, {"r": "written"})
+        assert not place.written.exists()
+        assert not place.was_called()
+
+
+@pytest.mark.parametrize(
+    "name", ["endless loop", "loop that swallows", "small objects", "recursion", "bigint chain",
+             "forks", "threads", "disk", "output", "large result", "regular expression"]
+)  # fmt: skip
+def test_attack_on_resources_ends_in_time(jail: FullPython, name: str) -> None:
+    with bait() as place:
+        began = time.monotonic()
+        run(jail, place.filled(RESOURCES[name]))
+
+        assert time.monotonic() - began < LIMITS.seconds + 1.5
+        assert not place.written.exists()
+    assert run(jail, "def main(): return {'alive': 1}").value == {"alive": 1}
+
+
+def test_one_program_leaves_nothing_for_the_next(jail: FullPython) -> None:
+    run(jail, "import json\njson.left = 1\ndef main(): return {}")
+
+    assert run(jail, "import json\ndef main(): return hasattr(json, 'left')").value is False
+
+
+def test_program_that_writes_its_own_answer_is_believed_no_more_than_any_other(
+    jail: FullPython,
+) -> None:
+    source = "import os\ndef main():\n    os.write(1, b'\\xff\\xff\\xff\\xff')\n    return {'r': 1}"
+
+    assert not run(jail, source).ok
+    assert run(jail, "def main(): return {'r': 2}").value == {"r": 2}

@@ -1,0 +1,122 @@
+"""The program of a runner for complete Python: one program of an author's, then it ends.
+
+Only started inside bubblewrap. The program shares this process, so nothing of it is believed and
+nobody gets it again: no memory of one job is ever there for another. The filter of system calls is
+the strict one: no file, socket, process or signal, whatever the program finds in its own interpreter.
+"""
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+from workflows.sandbox import walls
+from workflows.sandbox.serving import receive, send
+
+
+MAX_VALUE_BYTES = 1_000_000
+_MAX_MESSAGE = 600
+_FILE = "<code>"
+# Loaded before the walls rise: a walled-in program can open no file to import from.
+_MODULES = (
+    *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
+    *("codecs", "collections", "collections.abc", "colorsys", "contextlib", "copy", "csv"),
+    *("dataclasses", "datetime", "decimal", "difflib", "email", "email.message", "enum"),
+    *("fractions", "functools", "graphlib", "hashlib", "heapq", "hmac", "html", "html.parser"),
+    *("io", "ipaddress", "itertools", "json", "keyword", "math", "numbers", "operator", "pprint"),
+    *("random", "re", "secrets", "statistics", "string", "struct", "textwrap", "time"),
+    *("traceback", "types", "typing", "unicodedata", "urllib.parse", "uuid", "xml.etree.ElementTree"),
+    *("zlib", "zoneinfo", "encodings.idna", "encodings.latin_1", "encodings.utf_16"),
+)  # fmt: skip
+
+
+def main() -> None:
+    reply_to = os.dup(1)
+    os.dup2(2, 1)
+    for name in _MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sys.path.clear()
+    os.dup2(reply_to, 1)
+    os.close(reply_to)
+    send({"ok": True, "walls": walls.raise_walls()})
+    message = receive()
+    if message is None or message.get("job") != "code":
+        return
+    walls.allow_cpu_seconds(int(message["seconds"]) + 1)
+    send({**_run(message), "spent": True})
+
+
+def _run(message: dict[str, Any]) -> dict[str, Any]:
+    sys.setrecursionlimit(int(message["recursion"]) + 100)
+    printed = _Printed(int(message["stdout_bytes"]))
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        reply = _reply(message)
+    return {**reply, "stdout": printed.getvalue()}
+
+
+def _reply(message: dict[str, Any]) -> dict[str, Any]:
+    try:
+        value = _value(message)
+    except MemoryError:
+        return {"ok": False, "kind": "memory", "message": "", "line": None}
+    except SyntaxError as error:
+        return {"ok": False, "kind": "syntax", "message": error.msg, "line": error.lineno}
+    except BaseException as error:
+        return _raised(error)
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        return {"ok": False, "kind": "json", "message": str(error)[:_MAX_MESSAGE], "line": None}
+    if len(text) > MAX_VALUE_BYTES or len(text.encode(errors="replace")) > MAX_VALUE_BYTES:
+        return {"ok": False, "kind": "output", "message": "", "line": None}
+    return {"ok": True, "value": text}
+
+
+def _value(message: dict[str, Any]) -> object:
+    names: dict[str, Any] = {"__name__": "__code__"}
+    # The one place that runs a stranger's text in CPython: this process owns nothing and ends now.
+    exec(compile(message["source"], _FILE, "exec"), names)  # noqa: S102
+    entry, inputs = names["main"] if "main" in names else _no_main(), message["inputs"]
+    return entry(inputs) if message["calling"] == "inputs" else entry(**inputs)
+
+
+def _no_main() -> Any:
+    raise NameError("name 'main' is not defined")
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__, limit=2000)
+        if frame.filename == _FILE
+    ]
+    return {
+        "ok": False,
+        "kind": "raised",
+        "type": type(error).__name__,
+        "message": str(error)[:_MAX_MESSAGE],
+        "line": lines[-1] if lines else None,
+    }
+
+
+class _Printed(io.StringIO):
+    """What a program prints, up to a limit; the rest is dropped."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._left = limit
+
+    def write(self, text: str) -> int:
+        part = text[: max(0, self._left)]
+        self._left -= len(part)
+        super().write(part)
+        return len(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The code back-end with all of Python: offered only where bubblewrap can build its jail.
+
+A process a program, never used again. The next one is started while nobody waits for it.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+from workflows.engine.document import Json
+from workflows.sandbox.code import Calling, CodeLimits, CodeOutcome
+from workflows.sandbox.monty import MontyRunner
+from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
+from workflows.sandbox.process import is_jailed
+
+
+LANGUAGE = "python-full"
+_MISSING = "Complete Python needs bubblewrap, which isn't usable here: choose Python 3"
+
+
+class FullPython(MontyRunner):
+    """Implements ``code.CodeRunner``; the protocol of its processes is the same as monty's."""
+
+    def __init__(self, pool: RunnerPool | None = None) -> None:
+        super().__init__(pool or RunnerPool(2, program="full_child"))
+        self._starting: set[asyncio.Task[None]] = set()
+
+    async def run(
+        self,
+        source: str,
+        inputs: Mapping[str, Json],
+        limits: CodeLimits,
+        *,
+        calling: Calling = "keywords",
+    ) -> CodeOutcome:
+        if not is_jailed():
+            return CodeOutcome(False, error=_MISSING)
+        outcome = await super().run(source, inputs, limits, calling=calling)
+        task = asyncio.create_task(self._start_next())
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+        return outcome
+
+    async def _start_next(self) -> None:
+        with contextlib.suppress(RunnerGone, RunnerLate, OSError, RuntimeError):
+            await self.pool.warm()
+
+
+def offered_languages() -> list[tuple[str, str]]:
+    """Languages beyond the default that this machine can run: value and label."""
+    return [(LANGUAGE, "Python 3, complete")] if is_jailed() else []
