@@ -7,7 +7,7 @@ import { Panels } from "./panels.js";
 
 const FEATURES = [
   "topbar", "keyboard", "palette", "picker", "clipboard", "find", "command_palette", "shortcuts", "outline", "context_menu", "align",
-  "notes", "select", "subflow", "drop_import", "announce", "problems", "history", "runs", "edge_data", "tests", "live", "presence", "comments", "conflicts",
+  "notes", "select", "subflow", "drop_import", "announce", "problems", "../inspector/main", "history", "runs", "edge_data", "tests", "live", "presence", "comments", "conflicts",
   "checklist",
 ];
 

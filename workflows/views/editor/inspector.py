@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -95,6 +96,8 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
     kind = kinds.get(spec.kind) or UnknownKind()
     icon, family = LOOKS.get(spec.kind, PLAIN_LOOK)
     problems = validate_node(document, kinds, spec.id)
+    # Where there is no memory the language has no such field.
+    fields = [f for f in kind.fields if f.name != "enhanced_memory" or settings.MEMORY_ENABLED]
     policy = policy_controls(kind, spec)
     return {
         "node": spec,
@@ -102,7 +105,7 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
         "is_unknown": spec.kind not in kinds,
         "icon": icon,
         "family": family,
-        "controls": forms.controls(kind.fields, spec.data),
+        "controls": forms.controls(fields, spec.data),
         "description": forms.control(DESCRIPTION, spec.data),
         "policy": policy,
         "outputs": outputs_now(kind, spec),

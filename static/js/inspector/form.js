@@ -1,0 +1,191 @@
+// One form over one JSON value: saves what is typed, keeps what others change up to date, and never takes a text away from who types it.
+
+import { t } from "../editor/words.js";
+import { CONTROL, pathOf, show, valueOf } from "./controls.js";
+import { get, operation, put, read, same } from "./trees.js";
+
+const REST = 600; // ms without a key press after which a text is saved
+
+/** Events: "saved" {path}, "shown". `target` says how operations are named: a node's set, or the workflow's feature. */
+export class Form extends EventTarget {
+  #dirty = new Map(); // control → its value before typing began
+  #timers = new Map();
+  #sending = 0;
+
+  constructor({ editor, root, data, shown = {}, op, about }) {
+    super();
+    Object.assign(this, { editor, root, data, shown, op, about });
+    root.addEventListener("input", (event) => this.#typed(event));
+    root.addEventListener("change", (event) => this.#changed(event));
+    root.addEventListener("focusout", (event) => this.#left(event));
+    root.addEventListener("submit", (event) => event.preventDefault());
+    this.showDependent();
+  }
+
+  get isBusy() {
+    return this.#sending > 0;
+  }
+
+  get isDirty() {
+    return this.#dirty.size > 0;
+  }
+
+  isDirtyAt(el) {
+    return this.#dirty.has(el);
+  }
+
+  /** What the form shows at a path: the data, or what is shown although nobody wrote it. */
+  at(path) {
+    const value = get(this.data, path);
+    return value === undefined && !(path[0] in this.data) ? get(this.shown, path) : value;
+  }
+
+  /** Everything typed so far is saved now. */
+  flush() {
+    return Promise.all([...this.#dirty.keys()].map((el) => this.commit(el)));
+  }
+
+  /** Save one control. */
+  async commit(el) {
+    clearTimeout(this.#timers.get(el));
+    this.#dirty.delete(el);
+    if (!el.isConnected || !el.matches(CONTROL)) return;
+    let value;
+    try {
+      value = valueOf(el);
+    } catch (error) {
+      return this.#complain(el, t("This isn't JSON: {why}", { why: error.message }));
+    }
+    if (el.validity && !el.validity.valid) return this.#complain(el, el.validationMessage);
+    this.#complain(el, "");
+    if (el.dataset.turns && value) return this.#turnOn(el);
+    await this.save(pathOf(el), value, { el });
+  }
+
+  /** Save a value at a path, whatever shows it. */
+  async save(path, value, { el = null } = {}) {
+    const base = this.#based(path);
+    if (same(get(this.data, path), value) || (value === undefined && get(base, path) === undefined)) return;
+    const next = put(base, path, value, blankFor(el));
+    const change = operation(this.data, next, path);
+    await this.send([change], next, { path, el });
+  }
+
+  /** Several changes as one gesture; `next` is what the data are afterwards. */
+  async send(changes, next, { path = [], el = null } = {}) {
+    this.data = next;
+    this.showDependent();
+    const label = t("{what} of {which}", { what: labelOf(el ?? this.root, path), which: this.about() });
+    this.#sending++;
+    const change = await this.editor.edits.send(changes.map((one) => ({ ...this.op, ...one })), { label });
+    this.#sending--;
+    if (change === null) this.dispatchEvent(new CustomEvent("refused"));
+    else this.dispatchEvent(new CustomEvent("saved", { detail: { path, el, change } }));
+  }
+
+  /** What others made of the data. Returns the dirty controls whose field they changed too. */
+  receive(data, shown = {}) {
+    if (this.isBusy) return;
+    this.data = data;
+    this.shown = shown;
+    this.showDependent();
+  }
+
+  /** Somebody else's value for a field that is being typed in right now: both are offered to choose from. */
+  clashes(ops, change) {
+    for (const [el] of this.#dirty) {
+      const path = pathOf(el);
+      const theirs = ops.find((op) => op.path && (starts(path, op.path) || starts(op.path, path)));
+      if (!theirs) continue;
+      const rest = path.slice(theirs.path.length);
+      const value = theirs.remove ? undefined : get({ value: theirs.value }, ["value", ...rest]);
+      let mine;
+      try {
+        mine = valueOf(el);
+      } catch {
+        mine = el.value;
+      }
+      if (same(mine, value)) continue;
+      clearTimeout(this.#timers.get(el));
+      this.#dirty.delete(el);
+      const op = { ...this.op, path, value: mine };
+      const message = t("Somebody changed the same thing");
+      const clash = { op: 0, node: this.op.id ?? null, field: path.join("."), yours: mine, theirs: value, by: change.author?.name ?? "" };
+      this.editor.edits.ledger?.add({ kind: "clash", label: labelOf(el, path), message, ops: [op], clashes: [clash], revision: change.revision });
+    }
+  }
+
+  /** Put a value into a control, unless somebody is typing in it. */
+  put(el, value) {
+    if (this.#dirty.has(el) || el === document.activeElement) return;
+    show(el, value);
+  }
+
+  /** Fields that only make sense with another's value. */
+  showDependent() {
+    for (const field of this.root.querySelectorAll("[data-shown-when]")) {
+      const [name, values] = read(field.dataset.shownWhen, ["", []]);
+      const home = field.dataset.field.split(".").slice(0, -1);
+      field.hidden = !values.some((one) => same(one, this.at([...home, name]) ?? defaultOf(one)));
+    }
+  }
+
+  #based(path) {
+    const root = path[0];
+    return root in this.data || !(root in this.shown) ? this.data : { ...this.data, [root]: structuredClone(this.shown[root]) };
+  }
+
+  #typed({ target }) {
+    if (!target.matches(CONTROL) || !isTypedIn(target)) return;
+    if (!this.#dirty.has(target)) this.#dirty.set(target, get(this.data, pathOf(target)));
+    clearTimeout(this.#timers.get(target));
+    this.#timers.set(target, setTimeout(() => this.commit(target), REST));
+  }
+
+  #changed({ target }) {
+    if (target.matches(CONTROL)) this.commit(target);
+  }
+
+  #left({ target }) {
+    if (this.#dirty.has(target)) this.commit(target);
+  }
+
+  #turnOn(el) {
+    const section = el.closest("[data-section]");
+    const path = pathOf(section);
+    const held = this.at(path) ?? {};
+    return this.save(path, { ...read(el.dataset.turns, {}), ...dropNull(held), [el.dataset.key]: true }, { el });
+  }
+
+  #complain(el, message) {
+    if (el.getAttribute("aria-invalid") === "true" || message) el.setAttribute("aria-invalid", String(Boolean(message)));
+    const place = el.closest("[data-field]")?.querySelector(":scope > [data-problems]");
+    place?.querySelector("[data-own]")?.remove();
+    if (!message || !place) return;
+    const line = document.createElement("li");
+    line.dataset.own = "";
+    line.className = "is-error";
+    line.textContent = message;
+    place.append(line);
+  }
+}
+
+/** What a person calls the field. */
+export function labelOf(el, path) {
+  const label = el.closest?.("[data-field]")?.querySelector("label, legend");
+  return label?.firstChild?.textContent.trim() || String(path.findLast?.((step) => typeof step === "string") ?? "");
+}
+
+function isTypedIn(el) {
+  return el.tagName === "TEXTAREA" || (el.tagName === "INPUT" && !["checkbox", "radio"].includes(el.type));
+}
+
+function blankFor(el) {
+  const list = el?.closest("[data-list]");
+  return list ? read(list.dataset.blank, {}) : {};
+}
+
+// A choice nobody has made yet reads as the one that is shown first.
+const defaultOf = (value) => (value === "none" ? "none" : undefined);
+const starts = (long, short) => short.every((step, at) => String(long[at]) === String(step));
+const dropNull = (held) => Object.fromEntries(Object.entries(held).filter(([, value]) => value !== null));
