@@ -12,7 +12,9 @@ async def follow(hub: LiveHub, seat: Seat, *, patience: float) -> AsyncIterator[
     async with hub.sitting(seat):
         while not seat.cut_off:
             try:
-                said = await asyncio.wait_for(seat.queue.get(), timeout=patience)
+                # Not wait_for: Python 3.11's swallows a cancel that comes as the wait is over.
+                async with asyncio.timeout(patience):
+                    said = await seat.queue.get()
             except TimeoutError:
                 yield None
                 continue

@@ -1,0 +1,260 @@
+"""Several people, several tabs, on one draft: what they see of each other, and that nothing is lost."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.journeys.pairing import Pair, Seat, open_editor, pair
+from tests.support.stack import LiveStack
+
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+TITLE = "(e, id) => e.model.nodes.get(id)?.el.dataset.title"
+
+
+@pytest.fixture
+def both(chromium: Browser, live_stack: LiveStack) -> Iterator[Pair]:
+    found = pair(live_stack, chromium)
+    yield found
+    for seat in found.seats:
+        seat.context.close()
+
+
+def rename(seat: Seat, node: str, title: str) -> None:
+    """Handed in, not waited for."""
+    seat.editor(
+        "(e, [id, title]) => { e.edits.send([{ op: 'rename', id, title }], { label: title }); }",
+        [node, title],
+    )
+
+
+def title_of(seat: Seat, node: str) -> Any:
+    return seat.editor(TITLE, node)
+
+
+def test_edit_by_mouse_arrives_in_the_other_browser(both: Pair):
+    alice, bob = both.seats
+
+    alice.drag("t1", 60, 120)
+    rename(bob, "t2", "Bob's")
+
+    both.until(lambda: title_of(alice, "t2") == "Bob's")
+    both.until(lambda: bob.shown()["nodes"]["t1"] == alice.shown()["nodes"]["t1"])
+    both.until_equal()
+    assert both.rows()["nodes"]["t1"][1] > 0
+
+
+def test_presence_shows_names_selections_and_who_left(both: Pair):
+    alice, bob = both.seats
+
+    expect(alice.page.locator("#presence .tg-face")).to_have_text(["B"])
+    bob.editor("(e) => e.canvas.pick(['t3'])")
+    expect(alice.page.locator("#node-t3 > .tg-name")).to_have_text("Bob")
+    expect(alice.page.locator("#presence .tg-face")).to_have_attribute("title", "Bob, at t3")
+    bob.page.mouse.move(700, 400)
+    bob.page.mouse.move(720, 420)
+    expect(alice.page.locator(".tg-cursor span")).to_have_text("Bob")
+    expect(bob.page.locator("#node-t3 > .tg-name")).to_have_count(0)
+
+    bob.page.close()
+
+    expect(alice.page.locator("#presence .tg-face")).to_have_count(0)
+    expect(alice.page.locator("#node-t3[data-peer]")).to_have_count(0)
+    expect(alice.page.locator(".tg-cursor")).to_have_count(0)
+    bob.page = bob.context.new_page()
+
+
+def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
+    alice, bob = both.seats
+    bob.context.set_offline(True)
+    rename(bob, "t1", "Bob's title")
+    bob.editor("(e) => e.edits.send([{ op: 'move', id: 't4', x: 5, y: 500 }, { op: 'rename', id: 't1', title: 'Bob again' }], { label: 'two' }) && 0")
+    rename(alice, "t1", "Alice's title")
+    both.until(lambda: both.rows()["nodes"]["t1"][2] == "Alice's title")
+
+    bob.context.set_offline(False)
+
+    dialog = bob.page.locator("#conflicts")
+    expect(dialog).to_be_visible()
+    both.until(lambda: both.rows()["nodes"]["t4"][:2] == [5, 500], why="the rest of the gesture")
+    assert both.rows()["nodes"]["t1"][2] == "Alice's title"
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "clash")
+    offers = dialog.locator(".tg-clash").first.locator(".tg-offer")
+    expect(offers).to_have_count(3)
+    # by keyboard alone: from "yours" to "both", and apply
+    dialog.locator("input[value=yours]").first.focus()
+    bob.page.keyboard.press("ArrowDown")
+    bob.page.keyboard.press("ArrowDown")
+    bob.page.keyboard.press("Enter")
+    both.until(lambda: "/ Bob's title" in both.rows()["nodes"]["t1"][2])
+    dialog.locator("input[value=theirs]").first.check()
+    dialog.get_by_role("button", name="Apply").click()
+
+    expect(dialog).to_be_hidden()
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "saved")
+    both.until_equal()
+    assert both.rows()["nodes"]["t1"][2] == "Alice's title / Bob's title"
+
+
+def test_refused_edit_is_taken_back_and_reported(both: Pair):
+    _alice, bob = both.seats
+
+    answer = bob.editor(
+        "(e) => e.edits.send([{ op: 'connect', edge: { source: 't1', target: 'nowhere' } }], { label: 'Impossible' })"
+    )
+
+    assert answer is None
+    button = bob.page.locator("#reported")
+    expect(button).to_be_visible()
+    expect(bob.page.locator("#live-words")).to_contain_text("Impossible")
+    button.click()
+    entry = bob.page.locator("#conflicts .tg-refused")
+    expect(entry).to_contain_text("Impossible")
+    expect(entry).to_contain_text("nowhere")
+    bob.page.reload()
+    bob.page.wait_for_selector("#editor[data-ready=yes]")
+    expect(button).to_be_visible()
+    button.click()
+    entry.get_by_role("button", name="Put away").click()
+    expect(button).to_be_hidden()
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "saved")
+    both.until_equal()
+
+
+def test_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair):
+    _alice, bob = both.seats
+    both.stack.kill_web()
+    rename(bob, "t0", "Kept")
+    bob.editor("(e) => { e.edits.send([{ op: 'move', id: 't5', x: 77, y: 88 }], { label: 'far' }); }")
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "offline")
+    assert bob.editor("(e) => e.edits.waiting.map(({ label }) => label)") == ["Kept", "far"]
+
+    bob.page.close()
+    both.stack.start_web()
+    bob.page = bob.context.new_page()
+    open_editor(bob, both.workflow)
+
+    both.until(lambda: both.rows()["nodes"]["t0"][2] == "Kept")
+    both.until(lambda: both.rows()["nodes"]["t5"][:2] == [77, 88])
+    both.until_equal()
+    assert [label for _n, _who, label, _ops in both.log()] == ["Kept", "far"]
+
+
+def test_answer_lost_on_the_way_does_nothing_twice(both: Pair):
+    _alice, bob = both.seats
+    lost = []
+
+    def swallow(route: Any) -> None:
+        if not lost:
+            route.fetch()  # arrives, and is done
+            lost.append(json.loads(route.request.post_data)["key"])
+            route.abort()
+        else:
+            route.continue_()
+
+    bob.page.route("**/draft/", swallow)
+    change = bob.editor(
+        "(e) => e.edits.send([{ op: 'note', note: { id: 'n1', x: 1, y: 2, width: 200, height: 80, data: { text: 'once' } } }], { label: 'note' })"
+    )
+
+    assert lost
+    assert change["label"] == "note"
+    both.until_equal()
+    assert [label for _n, _who, label, _ops in both.log()] == ["note"]
+
+
+def test_duplicated_tab_is_a_tab_of_its_own(both: Pair):
+    _alice, bob = both.seats
+    with bob.context.expect_page() as opened:
+        # a window opened by the page gets a copy of its sessionStorage, as a duplicated tab does
+        bob.page.evaluate("() => window.open(location.href) && 0")
+    twin = Seat("Bob's other", bob.id, bob.context, opened.value)
+    twin.page.wait_for_selector("#editor[data-ready=yes]")
+
+    clients = {seat.editor("(e) => e.edits.client") for seat in (bob, twin)}
+    both.stack.kill_web()
+    rename(bob, "t1", "First tab")
+    rename(twin, "t2", "Second tab")
+    both.stack.start_web()
+
+    assert len(clients) == 2
+    both.seats.append(twin)
+    both.until_equal()
+    both.seats.remove(twin)
+    assert [both.rows()["nodes"][node][2] for node in ("t1", "t2")] == ["First tab", "Second tab"]
+    expect(bob.page.locator("#presence .tg-face")).to_have_text(["A"])
+
+
+def test_tab_that_slept_catches_up_whole(both: Pair):
+    alice, bob = both.seats
+    bob.context.set_offline(True)
+    # more than the server tells one by one: the page is read anew, and what waits here is kept
+    alice.editor(
+        "async (e) => { for (let i = 0; i < 210; i++) await e.edits.send([{ op: 'move', id: 't1', x: i, y: 40 + i }], { label: `m${i}` }); }"
+    )
+    alice.editor("(e) => e.edits.send([{ op: 'delete', id: 't3' }], { label: 'gone' })")
+    rename(bob, "t4", "Written asleep")
+
+    bob.context.set_offline(False)
+
+    both.until(lambda: both.rows()["nodes"]["t4"][2] == "Written asleep")
+    both.until_equal()
+    assert bob.shown()["nodes"]["t1"][:2] == [209, 249]
+    assert "t3" not in bob.shown()["nodes"]
+
+
+def test_undo_takes_back_ones_own_alone(both: Pair):
+    alice, bob = both.seats
+    rename(alice, "t1", "Alice's")
+    both.until(lambda: title_of(bob, "t1") == "Alice's")
+    rename(bob, "t2", "Bob's")
+    both.until(lambda: title_of(alice, "t2") == "Bob's")
+
+    alice.editor("(e) => e.edits.undo()")
+
+    both.until_equal()
+    assert [both.rows()["nodes"][node][2] for node in ("t1", "t2")] == ["t1", "Bob's"]
+
+
+def test_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
+    alice, bob = both.seats
+    alice.editor("(e) => { e.canvas.pick(['t2']); e.panel('comments'); }")
+    alice.page.locator("#comment-new").fill("half a thought")
+    bob.editor("(e) => { e.canvas.pick(['t2']); e.panel('comments'); }")
+
+    area = bob.page.locator("#comment-new")
+    area.fill("What is this for, @Ali")
+    bob.page.get_by_role("button", name="@Alice").click()
+    area.press("Control+Enter")
+
+    said = alice.page.locator(".cm-thread")
+    expect(said).to_contain_text("What is this for, @Alice")
+    expect(alice.page.locator("#comment-new")).to_have_value("half a thought")
+    expect(alice.page.locator("#node-t2 > .tg-count")).to_have_text("1")
+    expect(alice.page.locator("#live-words")).to_contain_text("Bob mentions you")
+    said.get_by_text("Answer").first.click()
+    said.locator("textarea").last.fill("For this.")
+    said.get_by_role("button", name="Answer").click()
+    expect(bob.page.locator(".cm-thread")).to_contain_text("For this.")
+    expect(bob.page.locator("#node-t2 > .tg-count")).to_have_text("2")
+    bob.page.get_by_role("button", name="Resolve").click()
+    expect(alice.page.locator("#node-t2 > .tg-count")).to_have_count(0)
+
+
+def test_person_taken_off_the_team_hears_no_more(both: Pair):
+    alice, bob = both.seats
+    expect(alice.page.locator("#presence .tg-face")).to_have_count(1)
+
+    both.stack.sql(
+        "delete from accounts_membership where user_id = %s and team_id = %s", (bob.id, both.team)
+    )
+
+    expect(alice.page.locator("#presence .tg-face")).to_have_count(0)
+    expect(bob.page.locator("#live-words")).to_contain_text("can't see this workflow any more")
+    rename(alice, "t1", "Unheard")
+    both.until(lambda: both.rows()["nodes"]["t1"][2] == "Unheard")
+    assert title_of(bob, "t1") == "t1"

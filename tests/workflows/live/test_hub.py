@@ -1,0 +1,329 @@
+"""A draft as several tabs hear of it: with Valkey, without it, and across two web processes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from redis.asyncio import Redis
+
+from accounts.models import Membership
+from accounts.tenancy import tenant
+from tests.factories.workflows import document, make_workflow
+from tests.support.cast import Cast, Person
+from workflows.live import announce
+from workflows.live.following import follow
+from workflows.live.hub import LiveHub
+from workflows.live.seats import QUEUE, Said, Seat, card_of
+from workflows.live.speaking import channel
+from workflows.models import Workflow
+from workflows.services import comments
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def workflow(cast: Cast) -> Workflow:
+    return make_workflow(cast.alice, "Live", document("x"))
+
+
+@pytest.fixture(params=["bus", "alone"])
+def url(request: Any, settings: Any, valkey_url: str) -> str | None:
+    settings.REDIS_URL = valkey_url if request.param == "bus" else None
+    return settings.REDIS_URL  # type: ignore[no-any-return]
+
+
+def seat_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Seat:
+    return Seat(
+        team_id=workflow.team_id,
+        workflow_id=workflow.pk,
+        user_id=person.user.pk,
+        client=client,
+        revision=workflow.revision,
+        card=card_of(person.user, client, can_edit=True),
+    )
+
+
+class Listener:
+    """Reads a seat's stream in the background."""
+
+    def __init__(self) -> None:
+        self.heard: list[Said] = []
+        self.ended = asyncio.Event()
+
+    async def until(self, name: str, fits: Any = lambda data: True, seconds: float = 8) -> Any:
+        async def look() -> Any:
+            while True:
+                for said in self.heard:
+                    if said.name == name and fits(said.data):
+                        return said
+                await asyncio.sleep(0.02)
+
+        try:
+            return await asyncio.wait_for(look(), seconds)
+        except TimeoutError:
+            raise AssertionError(f"no such {name} among {self.heard}") from None
+
+
+@asynccontextmanager
+async def listening(hub: LiveHub, seat: Seat) -> AsyncIterator[Listener]:
+    listener = Listener()
+
+    async def listen() -> None:
+        async for said in follow(hub, seat, patience=1):
+            if said is not None:
+                listener.heard.append(said)
+        listener.ended.set()
+
+    task = asyncio.create_task(listen())
+    try:
+        yield listener
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_hub(url: str | None) -> AsyncIterator[LiveHub]:
+    hub = LiveHub(url)
+    try:
+        yield hub
+    finally:
+        await hub.close()
+
+
+def names_in(data: Any) -> list[str]:
+    return sorted(person["name"] for person in data["people"])
+
+
+async def test_everybody_sees_who_came_and_who_left(
+    cast: Cast, workflow: Workflow, url: str | None
+):
+    async with open_hub(url) as hub, listening(hub, seat_of(cast.alice, workflow)) as alice:
+        await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+        async with listening(hub, seat_of(cast.vic, workflow, "tab-0002")):
+            await alice.until("presence", lambda data: names_in(data) == ["Alice", "Vic"])
+        told = [names_in(said.data) for said in alice.heard if said.name == "presence"]
+        alice.heard.clear()
+        await hub.look_now()
+        await asyncio.sleep(0.1)
+        again = [names_in(said.data) for said in alice.heard if said.name == "presence"]
+    assert (told + again)[-1] == ["Alice"]
+    assert len(again) <= 1
+
+
+async def test_two_processes_share_who_is_here(
+    cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
+):
+    settings.REDIS_URL = valkey_url
+    async with open_hub(valkey_url) as one, open_hub(valkey_url) as two:
+        async with listening(one, seat_of(cast.alice, workflow)) as alice:
+            async with listening(two, seat_of(cast.bob, workflow, "tab-0002")) as bob:
+                await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+                await bob.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+                key = f"{cast.bob.user.pk}:tab-0002"
+                await sync_to_async(announce.announce_card)(
+                    workflow.pk, key, {"selection": ["start"], "editing": "start"}
+                )
+                await alice.until(
+                    "presence",
+                    lambda data: ["start"] in [person["selection"] for person in data["people"]],
+                )
+            alice.heard.clear()
+            await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+
+
+async def test_killed_process_leaves_nobody_behind(
+    cast: Cast, workflow: Workflow, valkey_url: str, monkeypatch: Any, settings: Any
+):
+    """Its cards are never dropped; nobody renews them, so they grow stale."""
+    settings.REDIS_URL = valkey_url
+    monkeypatch.setattr("workflows.live.board.FRESH", 3.0)
+    async with open_hub(valkey_url) as dead, open_hub(valkey_url) as alive:
+        ghost = seat_of(cast.bob, workflow, "tab-0002")
+        await dead.board.put(workflow.pk, {ghost.key: ghost.card})
+        async with listening(alive, seat_of(cast.alice, workflow)) as alice:
+            await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+            alice.heard.clear()
+            await alice.until("presence", lambda data: names_in(data) == ["Alice"], 10)
+
+
+async def test_revision_is_told_by_the_bus_with_its_tab(
+    cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
+):
+    settings.REDIS_URL = valkey_url
+    async with open_hub(valkey_url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+        await bob.until("presence")
+        redis = Redis.from_url(valkey_url)
+        for _again in range(100):  # until the subscription stands
+            if await redis.publish(
+                channel(workflow.pk),
+                json.dumps({"revision": workflow.revision + 1, "client": "tab-0009"}),
+            ):
+                break
+            await asyncio.sleep(0.05)
+        await redis.aclose()
+
+        said = await bob.until("revision")
+
+    assert said == Said(
+        "revision", {"revision": workflow.revision + 1, "client": "tab-0009"}, workflow.revision + 1
+    )
+
+
+async def test_revision_unheard_is_found_in_the_rows_once(
+    cast: Cast, workflow: Workflow, url: str | None
+):
+    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+        await bob.until("presence")
+
+        await sync_to_async(_bump)(workflow)
+
+        said = await bob.until("revision")
+        await hub.look_now()
+        await asyncio.sleep(0.1)
+    assert said.data == {"revision": workflow.revision + 1, "client": None}
+    assert len([each for each in bob.heard if each.name == "revision"]) == 1
+
+
+def _bump(workflow: Workflow) -> None:
+    with tenant([workflow.team_id]):
+        Workflow.objects.unscoped().filter(pk=workflow.pk).update(revision=workflow.revision + 1)
+
+
+async def test_stream_ends_when_the_person_leaves_the_team(
+    cast: Cast, workflow: Workflow, url: str | None
+):
+    async with open_hub(url) as hub:
+        async with (
+            listening(hub, seat_of(cast.bob, workflow)) as bob,
+            listening(hub, seat_of(cast.alice, workflow, "tab-0002")) as alice,
+        ):
+            await bob.until("presence")
+
+            await sync_to_async(_leave)(cast.bob)
+
+            await asyncio.wait_for(bob.ended.wait(), 8)
+            assert not alice.ended.is_set()
+            await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+
+
+def _leave(person: Person) -> None:
+    with tenant([person.team.pk]):
+        Membership.objects.unscoped().filter(user=person.user, team=person.team).delete()
+
+
+async def test_stream_ends_with_the_session(cast: Cast, workflow: Workflow, url: str | None):
+    seat = seat_of(cast.bob, workflow)
+    seat.session = "no-such-session"
+    async with open_hub(url) as hub, listening(hub, seat) as bob:
+        await asyncio.wait_for(bob.ended.wait(), 8)
+
+
+async def test_stream_ends_when_the_workflow_is_archived(
+    cast: Cast, workflow: Workflow, url: str | None
+):
+    from workflows.services import drafts
+
+    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+        await bob.until("presence")
+
+        await sync_to_async(_within)(
+            cast.alice,
+            lambda: drafts.archive(cast.alice.principal, workflow=workflow),
+        )
+
+        await asyncio.wait_for(bob.ended.wait(), 8)
+
+
+def _within(person: Person, act: Any) -> Any:
+    with tenant(person.principal.team_ids):
+        return act()
+
+
+async def test_stranger_with_a_seat_is_shown_the_door(
+    cast: Cast, workflow: Workflow, url: str | None
+):
+    """Should a view ever forget to ask: the look asks."""
+    async with open_hub(url) as hub, listening(hub, seat_of(cast.carol, workflow)) as carol:
+        await asyncio.wait_for(carol.ended.wait(), 8)
+
+
+async def test_comment_is_told_to_all_tabs(cast: Cast, workflow: Workflow, url: str | None):
+    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+        await bob.until("presence")
+        await hub.look_now()
+
+        await sync_to_async(_within)(
+            cast.alice,
+            lambda: comments.write(
+                cast.alice.principal, workflow=workflow, body="Hello @Bob", node="start"
+            ),
+        )
+
+        await bob.until("comment")
+
+
+async def test_cursor_reaches_the_others_and_not_its_own_tab(
+    cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
+):
+    settings.REDIS_URL = valkey_url
+    own = seat_of(cast.bob, workflow, "tab-0002")
+    async with (
+        open_hub(valkey_url) as hub,
+        listening(hub, seat_of(cast.alice, workflow)) as alice,
+        listening(hub, own) as bob,
+    ):
+        await bob.until("presence", lambda data: len(data["people"]) == 2)
+
+        async def move() -> None:
+            while True:
+                await sync_to_async(announce.announce_cursor)(
+                    workflow.pk, own.key, {"client": own.client, "x": 1.0, "y": 2.0}
+                )
+                await asyncio.sleep(0.05)
+
+        moving = asyncio.create_task(move())
+        said = await alice.until("cursor")
+        moving.cancel()
+        await asyncio.gather(moving, return_exceptions=True)
+
+    assert said.data == {"client": "tab-0002", "x": 1.0, "y": 2.0}
+    assert [each.name for each in bob.heard if each.name == "cursor"] == []
+
+
+async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflow, url: str | None):
+    from workflows.services.runs import start_run
+
+    async with (
+        open_hub(url) as hub,
+        listening(hub, seat_of(cast.alice, workflow)) as alice,
+        listening(hub, seat_of(cast.bob, workflow, "tab-0002")) as bob,
+    ):
+        await bob.until("presence")
+
+        run = await sync_to_async(_within)(
+            cast.bob,
+            lambda: start_run(cast.bob.principal, workflow=workflow, inputs={"text": "x"}),
+        )
+
+        said = await bob.until("run")
+        await hub.look_now()
+        await asyncio.sleep(0.1)
+    assert said.data == {"id": str(run.pk), "status": "queued"}
+    assert [each for each in alice.heard if each.name == "run"] == []
+
+
+async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workflow):
+    seat = seat_of(cast.bob, workflow)
+
+    for revision in range(2, QUEUE + 10):
+        seat.tell_revision(workflow.revision + revision, None)
+
+    assert seat.cut_off
+    heard = [said async for said in follow(LiveHub(None), seat, patience=0.1)]
+    assert heard == []
