@@ -7,13 +7,17 @@ from django.conf import settings
 from config.plugins import listed
 from workflows.engine.kinds import Kinds
 from workflows.engine.nodes import builtin_kinds
+from workflows.sandbox.full_python import offered_languages
 
 
 @cache
 def kinds() -> Kinds:
     """Memory's kinds are offered when the memory app is installed."""
     return builtin_kinds(
-        memory=settings.MEMORY_NODES_ENABLED, plugins=listed("node_kinds"), scopes=_scopes()
+        memory=settings.MEMORY_NODES_ENABLED,
+        plugins=listed("node_kinds"),
+        scopes=_scopes(),
+        languages=offered_languages(),
     )
 
 

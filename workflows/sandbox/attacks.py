@@ -73,8 +73,6 @@ def bait() -> Iterator[Bait]:
 
 async def got_through(runner: CodeRunner, *, every: bool = False) -> list[str]:
     """The names of the attacks that reached something or cost too much; ``every`` takes longer."""
-    # The first start of an interpreter isn't the attack's doing.
-    await runner.run("def main(): return {}", {}, LIMITS)
     found = []
     with bait() as place:
         for name, source in ESCAPES.items():
@@ -83,11 +81,21 @@ async def got_through(runner: CodeRunner, *, every: bool = False) -> list[str]:
             if place.canary in said or place.written.exists():
                 found.append(name)
         for name in RESOURCES if every else QUICK:
-            began = time.monotonic()
-            await runner.run(place.filled(RESOURCES[name]), {}, LIMITS)
-            if time.monotonic() - began > _LATE_SECONDS or place.written.exists():
+            # Late twice: once may be a busy machine's doing.
+            source = place.filled(RESOURCES[name])
+            if await _is_late(runner, source) and await _is_late(runner, source):
                 found.append(name)
+        if place.written.exists():
+            found.append("a file")
         if place.was_called():
             found.append("a connection")
     alive = await runner.run("def main(): return {'alive': 1}", {}, LIMITS)
     return found if alive.ok else [*found, "the pool didn't live on"]
+
+
+async def _is_late(runner: CodeRunner, source: str) -> bool:
+    # The start of an interpreter isn't the attack's doing.
+    await runner.run("def main(): return {}", {}, LIMITS)
+    began = time.monotonic()
+    await runner.run(source, {}, LIMITS)
+    return time.monotonic() - began > _LATE_SECONDS

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from workflows.sandbox.code import MODULES, SENTENCES
+from workflows.sandbox.full_python import LANGUAGE as FULL
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
+from workflows.sandbox.process import is_jailed
 
 
 SECONDS: Final = 4.0
@@ -46,7 +48,7 @@ class CodeChecker:
             reply = await self.pool.call(_message(source), seconds=SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
-        return _problems(reply, source)
+        return _problems(reply, source, language)
 
     def check_sync(self, source: str, language: str = "python3") -> list[CodeProblem]:
         refused = _refused(source, language)
@@ -56,7 +58,7 @@ class CodeChecker:
             reply = self.pool.call_sync(_message(source), SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
-        return _problems(reply, source)
+        return _problems(reply, source, language)
 
     def close(self) -> None:
         self.pool.close()
@@ -88,17 +90,20 @@ def _message(source: str) -> dict[str, Any]:
 
 
 def _refused(source: str, language: str) -> CodeProblem | None:
-    if language not in PYTHON:
+    if language not in PYTHON and (language != FULL or not is_jailed()):
         return CodeProblem(1, 1, f"{language} code can't be run here, only Python")
     if len(source.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return CodeProblem(1, 1, "The code is larger than 256 kB")
     return None
 
 
-def _problems(reply: Mapping[str, Any], source: str) -> list[CodeProblem]:
-    if reply.get("ok") is True:
+def _problems(reply: Mapping[str, Any], source: str, language: str) -> list[CodeProblem]:
+    full = language == FULL
+    # What this parser has no word for, complete Python may well have.
+    if reply.get("ok") is True or (full and reply.get("kind") == "unsupported"):
         modules = reply.get("modules")
-        return [*_missing(source, modules if isinstance(modules, list) else MODULES)]
+        known = modules if isinstance(modules, list) else MODULES
+        return [*_missing(source, None if full else known)]
     kind, message = reply.get("kind"), reply.get("message")
     text = message[:600] if isinstance(message, str) else ""
     if kind not in ("syntax", "unsupported", "raised"):
@@ -108,20 +113,25 @@ def _problems(reply: Mapping[str, Any], source: str) -> list[CodeProblem]:
     return [CodeProblem(_number(reply.get("line")), _number(reply.get("column")), sentence)]
 
 
-def _missing(source: str, modules: Iterable[object]) -> Iterable[CodeProblem]:
-    known = frozenset(map(str, modules))
+def _missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
+    """``modules`` None: which there are isn't known."""
     source = _LONG_STRING.sub(_blank, source)
+    if modules is not None:
+        yield from _missing_modules(source, frozenset(map(str, modules)))
+    if source.strip() and not _MAIN.search(source):
+        yield CodeProblem(1, 1, SENTENCES["main"])
+    if coroutine := _ASYNC_MAIN.search(source):
+        line, column = _place(source, coroutine.start())
+        yield CodeProblem(line, column, "main must be a plain function, without async")
+
+
+def _missing_modules(source: str, known: frozenset[str]) -> Iterable[CodeProblem]:
     for found in _IMPORT.finditer(source):
         module = found[1]
         if module.split(".")[0] not in known:
             line, column = _place(source, found.start(1))
             sentence = SENTENCES["module"].format(module=module, modules=", ".join(sorted(known)))
             yield CodeProblem(line, column, sentence)
-    if source.strip() and not _MAIN.search(source):
-        yield CodeProblem(1, 1, SENTENCES["main"])
-    if coroutine := _ASYNC_MAIN.search(source):
-        line, column = _place(source, coroutine.start())
-        yield CodeProblem(line, column, "main must be a plain function, without async")
 
 
 def _blank(found: re.Match[str]) -> str:

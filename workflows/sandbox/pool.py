@@ -52,6 +52,7 @@ class RunnerPool:
     def __init__(self, size: int | None = None, program: Program = "child") -> None:
         self.size = size or max(1, min(4, os.cpu_count() or 1))
         self._program = program
+        self._closed = 0  # how often
         self._reset()
         _pools.add(self)
 
@@ -129,6 +130,7 @@ class RunnerPool:
         with self._lock:
             runners = [*(runner for runner, _ in self._idle), *self._busy]
             self._idle.clear()
+            self._closed += 1
             executor, self._executor = self._executor, None
         for runner in runners:
             runner.kill()
@@ -159,9 +161,14 @@ class RunnerPool:
         return self._start()
 
     def _start(self) -> tuple[Runner, int]:
+        closed = self._closed
         runner = Runner(self._program)
         with self._lock:
             self._busy.add(runner)
+            late = closed != self._closed
+        if late:  # the pool was closed while this one started: nobody else would end it
+            self._end(runner)
+            raise RunnerGone
         return runner, 0
 
     def _give_back(self, runner: Runner, jobs: int) -> None:

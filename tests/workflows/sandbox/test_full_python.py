@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from workflows.engine.nodes import builtin_kinds
 from workflows.sandbox import process
 from workflows.sandbox.attacks import bait
+from workflows.sandbox.checking import CodeChecker
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.corpus import ESCAPES, RESOURCES
 from workflows.sandbox.full_python import FullPython, offered_languages
@@ -102,12 +104,30 @@ def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
 )  # fmt: skip
 def test_attack_on_resources_ends_in_time(jail: FullPython, name: str) -> None:
     with bait() as place:
+        asyncio.run(jail.pool.warm())  # the start of a process isn't the attack's doing
         began = time.monotonic()
         run(jail, place.filled(RESOURCES[name]))
 
         assert time.monotonic() - began < LIMITS.seconds + 1.5
         assert not place.written.exists()
     assert run(jail, "def main(): return {'alive': 1}").value == {"alive": 1}
+
+
+def test_checking_takes_what_only_complete_python_has(jail: FullPython) -> None:
+    checker = CodeChecker()
+    try:
+        fine = "import numpy\nclass A(Exception): pass\ndef main():\n    yield 1"
+        assert checker.check_sync(fine, "python-full") == []
+        assert checker.check_sync("def main(:", "python-full")[0].message.startswith("Syntax error")
+    finally:
+        checker.close()
+
+
+def test_form_offers_the_language(jail: FullPython) -> None:
+    code = builtin_kinds(languages=offered_languages())["code"]
+    (field,) = [field for field in code.fields if field.name == "code_language"]
+
+    assert [value for value, _label in field.choices] == ["python3", "python-full"]
 
 
 def test_one_program_leaves_nothing_for_the_next(jail: FullPython) -> None:

@@ -1,6 +1,6 @@
 """The built-in node kinds: a file each, and a row in this table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -50,28 +50,34 @@ Choices = Sequence[tuple[str, str]]  # value, label
 
 
 def builtin_kinds(
-    *, memory: bool = True, plugins: Iterable[AnyKind] = (), scopes: Choices = ()
+    *,
+    memory: bool = True,
+    plugins: Iterable[AnyKind] = (),
+    scopes: Choices = (),
+    languages: Choices = (),
 ) -> Kinds:
     """``memory=False`` leaves out the kinds that need a memory: the validator then names them unknown.
 
-    ``scopes`` are words that plug-ins add to those a memory field offers.
+    ``scopes`` are words that plug-ins add to those a memory field offers, ``languages`` those of code
+    that this installation can run besides.
     """
+    more = {"scope": scopes, "code_language": languages}
     offered = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
-    return Kinds([*(_offering(kind, scopes) for kind in offered), *plugins])
+    return Kinds([*(_offering(kind, more) for kind in offered), *plugins])
 
 
-def _offering(kind: AnyKind, scopes: Choices) -> AnyKind:
-    if not scopes:
+def _offering(kind: AnyKind, more: Mapping[str, Choices]) -> AnyKind:
+    if not any(more.values()):
         return kind
     wider = copy(kind)
-    vars(wider)["fields"] = _widened(kind.fields, scopes)
+    vars(wider)["fields"] = _widened(kind.fields, more)
     return wider
 
 
-def _widened(fields: tuple[Field, ...], scopes: Choices) -> tuple[Field, ...]:
+def _widened(fields: tuple[Field, ...], more: Mapping[str, Choices]) -> tuple[Field, ...]:
     return tuple(
-        replace(field, choices=(*field.choices, *scopes))
-        if field.name == "scope" and field.widget is Widget.CHOICE
-        else replace(field, fields=_widened(field.fields, scopes))
+        replace(field, choices=(*field.choices, *more[field.name]))
+        if field.name in more and field.widget is Widget.CHOICE
+        else replace(field, fields=_widened(field.fields, more))
         for field in fields
     )
