@@ -45,7 +45,7 @@ OURS = """() => {
   const node = (id) => canvas.model.nodes.get(id);
   window.bench = {
     async fit() { canvas.fit(); await frames(); },
-    async closeUp(id) { canvas.viewport.zoomTo?.(1); canvas.centre(id, 1); await frames(); },
+    async closeUp(id) { canvas.centre(id, 1); await frames(); },
     box: (id) => node(id).el.getBoundingClientRect().toJSON(),
     place: (id) => [node(id).x, node(id).y],
     blank: (x, y) => { const at = document.elementFromPoint(x, y); return !!at && !!at.closest("[data-canvas]") && !at.closest("wf-node, g.edge, .minimap, button"); },

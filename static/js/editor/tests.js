@@ -26,7 +26,7 @@ export function install(editor) {
 
   function show(turn) {
     const detail = JSON.parse(panel.querySelector("#test-detail").textContent);
-    editor.canvas.resetStates?.();
+    editor.canvas.clearPaint?.();
     for (const step of detail.turns[turn].steps) {
       editor.canvas.paintNode?.(step.node, { status: STATES[step.status] ?? step.status, elapsed: step.elapsed, error: step.error, handle: step.handle });
     }

@@ -13,11 +13,11 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.problems import Problem
 
 
-# Dify takes 10 MB; 500 nodes never need a tenth of that, and parsing time grows with the size.
+# Dify takes 10 MB; 2,500 nodes never need a tenth of that, and parsing time grows with the size.
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 40
-MAX_NODES: Final = 500
-MAX_EDGES: Final = 2_000
+MAX_NODES: Final = 2500
+MAX_EDGES: Final = 5000
 MAX_INTEGER: Final = 2**63 - 1
 
 
