@@ -142,10 +142,10 @@ def test_load_unknown_parts_are_kept_and_reported():
 
 
 def test_load_too_many_nodes_is_refused_before_they_are_read():
-    with pytest.raises(DocumentInvalid, match="500 nodes, not 501"):
-        load_document(with_graph([{}] * 501))
-    with pytest.raises(DocumentInvalid, match="2000 edges, not 2001"):
-        load_document(with_graph([], [{}] * 2001))
+    with pytest.raises(DocumentInvalid, match="2500 nodes, not 2501"):
+        load_document(with_graph([{}] * 2501))
+    with pytest.raises(DocumentInvalid, match="5000 edges, not 5001"):
+        load_document(with_graph([], [{}] * 5001))
 
 
 def test_dump_old_handle_keeps_its_spelling_until_rewired():
