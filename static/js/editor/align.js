@@ -1,5 +1,6 @@
 // Order on the canvas: six ways to align, two to distribute, tidy up; and how one looks at it.
 
+import { GRID } from "../canvas/geometry.js";
 import { bounds, chosenNodes, isNote, parentOf, scopeOf, shownScope } from "./graph.js";
 import { t } from "./words.js";
 
@@ -121,19 +122,31 @@ const wheel = (editor) => (editor.canvas.wheelZooms ? "zoom" : "scroll");
 function keepLook(editor) {
   const look = kept();
   if (look.wheel) editor.canvas.wheelZooms = look.wheel === "zoom";
-  show(editor, look.grid ?? true);
+  editor.canvas.viewport.addEventListener("rest", () => editor.canvas.grid && lay(editor));
+  show(editor, look.grid ?? false);
 }
 
 function show(editor, on) {
   editor.canvas.grid = on;
-  editor.root.querySelector("[data-canvas]").classList.toggle("no-grid", !on);
+  editor.canvas.root.toggleAttribute("data-grid", on);
+  if (on) lay(editor);
+}
+
+/** The dots lie in the scrolled layer: panning moves them for nothing, only a zoom lays them anew. */
+function lay(editor) {
+  const { viewport } = editor.canvas;
+  const { pane, k, x, y } = viewport;
+  const far = GRID * 3 * k < 14 ? 4 : 1; // zoomed out, every fourth
+  pane.style.setProperty("--grid", `${GRID * 3 * far * k}px`);
+  pane.style.setProperty("--grid-x", `${pane.scrollLeft + x}px`);
+  pane.style.setProperty("--grid-y", `${pane.scrollTop + y}px`);
 }
 
 function grid(editor) {
   const on = !editor.canvas.grid;
   show(editor, on);
   keep({ grid: on });
-  editor.say(on ? t("The grid is shown, and things snap to it") : t("No grid"));
+  editor.say(on ? t("The grid is shown") : t("No grid"));
 }
 
 function switchWheel(editor) {

@@ -77,13 +77,13 @@ class _Reading:
             around = self.graph.containers_around(node)
             self.inside[around[0] if around else None].append(node)
 
-    def _begins(self, id_: str) -> tuple[bool, float, float]:
+    def _begins(self, id_: str) -> tuple[bool, bool, float]:
         """Where a run begins comes first, then what stands further left; the rest of the order stays."""
         node = self.graph.nodes[id_]
         kind = self.kinds.get(node.kind)
         begins = kind is not None and kind.execution in (Execution.ROOT, Execution.ENTRY)
         lone = not begins and not self.graph.outgoing(id_)
-        return not begins, float(lone), node.position.x
+        return not begins, lone, node.position.x
 
     def level(self, container: str | None, depth: int = 0) -> tuple[Row, ...]:
         ids = sorted(self.inside.get(container, ()), key=lambda node: self.place.get(node, 0))

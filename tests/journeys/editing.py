@@ -1,0 +1,77 @@
+"""The editor as a person uses it, and the document as the server has it: what is asserted on first."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.journeys.chatting import use_sample
+from workflows.engine.document import Document
+from workflows.engine.dsl import load_document
+
+
+CHATBOT = "A chatbot that remembers"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One workflow in the editor."""
+
+    page: Page
+    id: str
+
+    @property
+    def document(self) -> Document:
+        answer = self.page.request.get(f"/workflows/{self.id}/export/?format=json")
+        assert answer.ok
+        return load_document(answer.text(), confirm_newer=True).document
+
+    @property
+    def titles(self) -> dict[str, str]:
+        return {node.id: node.title for node in self.document.nodes}
+
+    @property
+    def ends(self) -> set[tuple[str, str, str]]:
+        """Edges by what their ends are called."""
+        document = self.document
+        titles = {node.id: node.title for node in document.nodes}
+        return {(titles[e.source], e.handle, titles[e.target]) for e in document.edges}
+
+    def data(self, title: str) -> Any:
+        return next(node.data for node in self.document.nodes if node.title == title)
+
+    def saved(self) -> None:
+        expect(self.page.locator("#saved")).to_have_text("Saved")
+
+    def node(self, title: str) -> Locator:
+        return self.page.locator(f'wf-node:has(> .wf-card b:text-is("{title}"))')
+
+    def focus(self, title: str) -> None:
+        """As somebody who has walked there."""
+        self.node(title).first.focus()
+        expect(self.node(title).first).to_be_focused()
+
+    def pick(self, letters: str) -> None:
+        """In the picker that is open."""
+        field = self.page.locator("#picker-query")
+        expect(field).to_be_focused()
+        field.fill(letters)
+        expect(self.page.locator("#picker [aria-selected=true]")).to_be_visible()
+        field.press("Enter")
+
+    def heard(self, text: str | re.Pattern[str]) -> None:
+        """By whoever listens to the live region; it is said once the server has it."""
+        expect(self.page.locator("#live-words")).to_have_text(text)
+
+
+def open_sample(page: Page, title: str = CHATBOT) -> Draft:
+    use_sample(page, title)
+    ready(page)
+    found = re.search(r"/workflows/([0-9a-f-]{36})/", page.url)
+    assert found
+    return Draft(page, found[1])
+
+
+def ready(page: Page) -> None:
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")

@@ -1,0 +1,269 @@
+"""The editor by keyboard alone: add, insert, connect, rename, switch off, move, delete, undo, copy, find."""
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.journeys.editing import Draft, open_sample
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def draft(signed_in: Page) -> Draft:
+    return open_sample(signed_in)
+
+
+def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+
+    page.keyboard.press("a")
+    draft.pick("template")
+    draft.heard("Added Template after Find what fits")
+    assert ("Find what fits", "source", "Template") in draft.ends
+
+    draft.focus("A message arrives")
+    page.keyboard.press("i")
+    draft.pick("aggreg")
+    draft.heard(re.compile("Inserted Variable aggregator between A message arrives and Find"))
+    inserted = draft.ends
+    assert ("A message arrives", "source", "Variable aggregator") in inserted
+    assert ("Variable aggregator", "source", "Find what fits") in inserted
+    assert ("A message arrives", "source", "Find what fits") not in inserted
+
+    page.keyboard.press("Delete")
+    draft.heard("Deleted Variable aggregator. Neighbours reconnected.")
+    assert ("A message arrives", "source", "Find what fits") in draft.ends
+    # the keyboard is where it can go on
+    expect(draft.node("A message arrives")).to_be_focused()
+
+    page.keyboard.press("Control+z")
+    draft.heard("Undone: Deleted Variable aggregator")
+    assert draft.ends == inserted
+    page.reload()
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    draft.focus("A message arrives")
+    page.keyboard.press("Control+Shift+Z")
+    draft.heard("Redone: Deleted Variable aggregator")
+    assert "Variable aggregator" not in draft.titles.values()
+
+
+def test_walking_follows_edges_and_branches(draft: Draft):
+    page = draft.page
+    draft.focus("A message arrives")
+    steps = ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "ArrowLeft"]
+    titles = []
+
+    for step in steps:
+        page.keyboard.press(step)
+        titles.append(page.evaluate("document.activeElement.dataset.title"))
+
+    assert titles == [
+        "Find what fits",
+        "Think of an answer",
+        "Answer",
+        "Was it a question?",
+        "Answer",
+        "Think of an answer",
+    ]
+
+
+def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
+    page = draft.page
+    draft.focus("Was it a question?")
+
+    page.keyboard.press("c")
+    draft.pick("if")
+    draft.pick("Remember")
+
+    draft.heard("Connected Was it a question? to Remember it")
+    assert ("Was it a question?", "true", "Remember it") in draft.ends
+
+    page.keyboard.press("Shift+C")
+    draft.pick("Think")
+    draft.heard("Disconnected Think of an answer from Was it a question?")
+    assert ("Think of an answer", "source", "Was it a question?") not in draft.ends
+
+
+def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+
+    page.keyboard.press("F2")
+    page.get_by_label("Name", exact=True).fill("Look it up")
+    page.keyboard.press("Enter")
+    draft.heard("Renamed Find what fits to Look it up")
+    expect(draft.node("Look it up")).to_be_focused()
+    page.keyboard.press("d")
+    draft.heard("Switched off: Look it up. Runs pass it by.")
+    assert draft.data("Look it up")["disabled"] is True
+    page.keyboard.press("d")
+    draft.heard("Switched on: Look it up")
+    assert "disabled" not in draft.data("Look it up")
+
+    before = next(n.position for n in draft.document.nodes if n.title == "Look it up")
+    for _ in range(3):
+        page.keyboard.press("Alt+ArrowDown")
+    page.keyboard.press("Alt+Shift+ArrowRight")
+    draft.heard("Moved Look it up")
+    after = next(n.position for n in draft.document.nodes if n.title == "Look it up")
+    assert (after.x - before.x, after.y - before.y) == (1, 24)
+    page.keyboard.press("Control+z")
+    draft.heard("Undone: Moved Look it up")
+    assert next(n.position for n in draft.document.nodes if n.title == "Look it up") == before
+
+
+def test_copied_nodes_are_text_and_paste_into_another_workflow(
+    draft: Draft, context: BrowserContext
+):
+    page = draft.page
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    draft.focus("Find what fits")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Control+c")
+    draft.heard("Copied as text: 2")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert "type: memory-recall" in text
+
+    other = open_sample(page, "A workflow with a conversation's memory")
+    before = len(other.titles)
+    page.locator("[data-canvas]").focus()
+    page.keyboard.press("Control+v")
+    other.heard("Pasted: 2")
+
+    assert len(other.titles) == before + 2
+    assert ("Find what fits", "source", "Think of an answer") in other.ends
+    page.evaluate("navigator.clipboard.writeText('Milk, eggs and bread')")
+    page.keyboard.press("Control+v")
+    other.heard("The clipboard holds no nodes: “Milk, eggs and bread”")
+    assert len(other.titles) == before + 2
+
+
+def test_duplicate_and_cut_take_the_selection(draft: Draft, context: BrowserContext):
+    page = draft.page
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    draft.focus("Remember it")
+
+    page.keyboard.press("Control+d")
+    draft.heard("Duplicated: 1")
+    assert list(draft.titles.values()).count("Remember it") == 2
+    page.keyboard.press("Control+x")
+    draft.heard("Deleted Remember it")
+    assert list(draft.titles.values()).count("Remember it") == 1
+
+
+def test_find_leads_to_the_node_and_its_field(draft: Draft):
+    page = draft.page
+    page.keyboard.press("Control+f")
+    page.get_by_role("searchbox", name="Find: names, types, values, problems").fill("friendly")
+    expect(page.locator(".find-hit")).to_have_count(1)
+    expect(page.locator(".find-hit mark")).to_have_text("friendly")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#find-count")).to_have_text("1 of 1")
+    expect(draft.node("Think of an answer")).to_have_class(re.compile("selected"))
+    page.keyboard.press("Escape")
+    expect(page.locator("#find")).to_be_hidden()
+
+
+def test_palette_of_commands_goes_to_nodes_and_does_things(draft: Draft):
+    page = draft.page
+    page.keyboard.press("Control+k")
+    draft.pick("go to remember")
+    expect(draft.node("Remember it")).to_be_focused()
+
+    page.keyboard.press("Control+k")
+    draft.pick("switch off")
+    draft.heard(re.compile("Switched off: Remember it"))
+    assert draft.data("Remember it")["disabled"] is True
+
+
+def test_sheet_of_keys_lists_what_the_keys_do_and_escape_closes_it(draft: Draft):
+    page = draft.page
+    page.locator("[data-canvas]").focus()
+    page.keyboard.press("?")
+
+    sheet = page.get_by_role("dialog", name="Keys")
+    expect(sheet).to_contain_text("Connect to…")
+    expect(sheet.locator("kbd", has_text="Ctrl+K")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+
+
+def test_menu_of_a_node_opens_by_keyboard_and_gives_the_focus_back(draft: Draft):
+    page = draft.page
+    draft.focus("Think of an answer")
+    page.keyboard.press("Shift+F10")
+
+    menu = page.get_by_role("menu")
+    expect(menu.get_by_role("menuitem", name="Rename…")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(draft.node("Think of an answer")).to_be_focused()
+
+
+def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
+    page = draft.page
+    before = draft.ends
+    draft.focus("Think of an answer")
+    page.keyboard.press("Control+k")
+    draft.pick("turn into a loop")
+    draft.heard("Put into Loop: 1")
+
+    document = draft.document
+    loop = next(node.id for node in document.nodes if node.kind == "loop")
+    inner = next(node for node in document.nodes if node.title == "Think of an answer")
+    assert inner.parent == loop
+    assert ("Find what fits", "source", "Loop") in draft.ends
+    assert ("Loop", "source", "Answer") in draft.ends
+
+    expect(draft.node("Loop")).to_be_focused()
+    page.keyboard.press("Control+Shift+G")
+    draft.heard("Unpacked Loop")
+    assert draft.ends == before
+
+
+def test_selecting_tells_how_much_and_reaches_downstream(draft: Draft):
+    page = draft.page
+    draft.focus("Think of an answer")
+    page.keyboard.press("Shift+End")
+    draft.heard("4 selected")
+    page.keyboard.press("Control+a")
+    draft.heard("6 selected")
+    page.keyboard.press("Escape")
+    draft.heard("Nothing selected")
+
+
+def test_align_and_tidy_change_positions_as_one_step(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Alt+Shift+L")
+    draft.heard("Align left edges")
+    places = {n.title: n.position for n in draft.document.nodes}
+    assert places["Find what fits"].x == places["Think of an answer"].x
+
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+T")
+    draft.heard("Tidied up")
+    tidy = {n.title: n.position for n in draft.document.nodes}
+    assert tidy["Find what fits"].x < tidy["Think of an answer"].x < tidy["Answer"].x
+
+
+def test_f6_goes_round_the_panels(draft: Draft):
+    page = draft.page
+    page.locator("[data-canvas]").focus()
+    seen = []
+    for _ in range(5):
+        page.keyboard.press("F6")
+        seen.append(
+            page.evaluate(
+                "document.activeElement.closest('.ed-top, .ed-left, [data-canvas], .ed-right, .ed-dock')?.className.match(/ed-\\w+|wf-canvas/)?.[0]"
+            )
+        )
+
+    assert seen == ["ed-right", "ed-dock", "ed-top", "ed-left", "wf-canvas"]

@@ -1,0 +1,255 @@
+"""The editor's features by mouse: palette, pickers at the pointer, the menu, notes, dropped files, the outline."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.journeys.editing import Draft, open_sample, ready
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def draft(signed_in: Page) -> Draft:
+    return open_sample(signed_in)
+
+
+def middle(place: Locator) -> tuple[float, float]:
+    box = place.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
+    """On the edge from one to the other, as it is drawn."""
+    x, y = draft.page.evaluate(
+        """([from, to]) => {
+          const named = (t) => [...document.querySelectorAll("wf-node")].find((n) => n.dataset.title === t).dataset.id;
+          const path = document.querySelector(`.wf-edge[data-from="${named(from)}"][data-to="${named(to)}"]`);
+          const p = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+          return [p.x, p.y];
+        }""",
+        [source, target],
+    )
+    return x, y
+
+
+def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
+    page = draft.page
+    page.get_by_role("tab", name="Add").click()
+    page.get_by_role("searchbox", name="Search nodes to add").fill("recall")
+    item = page.locator('[data-add-kind="memory-recall"]')
+    expect(page.locator("[data-add-kind]:visible")).to_have_count(1)
+
+    canvas = page.locator("[data-canvas]").bounding_box()
+    assert canvas
+    page.mouse.move(*middle(item))
+    page.mouse.down()
+    page.mouse.move(canvas["x"] + 200, canvas["y"] + 600, steps=8)
+    page.mouse.up()
+
+    draft.heard("Added Recall")
+    expect(draft.node("Recall")).to_be_visible()
+    assert not any("Recall" in (a, b) for a, _, b in draft.ends)
+
+
+def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
+    page = draft.page
+    page.get_by_role("tab", name="Add").click()
+    edge = between(draft, "Find what fits", "Think of an answer")
+    page.mouse.move(*middle(page.locator('[data-add-kind="template-transform"]')))
+    page.mouse.down()
+    page.mouse.move(edge[0], edge[1], steps=10)
+    expect(page.locator(".wf-edge.is-target")).to_have_count(1)
+    page.mouse.up()
+
+    draft.heard("Inserted Template between Find what fits and Think of an answer")
+    assert {e for e in draft.ends if "Template" in (e[0], e[2])} == {
+        ("Find what fits", "source", "Template"),
+        ("Template", "source", "Think of an answer"),
+    }
+
+
+def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
+    page = draft.page
+    port = draft.node("Answer").locator(".port.out")
+    canvas = page.locator("[data-canvas]").bounding_box()
+    assert canvas
+    page.mouse.move(*middle(port))
+    page.mouse.down()
+    page.mouse.move(canvas["x"] + 400, canvas["y"] + 80, steps=8)
+    page.mouse.up()
+
+    options = page.locator("#picker").get_by_role("option")
+    expect(options.filter(has_text="LLM")).to_be_visible()
+    # a start can't follow anything
+    expect(options.locator("b", has_text=re.compile("^Start$"))).to_have_count(0)
+    draft.pick("llm")
+    draft.heard("Added LLM after Answer")
+    assert ("Answer", "source", "LLM") in draft.ends
+
+
+def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
+    page = draft.page
+    edge = between(draft, "A message arrives", "Find what fits")
+    page.mouse.move(edge[0] - 3, edge[1])
+    page.mouse.move(*edge)
+    plus = page.get_by_role("button", name="Insert a node here")
+    plus.click()
+    draft.pick("template")
+    draft.heard(re.compile("Inserted Template between A message arrives and Find what fits"))
+
+    canvas = page.locator("[data-canvas]").bounding_box()
+    assert canvas
+    page.mouse.dblclick(canvas["x"] + 150, canvas["y"] + 120)
+    draft.pick("aggregator")
+    draft.heard("Added Variable aggregator")
+
+
+def test_menu_by_the_right_button_does_what_it_says(draft: Draft):
+    page = draft.page
+    draft.node("Remember it").click(button="right")
+    page.get_by_role("menuitem", name="Delete Del", exact=True).click()
+
+    draft.heard(re.compile("Deleted Remember it"))
+    assert "Remember it" not in draft.titles.values()
+
+
+def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
+    page = draft.page
+    page.locator("[data-canvas]").focus()
+    page.keyboard.press("n")
+    field = page.get_by_label("Text of the note, in Markdown")
+    field.fill("## Why\n\n- **because** <b>not</b>")
+    page.get_by_label("Pink").check(force=True)
+    page.get_by_role("button", name="Done").click()
+
+    note = page.locator(".wf-note")
+    expect(note.locator("h2")).to_have_text("Why")
+    expect(note.locator("strong")).to_have_text("because")
+    expect(note).to_have_class(re.compile("wf-note-pink"))
+    expect(note).to_contain_text("<b>not</b>")
+    draft.saved()
+    [kept] = draft.document.notes
+    assert (kept.data["text"], kept.data["theme"]) == ("## Why\n\n- **because** <b>not</b>", "pink")
+
+
+def test_frame_is_put_around_the_selection(draft: Draft):
+    page = draft.page
+    draft.node("Find what fits").click()
+    draft.node("Think of an answer").click(modifiers=["Shift"])
+    page.keyboard.press("Control+g")
+    page.get_by_label("What is in it?").fill("Thinking")
+    page.keyboard.press("Enter")
+
+    draft.heard("Framed nodes: 2")
+    [group] = draft.document.notes
+    inside = [
+        n for n in draft.document.nodes if n.title in {"Find what fits", "Think of an answer"}
+    ]
+    assert group.data["group"] is True
+    for node in inside:
+        assert group.position.x < node.position.x < group.position.x + (group.width or 0)
+        assert group.position.y < node.position.y < group.position.y + (group.height or 0)
+
+
+FILE = """nodes:
+  - {id: one, data: {type: llm, title: From a file}}
+  - {id: two, data: {type: answer, title: And another, answer: hi}}
+edges: [{source: one, target: two}]
+"""
+
+
+def drop(page: Page, name: str, text: str) -> None:
+    files = page.evaluate_handle(
+        """([name, text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], name, { type: "text/yaml" }));
+          return data;
+        }""",
+        [name, text],
+    )
+    for event in ("dragenter", "dragover", "drop"):
+        page.dispatch_event(
+            "[data-canvas]", event, {"dataTransfer": files, "clientX": 600, "clientY": 400}
+        )
+
+
+def test_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
+    page = draft.page
+    before = len(draft.titles)
+    drop(page, "part.yml", FILE)
+    page.get_by_role("button", name="Add its nodes to this draft").click()
+    draft.heard("Import part.yml")
+    assert len(draft.titles) == before + 2
+    assert ("From a file", "source", "And another") in draft.ends
+
+    whole = page.request.get(f"/workflows/{draft.id}/export/").text()
+    page.keyboard.press("Control+z")
+    draft.heard("Undone: Import part.yml")
+    assert len(draft.titles) == before
+    drop(page, "whole.yml", whole)
+    page.get_by_role("button", name="Replace the whole draft").click()
+    expect(draft.node("And another")).to_be_visible()
+    ready(page)
+    assert len(draft.titles) == before + 2
+
+
+def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
+    page = draft.page
+    before = draft.titles
+    drop(page, "list.txt", "milk\neggs\n")
+    page.get_by_role("button", name="Add its nodes to this draft").click()
+
+    draft.heard(re.compile("holds no nodes"))
+    assert draft.titles == before
+
+
+def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
+    page = draft.page
+    tree = page.get_by_role("tree", name="Outline of the workflow")
+    expect(tree.get_by_role("treeitem")).to_have_count(6)
+    tree.get_by_role("treeitem").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(draft.node("Find what fits")).to_have_class(re.compile("selected"))
+
+    page.keyboard.press("a")
+    draft.pick("template")
+
+    draft.heard("Added Template after Find what fits")
+    expect(tree.get_by_role("treeitem")).to_have_count(7)
+    assert ("Find what fits", "source", "Template") in draft.ends
+
+
+def test_outline_works_without_javascript(draft: Draft):
+    browser = draft.page.context.browser
+    assert browser
+    context = browser.new_context(
+        java_script_enabled=False,
+        storage_state=draft.page.context.storage_state(),
+        base_url=draft.page.url.split("/workflows/")[0],
+    )
+    page = context.new_page()
+    page.goto(f"/workflows/{draft.id}/outline/")
+    page.get_by_role("link", name=re.compile("Find what fits")).first.click()
+    page.get_by_label("Kind").last.select_option("llm")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("heading", name="LLM")).to_be_visible()
+    page.get_by_label("Node", exact=True).select_option(label="Answer")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    context.close()
+
+    assert ("Find what fits", "source", "LLM") in draft.ends
+    assert ("LLM", "source", "Answer") in draft.ends
+
+
+def test_embedded_editor_is_the_canvas_alone(draft: Draft):
+    page = draft.page
+    page.goto(f"/workflows/{draft.id}/?embed=1")
+    ready(page)
+
+    expect(page.locator("[data-canvas]")).to_be_visible()
+    for part in (".ed-top", ".ed-left", ".ed-right", ".ed-dock"):
+        expect(page.locator(part)).to_be_hidden()

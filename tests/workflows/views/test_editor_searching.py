@@ -1,0 +1,76 @@
+"""Find in flow: each hit with the node and the field it is in; and what the palette offers."""
+
+import pytest
+from django.urls import reverse
+
+from tests.support.cast import Person
+from tests.workflows.views.conftest import text_of
+from workflows.engine.dsl import load_document
+from workflows.models import Workflow
+from workflows.services.drafts import draft_document
+from workflows.services.kinds import installed_kinds
+from workflows.views.editor.palette import offered
+from workflows.views.editor.searching import hits_in
+
+
+def found(workflow: Workflow, query: str) -> list[tuple[str, str, str]]:
+    return [(hit.node, hit.where, hit.match) for hit in hits_in(draft_document(workflow), query)]
+
+
+def test_names_types_and_values_are_found_whatever_the_case(chat: Workflow):
+    assert ("recall", "", "Find") in found(chat, "find what")[0:1] or found(chat, "FIND")[0][
+        :2
+    ] == (
+        "recall",
+        "",
+    )
+    assert ("llm", "type", "LLM") in found(chat, "llm")
+    assert ("llm", "model.name", "gpt-4o") in found(chat, "gpt-4o")
+
+
+def test_value_says_the_field_it_is_in(chat: Workflow):
+    hits = [hit for hit in hits_in(draft_document(chat), "friendly assistant") if hit.node == "llm"]
+
+    assert [hit.field for hit in hits] == ["prompt_template.0.text"]
+    assert hits[0].before.endswith("You are a ")
+
+
+def test_problem_is_found_at_its_node():
+    source = {
+        "version": "0.1.0",
+        "nodes": [
+            {"id": "start", "data": {"type": "start", "variables": []}},
+            {"id": "lost", "data": {"type": "template-transform", "template": "x"}},
+        ],
+        "edges": [],
+    }
+
+    hits = hits_in(load_document(source).document, "no path leads")
+
+    assert [(hit.node, hit.where) for hit in hits] == [("lost", "problem")]
+
+
+def test_page_marks_the_match_and_escapes_the_rest(alice: Person, chat: Workflow):
+    page = text_of(alice.client.get(reverse("workflows:find", args=[chat.pk]), {"q": "FRIENDLY"}))
+    nothing = text_of(alice.client.get(reverse("workflows:find", args=[chat.pk]), {"q": "<b>"}))
+
+    assert "<mark>friendly</mark>" in page
+    assert "“&lt;b&gt;” is nowhere in this workflow." in nothing
+
+
+@pytest.mark.parametrize(("mode", "missing"), [("advanced-chat", "end"), ("workflow", "answer")])
+def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, missing: str):
+    kinds = [offer.kind for group in offered(mode) for offer in group.offers]
+
+    entries = {name for name, kind in installed_kinds().items() if kind.execution == "entry"}
+    assert sorted(kinds) == sorted(set(installed_kinds()) - entries - {missing})
+    assert {"memory-recall", "memory-store"} <= set(kinds)
+
+
+def test_palette_says_what_fits_where():
+    offers = {o.kind: o for group in offered("advanced-chat") for o in group.offers}
+
+    assert (offers["start"].takes, offers["start"].gives) == (False, True)
+    assert offers["loop"].holds is True
+    assert offers["loop-end"].inside == "loop"
+    assert offers["if-else"].way == "true"
