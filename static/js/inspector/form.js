@@ -121,8 +121,17 @@ export class Form extends EventTarget {
     show(el, value);
   }
 
-  /** Fields that only make sense with another's value. */
+  /** Fields that only make sense with another's value, or while their section is on. */
   showDependent() {
+    for (const box of this.root.querySelectorAll("[data-section]")) {
+      const body = box.querySelector(":scope > [data-section-body]");
+      const turns = box.querySelector("[data-turns]");
+      if (body && turns) body.hidden = !turns.checked;
+    }
+    for (const box of this.root.querySelectorAll("[data-reveals]")) {
+      const revealed = box.closest("[data-field]").querySelector("[data-revealed]");
+      if (revealed) revealed.hidden = !box.checked;
+    }
     for (const field of this.root.querySelectorAll("[data-shown-when]")) {
       const [name, values] = read(field.dataset.shownWhen, ["", []]);
       const home = field.dataset.field.split(".").slice(0, -1);

@@ -33,6 +33,7 @@ export class Inspector {
   #asked = null;
   #blocks = new Map(); // field → the HTML the server last gave for it
   #waiting = null;
+  #isForeign = false; // whether fields may have to be exchanged, or only what is said about them
 
   constructor(editor) {
     this.editor = editor;
@@ -133,6 +134,7 @@ export class Inspector {
   #draw(html) {
     const fragment = document.createRange().createContextualFragment(html);
     this.#blocks = blocksOf(fragment);
+    this.#isForeign = false;
     this.root.replaceChildren(fragment);
     this.form = null;
     this.held = read(this.root.querySelector("#insp-held")?.textContent ?? "", {});
@@ -173,17 +175,17 @@ export class Inspector {
     });
   }
 
-  #saved({ path, el, change }) {
-    if (change?.problems) this.problems.show(change.problems.filter((one) => one.node === this.held.id));
+  /** The form shows its own edits already; what they make of problems and variables, the server says. */
+  #saved({ path, el }) {
     looks.refresh(this, path);
     if (el && "redraws" in el.dataset) this.#later(0);
+    else if (!this.#isForeign) this.#later(SOON, false);
   }
 
   #changed(change) {
     if (this.#chosen === null) return;
     const id = this.held?.id;
     if (change.html?.gone?.includes(id)) return this.#show("");
-    if (id && change.problems) this.problems.show(change.problems.filter((one) => one.node === id));
     const own = (change.ops ?? []).filter((op) => op.id === id && op.path);
     if (this.form && id && own.some((op) => !this.#isKnown(op))) this.form.clashes(own, change);
     if (change.resync || (change.ops ?? []).some((op) => !this.#isKnown(op))) this.#later();
@@ -200,7 +202,8 @@ export class Inspector {
     return same(get(this.form.data, op.path), op.remove ? undefined : op.value);
   }
 
-  #later(pause = SOON) {
+  #later(pause = SOON, isForeign = true) {
+    this.#isForeign ||= isForeign;
     clearTimeout(this.#waiting);
     this.#waiting = setTimeout(() => this.reload(), pause);
   }
@@ -212,6 +215,18 @@ export class Inspector {
     this.held = held;
     this.form.receive(held.data, held.shown);
     this.variables = new Variables(held.sources);
+    if (this.#isForeign) this.#mergeFields(page, blocks);
+    this.#isForeign = false;
+    const title = this.root.querySelector(".insp-title");
+    if (title !== document.activeElement) title.value = held.title;
+    for (const tab of ["output", "docs"]) this.#swapTab(page, tab);
+    for (const button of this.root.querySelectorAll(".insp-variable")) paint(button, this.variables);
+    writing.repaint(this.root, this.variables);
+    this.problems.show(held.problems);
+    this.tabs.refresh();
+  }
+
+  #mergeFields(page, blocks) {
     for (const [field, html] of blocks) {
       const block = this.#block(field);
       if (!block || this.#blocks.get(field) === html) continue;
@@ -220,13 +235,6 @@ export class Inspector {
       else this.#exchange(block, next);
     }
     this.#blocks = blocks;
-    const title = this.root.querySelector(".insp-title");
-    if (title !== document.activeElement) title.value = held.title;
-    for (const tab of ["output", "docs"]) this.#swapTab(page, tab);
-    for (const button of this.root.querySelectorAll(".insp-variable")) paint(button, this.variables);
-    writing.repaint(this.root, this.variables);
-    this.problems.show(held.problems);
-    this.tabs.refresh();
   }
 
   #swapTab(page, name) {

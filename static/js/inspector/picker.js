@@ -37,8 +37,11 @@ export class VariableList {
   }
 
   close() {
+    if (!this.el.isConnected || this.closes) return;
+    this.closes = true; // taking the focused box away makes it say that it lost its focus
     if (this.isOpen) this.el.hidePopover();
     this.el.remove();
+    this.closes = false;
     this.owner?.setAttribute("aria-expanded", "false");
     this.owner?.removeAttribute("aria-activedescendant");
   }

@@ -51,6 +51,8 @@ class Control:
         """Somebody wrote something else here than the widget is for; it is shown as it is."""
         if self.value is None:
             return False
+        if self.look in (PROMPT, LOOKS[Widget.NUMBER]):
+            return False
         wanted = list if self.look.is_list else _SHAPES.get(self.field.widget)
         return wanted is not None and not isinstance(self.value, wanted)
 
@@ -84,6 +86,10 @@ class Control:
         return first if first is not None and first.field.widget is Widget.SWITCH else None
 
     @property
+    def is_used(self) -> bool:
+        return isinstance(self.value, dict) and any(self.value.values())
+
+    @property
     def others(self) -> tuple["Control", ...]:
         return self.parts[1:] if self.switch else self.parts
 
@@ -111,7 +117,9 @@ def control(field: Field, data: Mapping[str, Json], inside: str = "") -> Control
         path=path,
         value=value,
         look=_look(field, value),
-        parts=controls(field.fields, held, f"{path}."),
+        parts=()
+        if value is not None and held is not value
+        else controls(field.fields, held, f"{path}."),
         is_hidden=not _is_shown(field, data),
         choices=_choices(field, value),
     )
@@ -154,6 +162,8 @@ def assignments_by_type() -> dict[str, list[dict[str, Any]]]:  # Any: JSON
 def _look(field: Field, value: Json) -> Look:
     if field.widget is Widget.MESSAGES and isinstance(value, Mapping):
         return PROMPT  # completion models take one text
+    if field.widget is Widget.TIMEOUT and isinstance(value, int | float):
+        return LOOKS[Widget.NUMBER]  # one limit for all of it
     return LOOKS.get(field.widget, JSON)
 
 
