@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from workflows import sse
-from workflows.views import chat, home, providers, runs, workflows
+from workflows.views import chat, comparing, home, providers, runs, workflows
 from workflows.views.editor import (
     cases,
     code_checking,
@@ -83,7 +83,7 @@ pages = [
     path("workflows/<uuid:workflow_id>/check-code/", code_checking.check_code, name="check_code"),
     path("workflows/<uuid:workflow_id>/try/", running.try_out, name="try"),
     path("workflows/<uuid:workflow_id>/run-list/", running.run_list, name="run_list"),
-    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/", running.last, name="last"),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/", running.last, name="last_step"),
     path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/pin/", running.pin, name="pin"),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
@@ -94,6 +94,9 @@ pages = [
     path("runs/<uuid:run_id>/steps/<str:node_key>/value/", running.value, name="step_value"),
     path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
+    path(
+        "runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.compare, name="compare_runs"
+    ),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),

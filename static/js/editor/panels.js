@@ -107,7 +107,7 @@ export class Panels {
   }
 
   #grab(event) {
-    const edge = event.target.closest("[data-edge]");
+    const edge = event.target.closest("[role=separator][data-edge]");
     if (!edge) return;
     event.preventDefault();
     const place = edge.dataset.edge;

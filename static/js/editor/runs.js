@@ -155,6 +155,7 @@ class Runs {
     this.editor.say(said);
     if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
     this.#memory();
+    this.editor.emit("run", { id: this.run, status: "paused" }); // what is shown of it elsewhere is old
   }
 
   #finished(data) {
@@ -162,6 +163,7 @@ class Runs {
     this.editor.say(t("The run is over: {state}", { state: stateWord(data.status) }));
     this.#memory();
     this.#list();
+    this.editor.emit("run", { id: this.run, status: data.status });
     this.editor.emit("run-over", { id: this.run, status: data.status });
   }
 

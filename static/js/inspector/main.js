@@ -62,10 +62,11 @@ export class Inspector {
   }
 
   /** Show a node, and lead to one of its fields. */
-  async open({ id, field = null }) {
+  async open({ id, field = null, tab = null }) {
     this.editor.panel("node");
     await this.#show(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
+    if (tab) this.tabs.open(tab);
     this.problems.goTo(field);
   }
 

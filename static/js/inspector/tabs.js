@@ -73,13 +73,16 @@ export class Tabs {
 
   /** One fragment for three tabs: its inputs, its outputs, and all of it. */
   async #showLast() {
-    const url = this.inspector.panel.dataset.last;
+    const address = this.inspector.panel.dataset.last;
+    const run = this.inspector.editor.runs?.run; // the one on the canvas, else the newest
+    const url = address && run ? `${address}?run=${run}` : address;
     if (!url || this.#last === url) return;
     this.#last = url;
     const html = await fragment(url).catch(() => null);
     if (!html || this.#last !== url) return;
     const { root } = this.inspector;
     put(root.querySelector('[data-last-part="all"]'), html);
+    window.htmx.process(root.querySelector('[data-last-part="all"]'));
     root.querySelector("[data-last-none]").hidden = true;
     for (const name of ["inputs", "outputs"]) {
       const part = root.querySelector(`[data-last-part="all"] [data-part="${name}"]`);
