@@ -1,3 +1,4 @@
+import random
 import time
 
 import pytest
@@ -100,3 +101,20 @@ def test_containers_that_hold_each_other_end():
 
     assert subject.containers_around("a") == ("b", "a")
     assert subject.inside("a") == {"a", "b"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_is_visible_says_what_visible_from_lists(seed):
+    rng = random.Random(seed)
+    names = [f"n{i}" for i in range(14)]
+    nodes = tuple(
+        NodeSpec(name, "x", {}, parent=rng.choice([None, None, *names[:3]])) for name in names
+    )
+    edges = tuple(
+        EdgeSpec(str(i), rng.choice(names), rng.choice(names)) for i in range(16)
+    )  # circles among them
+    graph = Graph({node.id: node for node in nodes}, edges)
+
+    for node in names:
+        seen = {other for other in names if graph.is_visible(other, node)}
+        assert seen == set(graph.visible_from(node))

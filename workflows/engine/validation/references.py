@@ -78,7 +78,6 @@ class _Sight:
         # A loop of xworkflow's shows its variables under this head.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
             self._names["loop"] = None
-        self._visible: dict[str, frozenset[str]] = {}
 
     def problems(self, node: NodeSpec, selector: Selector, field: str | None) -> Iterator[Problem]:
         written = ".".join(selector)
@@ -94,7 +93,7 @@ class _Sight:
             message = f"{written} is unknown: there is no node {head}{hint}"
             yield warning("reference.unknown_node", message, node=node.id, field=field)
         else:
-            if head != node.id and head not in self._visible_from(node.id):
+            if head != node.id and not self.graph.is_visible(head, node.id):
                 yield self._out_of_sight(node, selector, field)
             yield from self._unknown_name(node, selector, self._seen(node, head), field)
 
@@ -148,11 +147,6 @@ class _Sight:
         if kind is None or container in self.broken:
             return None
         return frozenset(output.name for output in kind.inner_outputs(spec))
-
-    def _visible_from(self, node_id: str) -> frozenset[str]:
-        if node_id not in self._visible:
-            self._visible[node_id] = self.graph.visible_from(node_id)
-        return self._visible[node_id]
 
 
 def _uses(
