@@ -87,7 +87,7 @@ export class Panels {
   #key(event) {
     const tab = event.target.closest("[role=tab][data-panel]");
     if (tab && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return this.#walk(tab, event);
-    const edge = event.target.closest("[data-edge]");
+    const edge = event.target.closest("[role=separator][data-edge]");
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (!edge || !way) return;
     event.preventDefault();

@@ -82,7 +82,6 @@ export class Tabs {
     if (!html || this.#last !== url) return;
     const { root } = this.inspector;
     put(root.querySelector('[data-last-part="all"]'), html);
-    window.htmx.process(root.querySelector('[data-last-part="all"]'));
     root.querySelector("[data-last-none]").hidden = true;
     for (const name of ["inputs", "outputs"]) {
       const part = root.querySelector(`[data-last-part="all"] [data-part="${name}"]`);
