@@ -6,6 +6,7 @@ Errors keep a workflow from running; warnings say that it runs, perhaps not as i
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from workflows.engine.bypass import bypass_problems, disabled_ids, without_disabled
 from workflows.engine.document import Document
 from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind
@@ -24,6 +25,10 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     too_large = size_problems(document)
     if too_large:
         return too_large  # walking it would take long, and say the same thing many times
+    bypassed = [*bypass_problems(document, kinds)]
+    off = disabled_ids(document, kinds)
+    if off:
+        document = without_disabled(document, kinds)
     graph = Graph.of(document)
     configured = configuration_problems(document, kinds)
     broken = {problem.node for problem in configured if problem.is_error and problem.node}
@@ -31,7 +36,8 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *structure_problems(document, graph, kinds, broken),
         *configured,
         *variable_problems(document),
-        *reference_problems(document, graph, kinds, broken),
+        *reference_problems(document, graph, kinds, broken, off=off),
+        *bypassed,
     ]
     return _errors_first(found)
 
