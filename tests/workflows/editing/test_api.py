@@ -129,7 +129,11 @@ def test_stale_edit_of_another_field_is_rebased(alice, bob):
     call(bob, "patch", workflow, "draft", {"ops": [{"op": "rename", "id": "end", "title": "His"}]})
 
     answer = call(
-        alice, "patch", workflow, "draft", {"base": 1, "ops": [{"op": "move", "id": "end", "x": 7, "y": 7}]}
+        alice,
+        "patch",
+        workflow,
+        "draft",
+        {"base": 1, "ops": [{"op": "move", "id": "end", "x": 7, "y": 7}]},
     )
 
     assert answer.status_code == 200

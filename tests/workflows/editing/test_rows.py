@@ -1,0 +1,76 @@
+"""The rows do what the plain store does."""
+
+from copy import deepcopy
+from random import Random
+
+import pytest
+from django.db import transaction
+
+from accounts.tenancy import tenant
+from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
+from tests.factories.workflows import make_workflow
+from workflows.engine.dsl import document_tree
+from workflows.engine.editing import EditRefused, Memory, apply_all, perform, read_ops
+from workflows.models.documents import without_secrets
+from workflows.services import drafts
+from workflows.services.editing.gestures import prepared
+from workflows.services.editing.rows import Rows
+
+
+pytestmark = pytest.mark.django_db
+
+
+def outcome(store, asked, prefix):
+    try:
+        with transaction.atomic():  # as in the service: what is refused half-way leaves nothing
+            return perform(store, asked, context(prefix))
+    except EditRefused as refused:
+        return [(problem.code, problem.node) for problem in refused.problems]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_do_what_memory_does(alice, seed):
+    """Operation by operation: what is done, its inverse, what is refused, and the document at the end."""
+    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    rng = Random(seed)
+    with tenant([workflow.team_id]):
+        memory = Memory(drafts.draft_document(workflow))
+        for number in range(10):
+            asked = read_ops(random_gesture(rng, memory, f"g{number}"))
+            locked = drafts.lock(workflow)
+            oracle, store = deepcopy(memory), prepared(locked, asked)
+            expected = outcome(oracle, asked, f"f{number}_")
+
+            found = outcome(store, asked, f"f{number}_")
+
+            assert found == expected
+            if not isinstance(found, list):
+                store.flush()
+                locked.save()
+                memory = oracle
+            assert drafts.draft_document(drafts.lock(workflow)) == memory.document()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_inverse_on_rows_gives_back_the_draft(alice, seed):
+    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    rng = Random(seed)
+    before = drafts.draft_document(workflow)
+    with tenant([workflow.team_id]):
+        workflow = drafts.lock(workflow)
+        inverses = []
+        for number in range(8):
+            memory = Memory(drafts.draft_document(workflow))
+            asked = read_ops(random_gesture(rng, memory, f"g{number}"))
+            if isinstance(outcome(memory, asked, f"f{number}_"), list):
+                continue
+            store = prepared(workflow, asked)
+            inverses.append(perform(store, asked, context(f"f{number}_")).inverse)
+            store.flush()
+
+        for inverse in reversed(inverses):
+            store = Rows(workflow)
+            apply_all(store, inverse)
+            store.flush()
+
+    assert without_secrets(drafts.draft_document(workflow)) == before
