@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -69,10 +70,7 @@ def document(steps: int = 6) -> dict[str, Any]:
         ),
         {"id": "end", "position": {"x": 300 * (steps + 1), "y": 0}, "data": {"type": "end", "title": "End", "outputs": []}},
     ]  # fmt: skip
-    edges = [
-        {"id": f"e{at}", "source": a, "target": b}
-        for at, (a, b) in enumerate(zip(row, row[1:], strict=False))
-    ]
+    edges = [{"id": f"e{at}", "source": a, "target": b} for at, (a, b) in enumerate(pairwise(row))]
     return {
         "version": "0.1.0",
         "kind": "app",
@@ -121,6 +119,7 @@ class Pair:
     workflow: str
     team: str
     seats: list[Seat]
+    began: int = 0  # the draft's first revision
 
     def rows(self) -> dict[str, Any]:
         """The draft's own rows, in the form of ``SHOWN``."""
@@ -151,11 +150,11 @@ class Pair:
         return number
 
     def log(self) -> list[tuple[int, str, str, Any]]:
-        """Number, author, label, operations."""
+        """Number, author, label, operations, of everything since the workflow was made."""
         rows = self.stack.sql(
             "select number, author_id::text, label, ops from workflows_revision"
-            " where workflow_id = %s order by number",
-            (self.workflow,),
+            " where workflow_id = %s and number > %s order by number",
+            (self.workflow, self.began),
         )
         return [(int(str(n)), str(author), str(label), ops) for n, author, label, ops in rows]
 
@@ -198,15 +197,14 @@ def pair(
     made = json.loads(said.rpartition("made=")[2])
     seats = []
     for name, person in made["people"].items():
-        context = browser.new_context(
-            base_url=stack.url, viewport={"width": 1440, "height": 900}
-        )
+        context = browser.new_context(base_url=stack.url, viewport={"width": 1440, "height": 900})
         context.set_default_timeout(15_000)
         context.add_cookies(
             [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
         )  # fmt: skip
         seats.append(Seat(name, person["id"], context, context.new_page()))
     together = Pair(stack, made["workflow"], made["team"], seats)
+    together.began = together.revision()
     for seat in seats:
         open_editor(seat, together.workflow)
     return together

@@ -72,7 +72,9 @@ def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
     alice, bob = both.seats
     bob.context.set_offline(True)
     rename(bob, "t1", "Bob's title")
-    bob.editor("(e) => e.edits.send([{ op: 'move', id: 't4', x: 5, y: 500 }, { op: 'rename', id: 't1', title: 'Bob again' }], { label: 'two' }) && 0")
+    bob.editor(
+        "(e) => e.edits.send([{ op: 'move', id: 't4', x: 5, y: 500 }, { op: 'rename', id: 't1', title: 'Bob again' }], { label: 'two' }) && 0"
+    )
     rename(alice, "t1", "Alice's title")
     both.until(lambda: both.rows()["nodes"]["t1"][2] == "Alice's title")
 
@@ -129,7 +131,9 @@ def test_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair):
     _alice, bob = both.seats
     both.stack.kill_web()
     rename(bob, "t0", "Kept")
-    bob.editor("(e) => { e.edits.send([{ op: 'move', id: 't5', x: 77, y: 88 }], { label: 'far' }); }")
+    bob.editor(
+        "(e) => { e.edits.send([{ op: 'move', id: 't5', x: 77, y: 88 }], { label: 'far' }); }"
+    )
     expect(bob.page.locator("#saved")).to_have_attribute("data-state", "offline")
     assert bob.editor("(e) => e.edits.waiting.map(({ label }) => label)") == ["Kept", "far"]
 

@@ -101,6 +101,7 @@ class Talk {
     const field = focus && document.getElementById(focus);
     field?.focus({ preventScroll: true });
     if (field && caret != null) field.setSelectionRange?.(caret, caret);
+    if (field?.matches("textarea")) this.#suggest(field);
   }
 
   async #submit(event) {

@@ -120,21 +120,24 @@ async def test_two_processes_share_who_is_here(
     cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
 ):
     settings.REDIS_URL = valkey_url
-    async with open_hub(valkey_url) as one, open_hub(valkey_url) as two:
-        async with listening(one, seat_of(cast.alice, workflow)) as alice:
-            async with listening(two, seat_of(cast.bob, workflow, "tab-0002")) as bob:
-                await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
-                await bob.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
-                key = f"{cast.bob.user.pk}:tab-0002"
-                await sync_to_async(announce.announce_card)(
-                    workflow.pk, key, {"selection": ["start"], "editing": "start"}
-                )
-                await alice.until(
-                    "presence",
-                    lambda data: ["start"] in [person["selection"] for person in data["people"]],
-                )
-            alice.heard.clear()
-            await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+    async with (
+        open_hub(valkey_url) as one,
+        open_hub(valkey_url) as two,
+        listening(one, seat_of(cast.alice, workflow)) as alice,
+    ):
+        async with listening(two, seat_of(cast.bob, workflow, "tab-0002")) as bob:
+            await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+            await bob.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+            key = f"{cast.bob.user.pk}:tab-0002"
+            await sync_to_async(announce.announce_card)(
+                workflow.pk, key, {"selection": ["start"], "editing": "start"}
+            )
+            await alice.until(
+                "presence",
+                lambda data: ["start"] in [person["selection"] for person in data["people"]],
+            )
+        alice.heard.clear()
+        await alice.until("presence", lambda data: names_in(data) == ["Alice"])
 
 
 async def test_killed_process_leaves_nobody_behind(
@@ -198,18 +201,18 @@ def _bump(workflow: Workflow) -> None:
 async def test_stream_ends_when_the_person_leaves_the_team(
     cast: Cast, workflow: Workflow, url: str | None
 ):
-    async with open_hub(url) as hub:
-        async with (
-            listening(hub, seat_of(cast.bob, workflow)) as bob,
-            listening(hub, seat_of(cast.alice, workflow, "tab-0002")) as alice,
-        ):
-            await bob.until("presence")
+    async with (
+        open_hub(url) as hub,
+        listening(hub, seat_of(cast.bob, workflow)) as bob,
+        listening(hub, seat_of(cast.alice, workflow, "tab-0002")) as alice,
+    ):
+        await bob.until("presence")
 
-            await sync_to_async(_leave)(cast.bob)
+        await sync_to_async(_leave)(cast.bob)
 
-            await asyncio.wait_for(bob.ended.wait(), 8)
-            assert not alice.ended.is_set()
-            await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+        await asyncio.wait_for(bob.ended.wait(), 8)
+        assert not alice.ended.is_set()
+        await alice.until("presence", lambda data: names_in(data) == ["Alice"])
 
 
 def _leave(person: Person) -> None:

@@ -1,0 +1,229 @@
+"""Two real browsers edit one workflow by script while the server is killed and the network goes: both end equal to
+the server, and every operation is in the log or was reported to who made it.
+"""
+
+import faulthandler
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.journeys.pairing import Pair, Seat, document, pair
+from tests.support.stack import LiveStack
+
+
+SHORT, LONG = 25.0, 300.0  # seconds of editing
+DARK = 0.08  # the part of it during which the server, or a network, is away
+
+# Notes, in the page, what becomes of every gesture: its answer, or the reports it ended in.
+WATCH = """(e) => {
+  window.sent = [];
+  window.reported = [];
+  e.edits.ledger.addEventListener("change", ({ detail }) => detail && window.reported.push({ kind: detail.kind, label: detail.label, ops: detail.ops }));
+}"""
+SEND = """(e, [ops, label]) => {
+  const gesture = { label, ops, revision: undefined };
+  window.sent.push(gesture);
+  e.edits.send(ops, { label }).then((change) => (gesture.revision = change?.revision ?? null));
+}"""
+KNOWN = "(e) => ({ nodes: [...e.model.nodes.keys()], edges: [...e.model.edges.keys()] })"
+
+
+@pytest.fixture
+def both(chromium: Browser, live_stack: LiveStack) -> Iterator[Pair]:
+    source = document(6)
+    found = pair(live_stack, chromium, source=source)
+    for seat in found.seats:
+        seat.editor(WATCH)
+    yield found
+    for seat in found.seats:
+        seat.context.close()
+
+
+@dataclass
+class Script:
+    """What one person does next; ids and labels are theirs alone, so that each can be found again."""
+
+    seat: Seat
+    chance: random.Random
+    count: int = 0
+    own: list[str] = field(default_factory=list)
+
+    def step(self) -> None:
+        self._decide()
+        known = self.seat.editor(KNOWN)
+        steps: list[Callable[[dict[str, Any]], Any]] = [
+            self._move, self._move, self._drag, self._title, self._title, self._text, self._text,
+            self._note, self._note_text, self._add, self._connect, self._delete, self._undo,
+        ]  # fmt: skip
+        self.chance.choice(steps)(known)
+
+    def _send(self, *ops: dict[str, Any]) -> None:
+        self.count += 1
+        self.seat.editor(SEND, [list(ops), f"{self.seat.name} {self.count}"])
+
+    def _one_of(self, known: dict[str, Any], prefix: str = "t") -> str | None:
+        found = sorted(id_ for id_ in known["nodes"] if id_.startswith(prefix))
+        return self.chance.choice(found) if found else None
+
+    def _move(self, known: dict[str, Any]) -> None:
+        if node := self._one_of(known):
+            x, y = self.chance.randrange(2000), self.chance.randrange(900)
+            self._send({"op": "move", "id": node, "x": x, "y": y})
+
+    def _drag(self, known: dict[str, Any]) -> None:
+        """By hand: it goes the way of the canvas, and is told by where the card lies at the end."""
+        node = self._one_of(known)
+        box = node and self.seat.page.locator(f"#node-{node} > .wf-card").bounding_box()
+        inside = box and 280 < box["x"] < 950 and 80 < box["y"] < 800
+        if node and inside and not self.seat.page.locator("dialog[open]").count():
+            self.seat.drag(node, self.chance.randrange(-60, 60), self.chance.randrange(-60, 60))
+
+    def _title(self, known: dict[str, Any]) -> None:
+        if node := self._one_of(known):
+            self._send({"op": "rename", "id": node, "title": f"{self.seat.name} {self.count}"})
+
+    def _text(self, known: dict[str, Any]) -> None:
+        if node := self._one_of(known):
+            text = f"{self.seat.name} wrote {self.count}"
+            self._send({"op": "set", "id": node, "path": ["template"], "value": text})
+
+    def _note(self, known: dict[str, Any]) -> None:
+        id_ = f"n{self.seat.name}{self.count}"
+        data = {"text": f"note {self.count}", "theme": "yellow"}
+        place = {"x": self.chance.randrange(2000), "y": 400, "width": 200, "height": 80}
+        self._send({"op": "note", "note": {"id": id_, **place, "data": data}})
+
+    def _note_text(self, known: dict[str, Any]) -> None:
+        if note := self._one_of(known, "n"):
+            text = f"{self.seat.name} noted {self.count}"
+            self._send({"op": "set", "id": note, "path": ["text"], "value": text})
+
+    def _add(self, known: dict[str, Any]) -> None:
+        id_ = f"t{self.seat.name}{self.count}"
+        place = {"x": self.chance.randrange(2000), "y": self.chance.randrange(900)}
+        node = {"id": id_, "kind": "template-transform", "title": id_, **place}
+        self._send({"op": "add", "node": node})
+
+    def _connect(self, known: dict[str, Any]) -> None:
+        source, target = self._one_of(known), self._one_of(known)
+        if source and target and source != target:
+            edge = {"id": f"e{self.seat.name}{self.count}", "source": source, "target": target}
+            self._send({"op": "connect", "edge": {**edge, "handle": "source"}})
+
+    def _delete(self, known: dict[str, Any]) -> None:
+        """Half of the time a node, which may be the one the other is just writing in."""
+        if self.chance.random() < 0.5 and known["edges"]:
+            self._send({"op": "disconnect", "id": self.chance.choice(sorted(known["edges"]))})
+        elif len(known["nodes"]) > 8 and (node := self._one_of(known)):
+            self._send({"op": "delete", "id": node})
+
+    def _undo(self, known: dict[str, Any]) -> None:
+        self.seat.editor("(e) => { e.edits.undo(); }")
+
+    def _decide(self) -> None:
+        """By mouse, as the dialog asks for it."""
+        dialog = self.seat.page.locator("#conflicts[open]")
+        while dialog.locator(".tg-clash").count():
+            form = dialog.locator(".tg-clash").first
+            for choice in form.locator("fieldset").all():
+                offers = choice.locator("input[type=radio]")
+                offers.nth(self.chance.randrange(offers.count())).check()
+            form.get_by_role("button", name="Apply").click()
+        if dialog.count():
+            self.seat.page.keyboard.press("Escape")
+
+
+def edit_for(both: Pair, seconds: float, seed: int) -> list[Script]:
+    """Both at once; a quarter in, the server is killed; half in, one network goes; then the other's, and the server again."""
+    scripts = [Script(seat, random.Random(f"{seed}{seat.name}")) for seat in both.seats]
+    began = time.monotonic()
+    alice, bob = (seat.context for seat in both.seats)
+    plan: list[tuple[float, Callable[[], Any]]] = [
+        (0.20, both.stack.kill_web),
+        (0.20 + DARK, both.stack.start_web),
+        (0.45, lambda: bob.set_offline(True)),
+        (0.45 + DARK, lambda: bob.set_offline(False)),
+        (0.65, lambda: alice.set_offline(True)),
+        (0.68, both.stack.kill_web),
+        (0.68 + DARK, both.stack.start_web),
+        (0.70 + DARK, lambda: alice.set_offline(False)),
+    ]
+    while (gone := time.monotonic() - began) < seconds or plan:
+        while plan and gone >= plan[0][0] * seconds:
+            plan.pop(0)[1]()
+        for script in scripts:
+            script.step()
+        both.seats[0].page.wait_for_timeout(20)
+    return scripts
+
+
+def rest(both: Pair, scripts: list[Script]) -> None:
+    """Until nothing waits, nothing is left to decide, and everybody knows everything."""
+    until = time.monotonic() + 60
+    while True:
+        for script in scripts:
+            script._decide()
+        at = both.revision()
+        if all(
+            seat.has_settled()
+            and not seat.editor("(e) => e.edits.ledger.clashes.length")
+            and seat.editor("(e) => e.edits.revision") == at
+            for seat in both.seats
+        ):
+            return
+        assert time.monotonic() < until, [
+            seat.editor("(e) => [e.edits.state, e.edits.revision, e.edits.waiting]")
+            for seat in both.seats
+        ]
+        both.seats[0].page.wait_for_timeout(100)
+
+
+def check(both: Pair) -> dict[str, int]:
+    """Equal, the three of them; and no operation nobody can tell what became of."""
+    rows = both.rows()
+    for seat in both.seats:
+        assert seat.shown() == rows, seat.name
+    answer = both.seats[0].context.request.get(f"/api/v1/workflows/{both.workflow}")
+    assert answer.ok
+    drawn = answer.json()["document"]
+    assert {edge["id"] for edge in drawn["edges"]} == set(rows["edges"])
+    assert {node["id"] for node in [*drawn["nodes"], *drawn["notes"]]} == set(rows["nodes"])
+
+    log = {number: (author, label, ops) for number, author, label, ops in both.log()}
+    counts = {"sent": 0, "logged": 0, "reported": 0, "clashes": 0}
+    for seat in both.seats:
+        labels = {label for author, label, _ops in log.values() if author == seat.id}
+        reported = seat.page.evaluate("() => window.reported")
+        told = {entry["label"] for entry in reported}
+        counts["clashes"] += sum(entry["kind"] == "clash" for entry in reported)
+        for gesture in seat.page.evaluate("() => window.sent"):
+            counts["sent"] += 1
+            assert "revision" in gesture, f"{gesture} was never answered"
+            # one that changed nothing is answered with the revision that says so already
+            in_log = gesture["label"] in labels or gesture["revision"] is not None
+            assert in_log or gesture["label"] in told, f"{gesture} vanished"
+            counts["logged"] += in_log
+            counts["reported"] += gesture["label"] in told
+    return counts
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "seconds", [SHORT, pytest.param(LONG, id="five minutes", marks=pytest.mark.slow)]
+)
+def test_two_browsers_with_kills_and_cuts_end_equal_and_lose_nothing(both: Pair, seconds: float):
+    if seconds == LONG:
+        faulthandler.cancel_dump_traceback_later()  # it ends tests after four minutes
+    scripts = edit_for(both, seconds, seed=int(seconds))
+
+    rest(both, scripts)
+
+    counts = check(both)
+    print(counts)
+    assert counts["sent"] > seconds / 2
+    assert counts["logged"] > counts["sent"] * 0.6
