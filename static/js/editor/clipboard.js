@@ -16,7 +16,7 @@ export function install(editor) {
     { id: "copy-yaml", label: t("Copy as YAML"), group: "edit", menu: ["node", "several"], words: "yaml dsl text", when: some, run: (e) => copy(e, "yaml") },
     { id: "copy-json", label: t("Copy as JSON"), group: "edit", words: "json dsl text", when: some, run: (e) => copy(e, "json") },
     { id: "cut", label: t("Cut"), keys: "Mod+X", group: "edit", edits: true, menu: ["node", "several"], when: (e) => some(e) && nothingMarked(), run: cut },
-    { id: "paste", label: t("Paste"), group: "edit", edits: true, menu: ["canvas"], when: () => Boolean(navigator.clipboard?.readText), run: pasteFromMenu },
+    { id: "paste", label: t("Paste"), shown: "Mod+V", group: "edit", edits: true, menu: ["canvas"], when: () => Boolean(navigator.clipboard?.readText), run: pasteFromMenu },
     { id: "duplicate", label: t("Duplicate"), keys: "Mod+D", group: "edit", edits: true, menu: ["node", "several"], when: some, run: duplicate },
   );
   const canvas = editor.root.querySelector("[data-canvas]");

@@ -1,7 +1,7 @@
 // Ctrl+K: every command that makes sense now, every node to go to, and (after a few letters) whatever Find finds.
 
 import { goTo } from "./keyboard.js";
-import { GROUPS, keysInWords } from "./commands.js";
+import { GROUPS } from "./commands.js";
 import { isNote, nameOf } from "./graph.js";
 import { t } from "./words.js";
 
@@ -36,7 +36,7 @@ function commands(editor) {
       name: editor.commands.label(command),
       group: recent.includes(command.id) ? t("Used lately") : (groups[command.group] ?? groups.other),
       place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + Object.keys(groups).indexOf(command.group),
-      keys: command.keys.slice(0, 1).map(keysInWords),
+      keys: editor.commands.keysOf(command).slice(0, 1),
       words: [command.words ?? "", command.id.replaceAll("-", " ")],
     }))
     .sort((a, b) => a.place - b.place);

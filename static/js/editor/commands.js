@@ -13,6 +13,7 @@ const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
  * @property {string | (() => string)} label what it does, as a person would say it
  * @property {string} [group] heading of the sheet: "edit", "select", "view", …
  * @property {string | string[]} [keys] such as "Mod+Shift+Z" (Mod: Ctrl, on a Mac ⌘), "?", "Alt+ArrowUp"
+ * @property {string} [shown] keys that work without this table, such as the browser's own for pasting
  * @property {(editor: object, detail?: any) => unknown} run
  * @property {(editor: object) => boolean} [when] whether it makes sense now
  * @property {boolean} [edits] changes the draft: not offered to who only looks
@@ -46,6 +47,11 @@ export class Commands {
 
   list() {
     return [...this.#all.values()];
+  }
+
+  /** What to print beside a command. */
+  keysOf(command) {
+    return [...command.keys, command.shown ?? []].flat().map(keysInWords);
   }
 
   can(command) {

@@ -1,7 +1,6 @@
 // The menu at a node, an edge or the canvas: by the right button, a long press, or the keyboard's menu key.
 
 import { chosenEdges, chosenNodes, isNote } from "./graph.js";
-import { keysInWords } from "./commands.js";
 import { place } from "./asking.js";
 import { toGraph } from "./adding.js";
 import { t } from "./words.js";
@@ -83,9 +82,9 @@ function fill(editor, menu, places) {
       made.dataset.run = command.id;
       made.dataset.place = places[0];
       made.querySelector("[data-name]").textContent = editor.commands.label(command);
-      for (const keys of command.keys.slice(0, 1)) {
+      for (const keys of editor.commands.keysOf(command).slice(0, 1)) {
         const shown = cap.cloneNode(true);
-        shown.textContent = keysInWords(keys);
+        shown.textContent = keys;
         made.querySelector("[data-keys]").append(shown);
       }
       if (command.id.startsWith("delete")) made.classList.add("is-bad");

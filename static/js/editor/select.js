@@ -20,7 +20,7 @@ export function install(editor) {
     { id: "select-upstream", label: t("Select everything before"), keys: "Shift+Home", group: "select", menu: ["node"], when: nodesOnly, run: (e) => choose(e, [...reach(e, chosenNodes(e).map(({ id }) => id), "before")]) },
     { id: "select-invert", label: t("Invert the selection"), keys: "Mod+I", group: "select", run: invert },
     { id: "delete", label: t("Delete"), keys: ["Delete", "Backspace"], group: "edit", edits: true, menu: ["node", "edge"], when: anything, words: t("remove"), run: (e) => remove(e, true) },
-    { id: "delete-only", label: t("Delete without reconnecting"), keys: "Shift+Delete", group: "edit", edits: true, menu: ["node"], when: some, run: (e) => remove(e, false) },
+    { id: "delete-only", label: t("Delete without reconnecting"), keys: "Shift+Delete", group: "edit", edits: true, when: some, run: (e) => remove(e, false) },
     { id: "rename", label: t("Rename…"), keys: "F2", group: "edit", edits: true, menu: ["node"], when: (e) => Boolean(only(e)) && !isNote(only(e)), run: rename },
     { id: "toggle-disabled", label: () => (allOff(editor) ? t("Switch on") : t("Switch off")), keys: "D", group: "edit", edits: true, menu: ["node"], words: t("disable enable bypass skip"), when: switchable, run: toggle },
     ...Object.entries(NUDGES).flatMap(([key, by]) => [

@@ -1,6 +1,6 @@
 // The sheet of keys, drawn from the table of commands: what it says is what the keys do.
 
-import { GROUPS, keysInWords } from "./commands.js";
+import { GROUPS } from "./commands.js";
 import { t } from "./words.js";
 
 export function install(editor) {
@@ -13,7 +13,7 @@ function open(editor, dialog) {
   const group = document.getElementById("sheet-group").content.firstElementChild;
   const line = document.getElementById("sheet-row").content.firstElementChild;
   const cap = document.getElementById("key-cap").content.firstElementChild;
-  const commands = editor.commands.list().filter((command) => command.keys.length && !command.hidden);
+  const commands = editor.commands.list().filter((command) => editor.commands.keysOf(command).length && !command.hidden);
   const sections = Object.entries(GROUPS()).map(([name, title]) => {
     const rows = merged(editor, commands.filter((command) => command.group === name));
     if (!rows.length) return null;
@@ -31,7 +31,7 @@ function merged(editor, commands) {
   const lines = new Map();
   for (const command of commands) {
     const label = editor.commands.label(command);
-    lines.set(label, [...(lines.get(label) ?? []), ...command.keys.map(keysInWords)]);
+    lines.set(label, [...(lines.get(label) ?? []), ...editor.commands.keysOf(command)]);
   }
   return [...lines];
 }
