@@ -37,8 +37,8 @@ export class Tabs {
 
   open(name) {
     const { root } = this.inspector;
+    this.#kept = name; // also where there are no tabs yet: what is on its way may have it
     if (!root.querySelector(`[data-tab="${name}"]`)) name = "settings";
-    this.#kept = name;
     for (const tab of root.querySelectorAll("[data-tab]")) {
       const chosen = tab.dataset.tab === name;
       tab.setAttribute("aria-selected", String(chosen));
