@@ -25,11 +25,11 @@ from workflows.llm.config import canonical
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
-from workflows.views.drawing import LOOKS, PLAIN_LOOK
 from workflows.views.editor import inspector_fields as forms
 from workflows.views.editor.inspector_docs import docs_of, outputs_now
 from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
 from workflows.views.editor.inspector_workflow import workflow_form
+from workflows.views.editor.looks import look_of
 from workflows.views.finding import workflow_for
 from workflows.views.workflow_page import document_for
 
@@ -94,7 +94,7 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
     kinds = installed_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
-    icon, family = LOOKS.get(spec.kind, PLAIN_LOOK)
+    icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
     problems = validate_node(document, kinds, spec.id)
     # Where there is no memory the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or settings.MEMORY_ENABLED]
@@ -153,7 +153,7 @@ def _said(problem: Problem) -> dict[str, Json]:
 
 
 def _source(source: Source) -> dict[str, Json]:
-    icon, family = LOOKS.get(source.kind, PLAIN_LOOK)
+    icon, family = look_of(source.kind, installed_kinds().get(source.kind))
     return {
         "head": source.head,
         "title": _head(source),
@@ -197,7 +197,7 @@ def _last_url(workflow: Workflow, spec: NodeSpec) -> str:
 
 
 def _named(spec: NodeSpec) -> dict[str, str]:
-    icon, family = LOOKS.get(spec.kind, PLAIN_LOOK)
+    icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
     return {"id": spec.id, "title": spec.title or spec.id, "icon": icon, "family": family}
 
 
