@@ -32,8 +32,7 @@ export class Connect {
   }
 
   #dim(on) {
-    const { model, root } = this.canvas;
-    root.toggleAttribute("data-connecting", on);
+    const { model } = this.canvas;
     const shown = [...model.nodes.values()].filter((node) => !node.off);
     if (shown.length > MANY) return;
     for (const node of shown) node.el.classList.toggle("refused", on && node.id !== this.start.node && this.refused.has(node.id) && !node.isBox && !node.isNote);

@@ -16,7 +16,7 @@ export class Culling {
 
   update(isForced = false) {
     const { model, viewport: v } = this.canvas;
-    if (v.isZooming || model.nodes.size < FROM) return;
+    if (v.isZooming || model.nodes.size < FROM || this.canvas.far?.isOn) return;
     const last = this.#last;
     const isNear = last && last.k === v.k && Math.abs(last.x - v.x) < v.width / 2 && Math.abs(last.y - v.y) < v.height / 2;
     if (isNear && !isForced) return;

@@ -113,7 +113,7 @@ export class Drag {
   #settle() {
     this.autopan.end();
     this.canvas.guides.end();
-    this.canvas.lift.end();
+    this.canvas.lift.end(this.ids);
     this.targetEl?.classList.remove("drop-here");
     this.edgeEl?.classList.remove("drop-here");
   }

@@ -76,7 +76,7 @@ export class Hits {
     let best = null;
     let least = reach;
     for (const edge of this.model.edges.values()) {
-      if (edge.off || !this.#isShown(edge.scope)) continue;
+      if (edge.off || !this.isShown(edge.scope)) continue;
       const ends = this.model.ends(edge);
       if (!ends) continue;
       const [ox, oy] = this.model.offset(edge.scope);
@@ -103,10 +103,11 @@ export class Hits {
   }
 
   *#shown() {
-    for (const node of this.model.nodes.values()) if (!node.off && this.#isShown(node.scope)) yield node;
+    for (const node of this.model.nodes.values()) if (!node.off && this.isShown(node.scope)) yield node;
   }
 
-  #isShown(scope) {
+  /** Whether a scope is on the page: not folded away, not outside what is looked into. */
+  isShown(scope) {
     const stage = this.stage();
     if (scope === stage) return true;
     let found = stage === "root";

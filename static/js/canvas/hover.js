@@ -5,6 +5,7 @@ import { t } from "../editor/words.js";
 export class Hover {
   #frame = 0;
   #lit = null;
+  cursor = ""; // what the glass shows
 
   constructor(canvas) {
     this.canvas = canvas;
@@ -24,8 +25,8 @@ export class Hover {
 
   #light(hit) {
     const el = this.#elementOf(hit);
-    const { root } = this.canvas;
-    root.dataset.over = hit ? hit.type + (hit.end ? "-end" : "") : "";
+    this.cursor = hit && hit.type !== "node" ? hit.type + (hit.end ? "-end" : "") : "";
+    this.canvas.cover();
     if (el === this.#lit) return;
     this.#lit?.classList.remove("hover");
     this.#lit = el;

@@ -4,6 +4,7 @@ import { Apply } from "./apply.js";
 import { Containers } from "./containers.js";
 import { Culling } from "./culling.js";
 import { Edges } from "./edges.js";
+import { Far } from "./far.js";
 import { Guides } from "./guides.js";
 import { Hits } from "./hits.js";
 import { Hover, Tip } from "./hover.js";
@@ -63,6 +64,7 @@ export class Canvas {
     this.culling = new Culling(this);
     this.hover = new Hover(this);
     this.applier = new Apply(this);
+    this.far = new Far(this);
     this.mini = new Minimap(this, root.querySelector(".wf-minimap"));
     this.pointers = new Pointers(this);
     this.tools = new Tools(this);
@@ -150,6 +152,7 @@ export class Canvas {
   focus(id) {
     const node = this.model.nodes.get(id);
     if (!node) return;
+    this.far.leave();
     this.reveal(id);
     node.el.focus({ preventScroll: true });
     this.pick([id]);
@@ -187,6 +190,7 @@ export class Canvas {
     const box = nodes?.length ? this.model.bounds(nodes[0].scope, nodes) : bounds;
     this.viewport.fit(box, bounds);
     this.mini.stale();
+    this.far.stale();
     this.culling.update(true);
   }
 
@@ -264,7 +268,8 @@ export class Canvas {
   /** By pointer: the ring is for who came by keyboard, whichever key was down meanwhile. */
   takeFocus(node) {
     this.root.dataset.by = "pointer";
-    (node?.el ?? this.root).focus({ preventScroll: true });
+    if (this.far.isOn) return this.root.focus({ preventScroll: true });
+    return (node?.el ?? this.root).focus({ preventScroll: true });
   }
 
   looseEdge(scope) {
@@ -291,6 +296,16 @@ export class Canvas {
     return this.edges.insert(edge, node);
   }
 
+  /** A pane of glass over the graph while something goes on: no hit testing against thousands of elements, and
+   * a cursor that restyles none of them. */
+  cover() {
+    const { pointers, hover, viewport } = this;
+    const cursor = pointers?.gesture?.name ?? (pointers?.isSpaceHeld ? "grab" : hover?.cursor);
+    const isWanted = pointers?.gesture?.wantsGlass || viewport.isZooming || this.far?.isOn || cursor;
+    if (this.glass.hidden === Boolean(isWanted)) this.glass.hidden = !isWanted;
+    if (this.glass.dataset.cursor !== cursor) this.glass.dataset.cursor = cursor ?? "";
+  }
+
   /** The graph's extent may be another one. */
   changed() {
     this.stale ||= requestAnimationFrame(() => {
@@ -299,18 +314,22 @@ export class Canvas {
       if (this.pointers.gesture) return this.changed(); // not under a hand that is moving
       this.viewport.grow(this.bounds());
       this.mini.stale();
+      this.far.stale();
       this.culling.update(true);
       this.edges.placeLabels();
     });
   }
 
   #zoomed() {
-    this.glass.hidden = false;
-    this.viewport.follow();
+    this.cover();
+    this.far.enter();
+    if (this.far.isOn) this.far.follow();
+    else this.viewport.follow();
   }
 
   #rested() {
-    this.glass.hidden = !this.pointers?.gesture;
+    this.far?.rested();
+    this.cover();
     this.culling.update(true);
     remember(this.#placeKey, JSON.stringify([this.viewport.x, this.viewport.y, this.viewport.k].map((n) => Math.round(n * 1000) / 1000)));
   }

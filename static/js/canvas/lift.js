@@ -18,7 +18,9 @@ export class Lift {
   }
 
   begin(ids) {
-    const { model } = this.canvas;
+    const { model, far } = this.canvas;
+    far.enter();
+    if (far.isOn) return;
     const nodes = ids.map((id) => model.nodes.get(id));
     if (nodes.length > FEW || nodes.some((node) => node.scope !== nodes[0].scope)) return;
     for (const node of nodes) {
@@ -37,6 +39,7 @@ export class Lift {
   }
 
   place(node) {
+    if (this.canvas.far.isOn) return; // moved() shows it
     const from = this.#nodes.get(node.id);
     if (from) node.el.style.transform = `translate(${node.x - from.x}px,${node.y - from.y}px)`;
     else this.canvas.model.place(node);
@@ -44,7 +47,8 @@ export class Lift {
 
   /** Edges follow. */
   moved(ids) {
-    const { model } = this.canvas;
+    const { model, far } = this.canvas;
+    if (far.isOn) return far.mark(ids);
     if (!this.#nodes.size) return model.reroute(ids);
     for (const [edge, copy] of this.#edges) {
       const ends = model.ends(edge);
@@ -62,8 +66,9 @@ export class Lift {
     this.place(node);
   }
 
-  end() {
-    const { model } = this.canvas;
+  end(ids) {
+    const { model, far } = this.canvas;
+    if (far.isOn) return this.#endFar(ids);
     for (const id of this.#nodes.keys()) {
       const node = model.nodes.get(id);
       if (!node) continue;
@@ -77,5 +82,13 @@ export class Lift {
     this.svg.remove();
     this.#nodes.clear();
     this.#edges = [];
+  }
+
+  #endFar(ids) {
+    const { model, far } = this.canvas;
+    for (const id of ids) if (model.nodes.has(id)) model.place(model.nodes.get(id));
+    model.reroute(ids);
+    far.mark();
+    far.stale();
   }
 }

@@ -38,6 +38,7 @@ export class Painter {
     const { el } = node;
     if (state === "idle" || !state) delete el.dataset.state;
     else el.dataset.state = state;
+    this.canvas.far.stale();
     if (pinned !== undefined) el.toggleAttribute("data-pinned", Boolean(pinned));
     if (breakpoint !== undefined) el.toggleAttribute("data-breakpoint", Boolean(breakpoint));
     const known = STATES[state];

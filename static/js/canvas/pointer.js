@@ -83,8 +83,7 @@ export class Pointers {
     this.gesture = gesture;
     this.#pressed = null;
     if (e) this.canvas.root.setPointerCapture(e.pointerId);
-    this.canvas.glass.hidden = !gesture.wantsGlass;
-    this.canvas.root.dataset.gesture = gesture.name;
+    this.canvas.cover();
   }
 
   #make({ hit, point, isPan }) {
@@ -151,8 +150,7 @@ export class Pointers {
   #clear() {
     this.gesture = null;
     this.last = null;
-    delete this.canvas.root.dataset.gesture;
-    this.canvas.glass.hidden = !this.canvas.viewport.isZooming;
+    this.canvas.cover();
   }
 
   #click({ hit, point }) {
@@ -190,7 +188,7 @@ export class Pointers {
 
   #space(isHeld) {
     this.isSpaceHeld = isHeld;
-    this.canvas.root.toggleAttribute("data-hand", isHeld);
+    this.canvas.cover();
   }
 }
 

@@ -22,6 +22,7 @@ export class Selection extends Set {
       this.add(id);
       this.#mark(id, true);
     }
+    this.#canvas.far.mark();
     this.#canvas.emit("selection", { ids: [...this] });
   }
 

@@ -74,9 +74,14 @@ export class Viewport extends EventTarget {
     this.#emit("move");
   }
 
+  /** Where the graph's origin is in the sizer right now. */
+  get origin() {
+    return this.isZooming ? [this.x + this.pane.scrollLeft, this.y + this.pane.scrollTop] : this.#origin;
+  }
+
   /** The view follows the zoom; skipped while something else is shown in its place. */
   follow() {
-    const [left, top] = [this.x + this.pane.scrollLeft, this.y + this.pane.scrollTop];
+    const [left, top] = this.origin;
     this.view.style.transform = `translate(${left}px,${top}px) scale(${this.k})`;
   }
 
@@ -114,8 +119,9 @@ export class Viewport extends EventTarget {
 
   #scrolled() {
     if (this.isZooming || this.#frame) return;
-    this.x = this.#origin[0] - this.pane.scrollLeft;
-    this.y = this.#origin[1] - this.pane.scrollTop;
+    const [x, y] = [this.#origin[0] - this.pane.scrollLeft, this.#origin[1] - this.pane.scrollTop];
+    if (x === this.x && y === this.y) return; // our own doing
+    [this.x, this.y] = [x, y];
     this.#emit("move");
   }
 

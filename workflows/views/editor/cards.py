@@ -11,10 +11,17 @@ from workflows.engine.geometry import DOTS, SOURCE, Shape, number, shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.problems import Problem
 from workflows.views.editor.looks import look_of
-from workflows.views.editor.summaries import Way, summary, ways
+from workflows.views.editor.summaries import Way, clipped, summary, ways
 
 
-MEMORY_FAMILY = "memory"
+# Room on a card, in columns: a letter is one wide, a Chinese character two. Cut here and not by the
+# browser: what clips its overflow is a paint chunk of its own.
+TITLE_ROOM = 25
+KIND_ROOM = 26
+CHIP_ROOM = 4
+BOX_ROOM = 48
+LINE_ROOM = 36
+REMEMBERS_ROOM = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,17 @@ class CardView:
     label: str
 
     @property
+    def short_title(self) -> str:
+        chips = (self.badge is not None) + self.is_disabled + self.is_pinned
+        return clipped(self.title, BOX_ROOM if self.is_box else TITLE_ROOM - CHIP_ROOM * chips)
+
+    @property
+    def line(self) -> str:
+        """Below the title."""
+        words = (self.kind_title, self.summary) if self.is_box else (self.kind_title,)
+        return clipped(" · ".join(filter(None, words)), BOX_ROOM if self.is_box else KIND_ROOM)
+
+    @property
     def has_rows(self) -> bool:
         return len(self.ways) > 1
 
@@ -86,7 +104,9 @@ def card(
         y=number(y),
         width=number(form.width),
         height=number(form.height),
-        summary=summary(node, kind) if form.rows or form.is_box else "",
+        summary=clipped(summary(node, kind), LINE_ROOM - REMEMBERS_ROOM * _remembers(node))
+        if form.rows or form.is_box
+        else "",
         ways=ways(node, kind, form.ways),
         outs=_outs(form),
         rows=form.rows,

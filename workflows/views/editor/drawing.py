@@ -19,10 +19,13 @@ from workflows.engine.layout import Box, layered
 from workflows.engine.problems import Problem
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor.cards import CardView, card
+from workflows.views.editor.icons import rules_for
+from workflows.views.editor.looks import EVERY_LOOK
 from workflows.views.editor.notes import NoteView, note_view
 from workflows.views.editor.rendering import macros
 
 
+LOOKED_UP = ("warning", "pin", "stop")  # icons of chips
 ROOT = "root"  # the scope at the top
 
 
@@ -88,10 +91,14 @@ class _Drawn:
     def drawing(self) -> EditorDrawing:
         return EditorDrawing(
             html=self._scope(ROOT),
-            rules=mark_safe("".join(map(_rule, self._placed()))),  # noqa: S308 - escaped by _rule
+            rules=mark_safe(self._rules()),  # noqa: S308 - escaped by _rule
             is_unplaced=self.is_unplaced,
             nodes=len(self.document.nodes),
         )
+
+    def _rules(self) -> str:
+        icons = rules_for([*LOOKED_UP, *(look.icon for look in EVERY_LOOK)])
+        return icons + "".join(map(_rule, self._placed()))
 
     def _placed(self) -> Iterable[CardView | NoteView]:
         return [*self.cards.values(), *self.notes]

@@ -46,6 +46,8 @@ BY_GROUP: dict[str, Look] = {
 PLAIN = Look("workflow", "data")
 UNKNOWN = Look("warning", "unknown")
 
+EVERY_LOOK = (*LOOKS.values(), *BY_GROUP.values(), PLAIN, UNKNOWN)
+
 
 def look_of(name: str, kind: AnyKind | None) -> Look:
     if kind is None:

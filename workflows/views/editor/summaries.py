@@ -6,6 +6,7 @@ its author wrote so far.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from unicodedata import east_asian_width
 
 from django.utils.translation import gettext as _
 
@@ -14,7 +15,8 @@ from workflows.engine.geometry import FAIL_BRANCH, SOURCE
 from workflows.engine.kinds import AnyKind
 
 
-LONGEST = 60  # more never fits; the rest isn't sent
+WAY_ROOM = 27  # columns beside the word of a way out
+LONGEST = 200  # more than any card has room for
 
 
 class Way(NamedTuple):
@@ -31,7 +33,7 @@ Data = Mapping[str, Json]
 def summary(node: NodeSpec, kind: AnyKind | None) -> str:
     made = SUMMARIES.get(kind.name if kind else node.kind)
     text = made(node.data) if made else ""
-    return clipped(text or (_(kind.description) if kind and kind.description else ""))
+    return text or (_(kind.description) if kind and kind.description else "")
 
 
 def ways(node: NodeSpec, kind: AnyKind | None, handles: Sequence[str]) -> tuple[Way, ...]:
@@ -40,9 +42,24 @@ def ways(node: NodeSpec, kind: AnyKind | None, handles: Sequence[str]) -> tuple[
     return tuple(known.get(handle) or _common_way(handle) for handle in handles)
 
 
-def clipped(text: str) -> str:
-    text = " ".join(text[: LONGEST * 4].split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+def clipped(text: str, room: int) -> str:
+    """On one line, cut where the room ends."""
+    text = " ".join(text[:LONGEST].split())
+    if len(text) * 2 <= room or columns(text) <= room:
+        return text
+    used, end = 0, 0
+    while used + _columns(text[end]) < room:
+        used += _columns(text[end])
+        end += 1
+    return text[:end].rstrip() + "…"
+
+
+def columns(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(letter: str) -> int:
+    return 2 if not letter.isascii() and east_asian_width(letter) in "WF" else 1
 
 
 def _common_way(handle: str) -> Way:
@@ -50,7 +67,7 @@ def _common_way(handle: str) -> Way:
         return Way(handle, _("on failure"))
     if handle == SOURCE:
         return Way(handle, _("then"))
-    return Way(handle, "", clipped(handle))
+    return Way(handle, "", clipped(handle, WAY_ROOM))
 
 
 def _plain_ways(data: Data) -> dict[str, Way]:
@@ -71,7 +88,7 @@ def _cases(data: Data) -> dict[str, Way]:
 def _conditions(case: Data) -> str:
     asked = [c for c in _listed(case.get("conditions")) if _is_mapping(c)]
     joint = _(" or ") if str(case.get("logical_operator")) == "or" else _(" and ")
-    return clipped(joint.join(_condition(c) for c in asked)) if asked else _("always")
+    return clipped(joint.join(map(_condition, asked)), WAY_ROOM) if asked else _("always")
 
 
 def _condition(condition: Data) -> str:
@@ -84,7 +101,8 @@ def _condition(condition: Data) -> str:
 def _classes(data: Data) -> dict[str, Way]:
     classes = [c for c in _listed(data.get("classes")) if _is_mapping(c)]
     return {
-        str(c.get("id")): Way(str(c.get("id")), "", clipped(_text(c.get("name")))) for c in classes
+        str(c.get("id")): Way(str(c.get("id")), "", clipped(_text(c.get("name")), WAY_ROOM))
+        for c in classes
     }
 
 
