@@ -1,7 +1,7 @@
 // Sticky notes and coloured groups: written in place, as Markdown; what is shown is the server's rendering.
 
 import { bounds, chosenNodes, freshId, isNote, nameOf, only, parentOf, scopeOf, shownScope } from "./graph.js";
-import { middle, toScope } from "./adding.js";
+import { freePlace, middle, toScope } from "./adding.js";
 import { t } from "./words.js";
 
 const SIZE = { width: 240, height: 128 };
@@ -30,7 +30,8 @@ export function install(editor) {
 async function addNote(editor, detail) {
   const scope = shownScope(editor);
   const at = toScope(editor, scope, detail?.x === undefined ? middle(editor) : detail);
-  const note = { id: freshId(editor, "note"), x: Math.round(at.x - SIZE.width / 2), y: Math.round(at.y - SIZE.height / 2), ...SIZE, data: { text: "", theme: "yellow" } };
+  const place = freePlace(editor, scope, { x: at.x - SIZE.width / 2, y: at.y - SIZE.height / 2 }, { w: SIZE.width, h: SIZE.height });
+  const note = { id: freshId(editor, "note"), ...place, ...SIZE, parent: parentOf(scope), data: { text: "", theme: "yellow" } };
   const words = t("Added a note");
   if (!(await editor.edits.send([{ op: "note", note }], { label: words }))) return;
   editor.say(words);
