@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from tests.architecture import matrix_accounts, matrix_editing, matrix_features, matrix_memory, matrix_together, matrix_workflows
+from tests.architecture import (
+    matrix_accounts,
+    matrix_cases,
+    matrix_debugging,
+    matrix_editing,
+    matrix_features,
+    matrix_memory,
+    matrix_together,
+    matrix_workflows,
+)
 from tests.architecture.matrix_core import Maker, Row
 
 
-TABLES = (matrix_accounts, matrix_editing, matrix_features, matrix_memory, matrix_together, matrix_workflows)
+TABLES = (
+    matrix_accounts,
+    matrix_cases,
+    matrix_debugging,
+    matrix_editing,
+    matrix_features,
+    matrix_memory,
+    matrix_together,
+    matrix_workflows,
+)
 
 OBJECTS: dict[str, Maker] = {name: make for table in TABLES for name, make in table.OBJECTS.items()}
 ROWS: list[Row] = [row for table in TABLES for row in table.ROWS]

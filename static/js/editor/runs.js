@@ -30,7 +30,8 @@ class Runs {
     this.stepping = false;
     this.#commands();
     this.#listen();
-    for (const el of this.root.querySelectorAll("wf-node[data-pinned]")) this.editor.canvas.paintNode(el.dataset.id, { pinned: true });
+    const pins = document.getElementById("pins");
+    for (const id of pins ? JSON.parse(pins.textContent) : []) editor.canvas.paintNode(id, { pinned: true });
   }
 
   get run() {
@@ -289,7 +290,11 @@ class Runs {
     this.log?.addEventListener("input", () => this.#filter());
     this.log?.addEventListener("change", () => this.#filter());
     this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#memory(true));
-    document.body.addEventListener("node-pinned", ({ detail }) => this.editor.canvas.paintNode(detail.node, { pinned: detail.pinned }));
+    // The pin's form comes back from the server saying whether there is a pin now.
+    const panel = this.root.querySelector("#panel-node");
+    new MutationObserver(() => {
+      for (const el of panel.querySelectorAll("[data-pin-of]")) this.editor.canvas.paintNode(el.dataset.pinOf, { pinned: el.dataset.isPinned === "yes" });
+    }).observe(panel, { childList: true, subtree: true });
     this.panel.querySelector("[data-sandbox]")?.addEventListener("change", (event) => {
       this.panel.querySelector("[data-sandbox-hint]").hidden = !event.target.checked;
     });

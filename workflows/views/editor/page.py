@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
-from workflows import permissions
+from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
@@ -34,6 +34,8 @@ ROUTES = {
     "copy": "workflows:copy",
     "note": "workflows:note",
     "replace": "workflows:replace",
+    "export": "workflows:export",
+    "picture": "workflows:picture",
     "history": "workflows:history",
     "try": "workflows:try",
     "run_list": "workflows:run_list",
@@ -50,8 +52,9 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
     shown = workflow_page(request, principal, workflow)
+    pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return shown | {
-        "drawing": draw_editor(shown["document"], shown["problems"]),
+        "drawing": draw_editor(shown["document"], shown["problems"], pinned=pins),
         "palette": palette.offered(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
@@ -61,6 +64,7 @@ def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> 
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_embedded": "embed" in request.GET,
         "me": str(principal.user_id or ""),
+        "pins": pins,
     }
 
 

@@ -1,6 +1,5 @@
 """Running from the editor: parts of the workflow, going on after a pause, pins, and what a step did."""
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -110,11 +109,7 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     except InvalidValue as invalid:
         error = str(invalid)
     context = pin_form(principal, workflow, node_key, typed=text if error else None, error=error)
-    response = render(request, "editor/_run_pin.html", context, status=422 if error else 200)
-    if not error:
-        told = {"node": node_key, "pinned": "remove" not in request.POST}
-        response["HX-Trigger"] = json.dumps({"node-pinned": told})
-    return response
+    return render(request, "editor/_run_pin.html", context, status=422 if error else 200)
 
 
 @login_required
