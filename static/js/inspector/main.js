@@ -63,6 +63,7 @@ export class Inspector {
 
   /** Show a node, and lead to one of its fields. */
   async open({ id, field = null, tab = null }) {
+    if (this.editor.model.nodes.get(id)?.isNote) return; // written in place
     this.editor.panel("node");
     await this.#show(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
@@ -88,7 +89,7 @@ export class Inspector {
   }
 
   #wanted() {
-    const chosen = [...this.editor.selection];
+    const chosen = [...this.editor.selection].filter((id) => !this.editor.model.nodes.get(id)?.isNote);
     if (chosen.length > 1) return `nodes:${chosen.filter((id) => this.editor.model.nodes.has(id)).join("\n")}`;
     if (chosen.length === 0) return "";
     return this.editor.model.edges.has(chosen[0]) ? `edge:${chosen[0]}` : `node:${chosen[0]}`;
