@@ -262,7 +262,7 @@ def test_f6_goes_round_the_panels(draft: Draft):
         page.keyboard.press("F6")
         seen.append(
             page.evaluate(
-                "document.activeElement.closest('.ed-top, .ed-left, [data-canvas], .ed-right, .ed-dock')?.className.match(/ed-\\w+|wf-canvas/)?.[0]"
+                "document.activeElement.closest('.ed-top, .ed-left, .wf-canvas, .ed-right, .ed-dock')?.className.match(/ed-(?!place)\\w+|wf-canvas/)?.[0]"
             )
         )
 

@@ -59,7 +59,9 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
     page.get_by_role("tab", name="Add").click()
     edge = between(draft, "Find what fits", "Think of an answer")
-    page.mouse.move(*middle(page.locator('[data-add-kind="template-transform"]')))
+    item = page.locator('[data-add-kind="template-transform"]')
+    item.scroll_into_view_if_needed()
+    page.mouse.move(*middle(item))
     page.mouse.down()
     page.mouse.move(edge[0], edge[1], steps=10)
     expect(page.locator(".wf-edge.is-target")).to_have_count(1)
@@ -124,7 +126,7 @@ def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
     field = page.get_by_label("Text of the note, in Markdown")
     field.fill("## Why\n\n- **because** <b>not</b>")
     page.get_by_label("Pink").check(force=True)
-    page.get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Done", exact=True).click()
 
     note = page.locator(".wf-note")
     expect(note.locator("h2")).to_have_text("Why")
@@ -233,7 +235,7 @@ def test_outline_works_without_javascript(draft: Draft):
     )
     page = context.new_page()
     page.goto(f"/workflows/{draft.id}/outline/")
-    page.get_by_role("link", name=re.compile("Find what fits")).first.click()
+    page.get_by_role("link", name=re.compile(r"^\s*Find what fits")).first.click()
     page.get_by_label("Kind").last.select_option("llm")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("heading", name="LLM")).to_be_visible()

@@ -5,20 +5,23 @@ import { chosenNodes, edgesFrom, edgesInto, nameOf } from "./graph.js";
 import { t } from "./words.js";
 
 const REST = 350;
+const NEWS = 2500; // ms a sentence has for itself
 const SHOWN_FOR = 4000;
 
 export function install(editor) {
   showWords(editor);
   let waiting;
+  let lately = 0;
   const say = editor.say;
-  // whatever is said meanwhile is news; who is chosen is not
+  // what was done is news, and mustn't be talked over by what is chosen because of it
   editor.say = (text) => {
     clearTimeout(waiting);
+    lately = performance.now();
     say(text);
   };
   editor.addEventListener("selection", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => tell(editor), REST);
+    waiting = setTimeout(() => tell(editor), Math.max(REST, lately + NEWS - performance.now()));
   });
   editor.addEventListener("change", ({ detail }) => {
     const own = detail.client === editor.edits.client;

@@ -105,8 +105,9 @@ async function put(editor, text, { x, y }, scope, words) {
   if (!change) return null;
   const added = [...editor.model.nodes.keys()].filter((id) => !before.has(id));
   const top = outermost(editor, added);
+  // the keyboard goes on at what came: Ctrl+Z means this, not what was typed somewhere before
+  if (top.length) editor.canvas.focus(top[0]);
   editor.canvas.pick(top);
-  if (top.length) editor.canvas.reveal(top[0]);
   editor.say(words ?? t("Pasted: {n}", { n: top.length }));
   return change;
 }

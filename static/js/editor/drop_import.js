@@ -1,4 +1,4 @@
-// A file let go over the canvas, or chosen: its nodes join the draft, or it becomes the draft. Which, is asked.
+// Files in and out. One let go over the canvas, or chosen: its nodes join the draft, or it becomes the draft; which, is asked.
 
 import { paste } from "./clipboard.js";
 import { t } from "./words.js";
@@ -6,7 +6,18 @@ import { t } from "./words.js";
 const LARGEST = 5_000_000;
 
 export function install(editor) {
+  // what is answered with is a file: the page stays
+  const take = (address) => () => location.assign(address);
+  editor.commands.add(
+    { id: "export-yaml", label: t("Export as YAML"), group: "other", words: "download dsl", run: take(editor.urls.export) },
+    { id: "export-json", label: t("Export as JSON"), group: "other", words: "download dsl", run: take(`${editor.urls.export}?format=json`) },
+    { id: "export-svg", label: t("Export as a picture (SVG)"), group: "other", words: "download image svg", run: take(editor.urls.picture) },
+  );
   if (!editor.canEdit) return;
+  takeFiles(editor);
+}
+
+function takeFiles(editor) {
   const canvas = editor.root.querySelector("[data-canvas]");
   const veil = document.getElementById("drop-veil");
   const field = document.getElementById("import-file");

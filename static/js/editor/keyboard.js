@@ -24,6 +24,16 @@ export function install(editor) {
     }
   });
 
+  // Focus that came by keys or a screen reader chooses; the pointer has chosen already, or has just taken away.
+  let byPointer = false;
+  window.addEventListener("pointerdown", () => {
+    byPointer = true;
+    setTimeout(() => (byPointer = false));
+  }, { capture: true });
+  editor.canvas.root.addEventListener("focusin", ({ target }) => {
+    if (target.localName === "wf-node" && !byPointer && !editor.selection.has(target.dataset.id)) editor.canvas.pick([target.dataset.id]);
+  });
+
   function walk(way, add = false) {
     const from = focused(editor) ?? only(editor);
     const next = from ? step(editor, from, way, came) : first(editor);

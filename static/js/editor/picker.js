@@ -215,7 +215,8 @@ function onCanvas(editor) {
 
 function listen(editor) {
   const canvas = editor.root.querySelector("[data-canvas]");
-  editor.addEventListener("connect-void", (event) => fromVoid(editor, event.detail));
+  // a popover that opens while the pointer is being let go is closed by that very release
+  editor.addEventListener("connect-void", (event) => setTimeout(() => fromVoid(editor, event.detail)));
   editor.addEventListener("open-void", ({ detail }) => editor.commands.run("add-node", { x: detail.clientX, y: detail.clientY, alone: true, scope: detail.scope }));
   canvas.addEventListener("dblclick", (event) => {
     if (event.target.closest("button, input, textarea, a, .wf-minimap, .wf-tools, .wf-crumbs")) return;

@@ -40,7 +40,7 @@ export function showPlus(editor, acts) {
     if (!event.target.closest(".wf-pane")) return hide();
     const corner = canvas.root.getBoundingClientRect();
     const hit = canvas.hits.at(...canvas.viewport.toGraph(event.clientX - corner.left, event.clientY - corner.top));
-    if (hit?.type === "edge" && !hit.end) return show({ edge: hit.edge });
+    if (hit?.type === "edge") return show({ edge: hit.edge });
     const node = hit?.node;
     if (!node || isNote(node) || (hit.type === "port" && !hit.out)) return hide();
     const taken = new Set(edgesFrom(editor, node.id).map((edge) => edge.fp));
