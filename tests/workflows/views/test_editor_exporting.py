@@ -113,7 +113,7 @@ def test_picture_is_one_file_with_every_node_and_edge(alice: Person, chat: Workf
     text = text_of(answer)
 
     svg = minidom.parseString(text)
-    titles = {t.firstChild.data for t in svg.getElementsByTagName("text") if t.firstChild}
+    titles = {t.firstChild.nodeValue for t in svg.getElementsByTagName("text") if t.firstChild}
     document = draft_document(chat)
     assert answer["Content-Type"].startswith("image/svg+xml")
     assert titles >= {node.title for node in document.nodes}

@@ -221,3 +221,14 @@ def test_fragment_is_the_list_alone(alice: Person):
 
     assert "<html" not in fragment
     assert fragment.count("data-row=") == 6
+
+
+def test_editor_of_a_viewer_has_everything_to_look_at_and_no_palette(alice: Person, vic: Person):
+    workflow = make_workflow(alice, source=BRANCHES)
+    place = reverse("workflows:detail", args=[workflow.pk])
+
+    mine, theirs = text_of(alice.client.get(place)), text_of(vic.client.get(place))
+
+    assert ('data-can-edit="yes"' in mine, 'data-can-edit="no"' in theirs) == (True, True)
+    assert ('id="palette"' in mine, 'id="palette"' in theirs) == (True, False)
+    assert theirs.count("data-row=") == 6
