@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.factories.workflows import make_workflow
+from tests.factories.workflows import make_run, make_workflow, within
+from workflows.engine.kinds import Field, NodeKind, Output, Widget
+from workflows.models import Step
 from workflows.services.kinds import installed_kinds
+from workflows.views.editor import inspector
 
 
 def document(kind: str, **data: Any) -> dict[str, Any]:
-    variables = [{"variable": "text", "type": "string"}, {"variable": "tags", "type": "array[string]"}]
+    variables = [
+        {"variable": "text", "type": "string"},
+        {"variable": "tags", "type": "array[string]"},
+    ]
     return {
         "version": "0.1.0",
         "nodes": [
@@ -45,5 +51,215 @@ def test_node_of_every_kind_has_a_control_for_every_field(alice, kind):
 
     for field in installed_kinds()[kind].fields:
         assert f'data-field="{field.name}"' in html
-        for part in field.fields:
+        for part in field.fields if field.widget is Widget.SECTION else ():
             assert f'data-key="{part.name}"' in html
+
+
+class Plugged(NodeKind[Any, Any]):
+    """What a plug-in might bring: nobody wrote a template for it."""
+
+    name = "weather"
+    title = "Weather"
+    description = "Asks for the weather."
+    fields = (
+        Field("town", "Town", Widget.TEMPLATE, required=True, help="Where?"),
+        Field("units", "Units", Widget.CHOICE, default="c", choices=(("c", "Celsius"),)),
+        Field("days", "Days", Widget.NUMBER, low=1, high=7, shown_when=("units", ("c",))),
+        Field("odd", "Odd", "a-widget-nobody-knows"),  # type: ignore[arg-type]  # as a newer plug-in may
+    )
+
+    def outputs(self, spec):
+        return (Output("degrees", "number", "How warm it is"),)
+
+
+@pytest.fixture
+def plugged(monkeypatch):
+    kinds = installed_kinds().extended([Plugged()])
+    monkeypatch.setattr(inspector, "installed_kinds", lambda: kinds)
+
+
+def test_node_of_a_plugin_has_a_form_and_docs_without_work_here(alice, plugged):
+    workflow = make_workflow(alice, "w", document("weather", town="{{#start.text#}}", odd={"a": 1}))
+
+    html = fragment(alice, workflow)
+
+    assert re.search(r'<textarea[^>]*data-key="town"', html)
+    assert re.search(r'type="number"[^>]*data-key="days"[^>]*min="1"[^>]*max="7"', html)
+    assert re.search(r'data-key="odd"[^>]*data-as="json"', html)
+    assert "Asks for the weather." in html
+    assert "How warm it is" in html
+
+
+def test_node_held_lists_what_is_reachable_and_no_secret_value(alice):
+    workflow = make_workflow(alice, "w", document("template-transform", template="{{ x }}"))
+
+    html = fragment(alice, workflow)
+
+    sources = {one["head"]: one for one in held(html)["sources"]}
+    assert [v["at"] for v in sources["start"]["variables"]] == [
+        ["start", "text"],
+        ["start", "tags"],
+    ]
+    assert sources["start"]["variables"][1]["type"] == "array[string]"
+    assert sources["env"]["variables"][0]["type"] == "secret"
+    assert "s3cr3t" not in html
+
+
+def test_node_problems_are_addressed_to_their_fields(alice):
+    outputs = [{"variable": "x", "value_selector": ["ghost", "x"]}]
+    workflow = make_workflow(alice, "w", document("end", outputs=outputs))
+
+    problems = held(fragment(alice, workflow))["problems"]
+
+    assert [(p["field"], p["severity"]) for p in problems] == [
+        ("outputs.0.value_selector", "warning")
+    ]
+
+
+def test_node_of_an_unknown_kind_is_shown_as_it_is(alice):
+    workflow = make_workflow(alice, "w", document("teleport", to="Mars"))
+
+    html = fragment(alice, workflow)
+
+    assert "installed here. It is kept as it is." in html
+    assert "Mars" in html
+
+
+def test_node_written_otherwise_than_its_form_expects_is_edited_as_json(alice):
+    workflow = make_workflow(alice, "w", document("end", outputs="all of them"))
+
+    html = fragment(alice, workflow)
+
+    assert re.search(r'data-key="outputs"[^>]*data-as="json"', html)
+
+
+def test_node_from_before_there_were_several_cases_shows_its_one_case(alice):
+    conditions = [{"variable_selector": ["start", "text"], "comparison_operator": "empty"}]
+    workflow = make_workflow(alice, "w", document("if-else", conditions=conditions))
+
+    shown = held(fragment(alice, workflow))["shown"]
+
+    assert shown["cases"][0]["case_id"] == "true"
+    assert shown["cases"][0]["conditions"][0]["variable_selector"] == ["start", "text"]
+
+
+def test_node_that_may_fail_offers_default_values_by_its_outputs(alice):
+    data = {"template": "x", "error_strategy": {"type": "default-value"}}
+    workflow = make_workflow(alice, "w", document("template-transform", **data))
+
+    html = fragment(alice, workflow)
+
+    assert re.search(r'data-field="default_value" [^>]*>', html)
+    assert re.search(r'data-as="typed" data-type="string"', html)
+
+
+def test_node_for_a_viewer_is_marked_read_only(cast):
+    workflow = make_workflow(cast.alice, "w", document("answer", answer="x"))
+
+    assert 'data-can-edit="no"' in fragment(cast.vic, workflow)
+    assert 'data-can-edit="yes"' in fragment(cast.bob, workflow)
+
+
+def test_node_without_memory_has_no_memory_section(alice, settings):
+    workflow = make_workflow(alice, "w", document("llm", model={}))
+    assert 'data-section="enhanced_memory"' in fragment(alice, workflow)
+
+    settings.MEMORY_ENABLED = False
+
+    assert 'data-section="enhanced_memory"' not in fragment(alice, workflow)
+    url = reverse("workflows:recall_preview", args=[workflow.pk, "n1"])
+    assert alice.client.get(url).status_code == 404
+
+
+def test_node_that_is_not_there_is_not_found(alice):
+    workflow = make_workflow(alice, "w", document("answer"))
+
+    url = reverse("workflows:node", args=[workflow.pk, "nobody"])
+
+    assert alice.client.get(url).status_code == 404
+
+
+def test_overview_of_nothing_shows_variables_and_masks_secrets(alice):
+    workflow = make_workflow(alice, "w", document("answer"))
+
+    html = alice.client.get(reverse("workflows:inspector", args=[workflow.pk])).content.decode()
+
+    assert 'data-variable="KEY"' in html
+    assert 'data-variable="seen"' in html
+    assert "s3cr3t" not in html
+
+
+def test_overview_of_several_names_them(alice):
+    workflow = make_workflow(alice, "w", document("answer"))
+
+    url = reverse("workflows:inspector", args=[workflow.pk])
+    html = alice.client.get(f"{url}?node=start&node=n1").content.decode()
+
+    assert "2 nodes chosen" in html
+    assert 'data-go="start"' in html
+
+
+def test_overview_of_an_edge_says_when_it_is_taken(alice):
+    source = document("answer")
+    case = {
+        "case_id": "hot",
+        "logical_operator": "and",
+        "conditions": [
+            {"variable_selector": ["start", "text"], "comparison_operator": "is", "value": "hot"}
+        ],
+    }
+    source["nodes"].append({"id": "if", "data": {"type": "if-else", "cases": [case]}})
+    source["edges"].append({"id": "e2", "source": "if", "sourceHandle": "hot", "target": "n1"})
+    workflow = make_workflow(alice, "w", source)
+
+    url = reverse("workflows:inspector", args=[workflow.pk])
+    html = alice.client.get(f"{url}?edge=e2").content.decode()
+
+    assert "start.text is hot" in html
+    assert "data-delete-edge" in html
+
+
+def test_check_code_names_the_line(alice):
+    workflow = make_workflow(alice, "w", document("code"))
+    url = reverse("workflows:check_code", args=[workflow.pk])
+
+    wrong = alice.client.post(
+        url, {"source": "def main():\n  return {", "language": "python3"}, "application/json"
+    )
+    right = alice.client.post(url, {"source": "def main():\n  return {}"}, "application/json")
+
+    assert [problem["line"] for problem in wrong.json()["problems"]] == [2]
+    assert right.json()["problems"] == []
+
+
+def test_rendered_text_holds_the_last_runs_values(alice):
+    workflow = make_workflow(
+        alice, "w", document("answer", answer="Dear {{#start.text#}}, {{#env.KEY#}}")
+    )
+    run = make_run(alice, workflow, inputs={"text": "Ana"})
+    with within(alice):
+        Step.objects.create(
+            team_id=run.team_id,
+            run=run,
+            node_key="start",
+            kind="start",
+            status="succeeded",
+            outputs={"text": "Ana"},
+        )
+
+    url = reverse("workflows:rendered", args=[workflow.pk, "n1"])
+    html = alice.client.get(f"{url}?path=answer").content.decode()
+
+    assert "Dear Ana, " in html
+    assert "s3cr3t" not in html
+
+
+def test_rendered_jinja_uses_the_nodes_own_names(alice):
+    variables = [{"variable": "x", "value_selector": ["conversation", "seen"]}]
+    data = {"template": "{% if x %}{{ x|upper }}{% endif %}", "variables": variables}
+    workflow = make_workflow(alice, "w", document("template-transform", **data))
+
+    url = reverse("workflows:rendered", args=[workflow.pk, "n1"])
+
+    assert "NO" in alice.client.get(f"{url}?path=template").content.decode()
+    assert alice.client.get(f"{url}?path=nothing.there").status_code == 404

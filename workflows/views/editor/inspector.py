@@ -29,7 +29,7 @@ from workflows.views.editor import inspector_fields as forms
 from workflows.views.editor.inspector_docs import docs_of, outputs_now
 from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
 from workflows.views.editor.inspector_workflow import workflow_form
-from workflows.views.editor.looks import look_of
+from workflows.views.editor.looks import PLAIN, look_of
 from workflows.views.finding import workflow_for
 from workflows.views.workflow_page import document_for
 
@@ -153,7 +153,8 @@ def _said(problem: Problem) -> dict[str, Json]:
 
 
 def _source(source: Source) -> dict[str, Json]:
-    icon, family = look_of(source.kind, installed_kinds().get(source.kind))
+    is_node = source.place != "built-in"
+    icon, family = look_of(source.kind, installed_kinds().get(source.kind)) if is_node else PLAIN
     return {
         "head": source.head,
         "title": _head(source),

@@ -1,0 +1,153 @@
+"""What would be recalled now: a look with the asking person's own eyes."""
+
+import json
+from typing import Any
+
+from django.urls import reverse
+
+from accounts.personas import persona_id
+from memory.models import Read
+from memory.services.caller import MemoryCaller
+from memory.services.remember import remember
+from tests.factories.workflows import make_workflow, within
+from workflows.services.conversations import open_conversation
+
+
+def document(**memory: Any) -> dict[str, Any]:
+    held = {"enabled": True, "scope": "user", "query_selector": ["start", "text"], **memory}
+    llm = {
+        "type": "llm",
+        "model": {"provider": "offline", "name": "offline"},
+        "prompt_template": [{"role": "user", "text": "{{#start.text#}}"}],
+        "enhanced_memory": held,
+    }
+    return {
+        "version": "0.1.0",
+        "nodes": [
+            {
+                "id": "start",
+                "data": {"type": "start", "variables": [{"variable": "text", "type": "string"}]},
+            },
+            {"id": "llm", "data": llm},
+        ],
+        "edges": [{"source": "start", "target": "llm"}],
+    }
+
+
+def knows(person: Any, subject: str, key: str, value: str) -> None:
+    caller = MemoryCaller(person.principal, person.team.pk, identity={"user_id": subject})
+    remember(caller, scope="user", key=key, value=value)
+
+
+def look(who: Any, workflow: Any, **asked: str) -> tuple[int, str]:
+    url = reverse("workflows:recall_preview", args=[workflow.pk, "llm"])
+    answer = who.client.get(url, asked)
+    return answer.status_code, answer.content.decode()
+
+
+def test_preview_shows_entries_with_scores_and_the_message_that_would_be_injected(alice):
+    workflow = make_workflow(alice, "w", document())
+    knows(alice, str(alice.user.pk), "allergy", "peanuts make me ill")
+    knows(alice, str(alice.user.pk), "home", "Lisbon")
+
+    status, html = look(alice, workflow, query="peanuts")
+
+    assert status == 200
+    assert "peanuts make me ill" in html
+    assert "[Memory Context]\n- allergy: peanuts make me ill" in html
+    assert "Put after the system message:" in html
+    assert "<meter" in html
+
+
+def test_preview_counts_for_no_run(alice):
+    workflow = make_workflow(alice, "w", document())
+    knows(alice, str(alice.user.pk), "allergy", "peanuts")
+
+    look(alice, workflow, query="peanuts")
+
+    with within(alice):
+        assert Read.objects.unscoped().count() == 0
+
+
+def test_preview_never_shows_another_members_memory(cast):
+    workflow = make_workflow(cast.alice, "w", document())
+    knows(cast.alice, str(cast.alice.user.pk), "allergy", "peanuts make me ill")
+    knows(cast.alice, persona_id("ben", cast.alice.user.pk), "allergy", "walnuts are worse")
+
+    own = look(cast.bob, workflow, query="peanuts walnuts")
+    as_alice = look(cast.bob, workflow, query="peanuts", person=str(cast.alice.user.pk))
+    as_ben = look(cast.bob, workflow, query="walnuts", person="ben")
+    as_her_ben = look(
+        cast.bob, workflow, query="walnuts", person=persona_id("ben", cast.alice.user.pk)
+    )
+
+    for status, html in (own, as_alice, as_ben, as_her_ben):
+        assert "ill" not in html.replace("will", "")
+        assert "worse" not in html
+        assert status in (200, 404)
+    assert as_alice[0] == as_her_ben[0] == 404
+
+
+def test_preview_for_a_test_person_shows_what_they_told(alice):
+    workflow = make_workflow(alice, "w", document())
+    knows(alice, persona_id("ben", alice.user.pk), "allergy", "walnuts are worse")
+
+    _status, html = look(alice, workflow, query="walnuts", person="ben")
+
+    assert "walnuts are worse" in html
+
+
+def test_preview_by_conversation_asks_for_one(alice):
+    workflow = make_workflow(alice, "w", document(scope="conversation"))
+    talk = open_conversation(alice.principal, workflow=workflow, subject=str(alice.user.pk))
+    caller = MemoryCaller(alice.principal, alice.team.pk, identity={"conversation_id": talk.key})
+    remember(caller, scope="conversation", key="mood", value="cheerful today")
+
+    assert "Choose a conversation" in look(alice, workflow)[1]
+    assert "cheerful today" in look(alice, workflow, conversation=talk.key, query="mood")[1]
+
+
+def test_preview_of_somebody_elses_conversation_says_there_is_none(cast):
+    workflow = make_workflow(cast.alice, "w", document(scope="conversation"))
+    talk = open_conversation(
+        cast.alice.principal, workflow=workflow, subject=str(cast.alice.user.pk)
+    )
+    caller = MemoryCaller(
+        cast.alice.principal, cast.alice.team.pk, identity={"conversation_id": talk.key}
+    )
+    remember(caller, scope="conversation", key="mood", value="cheerful today")
+
+    assert "cheerful" not in look(cast.bob, workflow, conversation=talk.key, query="mood")[1]
+
+
+def test_preview_writes_the_entries_as_the_node_would(alice):
+    template = "{% for e in entries %}<{{ e.key }}>{% endfor %}"
+    workflow = make_workflow(
+        alice, "w", document(format_template=template, injection_position="before_user")
+    )
+    knows(alice, str(alice.user.pk), "allergy", "peanuts")
+
+    _status, html = look(alice, workflow, query="peanuts")
+
+    assert "&lt;allergy&gt;" in html
+    assert "Put before the question:" in html
+
+
+def test_preview_of_a_broken_template_says_what_is_wrong(alice):
+    workflow = make_workflow(alice, "w", document(format_template="{% for %}"))
+    knows(alice, str(alice.user.pk), "allergy", "peanuts")
+
+    assert "syntax error" in look(alice, workflow, query="peanuts")[1]
+
+
+def test_preview_of_a_node_without_a_readable_configuration_is_a_page_all_the_same(alice):
+    source = document()
+    source["nodes"][1]["data"]["enhanced_memory"] = {
+        "enabled": True,
+        "scope": "user",
+        "top_k": "many",
+        "filter": [],
+    }
+    workflow = make_workflow(alice, "w", json.loads(json.dumps(source)))
+
+    assert look(alice, workflow)[0] == 200
