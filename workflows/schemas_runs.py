@@ -185,3 +185,28 @@ class ConversationOut(Schema):
     turns: int
     created_at: datetime
     last_message_at: datetime | None
+
+
+class LineOut(Schema):
+    sign: str
+    text: str
+
+
+class DifferenceOut(Schema):
+    side: str
+    name: str
+    lines: list[LineOut]
+
+
+class NodeComparisonOut(Schema):
+    node: str
+    rounds: list[int]
+    verdict: Literal["same", "different", "only-first", "only-second"]
+    slower_by: float | None
+    differences: list[DifferenceOut]
+
+
+class ComparisonOut(Schema):
+    inputs: list[DifferenceOut]
+    outputs: list[DifferenceOut]
+    nodes: list[NodeComparisonOut]

@@ -19,8 +19,9 @@ from workflows.engine.records import RunStatus
 from workflows.execution.following import RUN_FINISHED, follow
 from workflows.execution.hub import hub
 from workflows.models import Run
-from workflows.schemas_runs import DebugIn, RunDetailOut, RunOut, RunPageOut, StartIn
+from workflows.schemas_runs import ComparisonOut, DebugIn, RunDetailOut, RunOut, RunPageOut, StartIn
 from workflows.services import runs
+from workflows.services.debugging.comparing import compare_steps, compare_values
 from workflows.services.debugging.options import RunOptions, part_asked
 from workflows.services.debugging.starting import start_as_asked
 
@@ -139,3 +140,31 @@ async def _ended(run: Run, seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+@router.get(
+    "/runs/{uuid:run_id}/compare/{uuid:other_id}",
+    response=ComparisonOut,
+    summary="Compare two runs node by node",
+)
+def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
+    """Both must be yours to see. ``lines`` are a line-by-line comparison: - first, + second."""
+    principal = principal_of(request)
+    first, second = selectors.run_for(principal, run_id), selectors.run_for(principal, other_id)
+    pairs = compare_steps(
+        selectors.steps_of(principal, first), selectors.steps_of(principal, second)
+    )
+    return {
+        "inputs": compare_values("inputs", first.inputs, second.inputs),
+        "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
+        "nodes": [
+            {
+                "node": pair.node,
+                "rounds": list(pair.rounds),
+                "verdict": pair.verdict.value,
+                "slower_by": pair.slower_by,
+                "differences": pair.differences,
+            }
+            for pair in pairs
+        ],
+    }

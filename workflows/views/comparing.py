@@ -1,0 +1,49 @@
+"""The page of two runs side by side."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from workflows import selectors
+from workflows.models.documents import from_json
+from workflows.services.debugging.comparing import Verdict, compare_steps, compare_values
+from workflows.views.drawing import draw
+from workflows.views.finding import run_for
+
+
+CHOICES = 20
+
+
+@login_required
+@require_safe
+def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
+    """Both must be one's own to see; they may be of different workflows, versions or people."""
+    principal, first = run_for(request, run_id)
+    _, second = run_for(request, other_id)
+    pairs = compare_steps(
+        selectors.steps_of(principal, first), selectors.steps_of(principal, second)
+    )
+    context = {
+        "first": first,
+        "second": second,
+        "pairs": pairs,
+        "differing": sum(pair.verdict is not Verdict.SAME for pair in pairs),
+        "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
+        "inputs": compare_values(
+            "inputs", first.inputs | _said(first.system), second.inputs | _said(second.system)
+        ),
+        "is_same_draft": first.snapshot_id == second.snapshot_id,
+        "drawing": draw(from_json(second.snapshot.document)),
+        "marks": {pair.node: pair.verdict.value for pair in pairs},
+        "others": selectors.runs_for(principal, workflow=first.workflow).exclude(pk=first.pk)[
+            :CHOICES
+        ],
+    }
+    return render(request, "runs/compare.html", context)
+
+
+def _said(system: dict[str, object]) -> dict[str, object]:
+    return {"query": system["query"]} if system.get("query") else {}
