@@ -14,13 +14,14 @@ from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
 from workflows.engine.problems import Problem
 from workflows.errors import InvalidValue
 from workflows.models import Pin, Revision, Workflow
+from workflows.models.editing import RevisionKind
 from workflows.services import audited, drafts
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.checking import problems_of
 from workflows.services.editing.meanwhile import fitted
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.stacks import stacks_of
+from workflows.services.editing.stacks import after_edit, stacks_of
 from workflows.services.editing.world import context
 
 
@@ -122,7 +123,10 @@ def done_before(principal: Principal, workflow: Workflow, key: str | None) -> Re
 def answer(
     principal: Principal, workflow: Workflow, revision: Revision | None, store: Rows | None = None
 ) -> Change:
-    stacks = stacks_of(workflow, principal.actor)
+    if store is not None and revision is not None and revision.kind == RevisionKind.EDIT:
+        stacks = after_edit(revision)
+    else:
+        stacks = stacks_of(workflow, principal.actor)
     return looked_at(
         store or Rows(workflow),
         Change(workflow, revision, stacks.undo_label, stacks.redo_label),
@@ -137,7 +141,7 @@ def looked_at(store: Rows, change: Change) -> Change:
     wires = [wire for id_ in touched.edges if (wire := store.wire(id_)) is not None]
     problems = problems_of(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
-    pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked)
+    pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
         change,
         items=tuple(items),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.access import Principal
+from accounts.access import Principal, UserPrincipal
 from workflows.engine.editing.ops import Op
 from workflows.engine.editing.writing import write_ops
 from workflows.models import Revision, Workflow
@@ -51,6 +51,8 @@ def record(
         ops=write_ops(ops),
         inverse=write_ops(inverse),
     )
+    if isinstance(principal, UserPrincipal):
+        revision.author = principal.user  # so that nobody looks the name up again
     revision.save(force_insert=True)
     announce(workflow, revision)
     return revision

@@ -92,11 +92,13 @@ class Rows:
 
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
         """Items by their ids; ``around``: with their wires and, however deep, what is in them."""
-        wanted, deep = list(dict.fromkeys(ids)), list(dict.fromkeys(around))
+        deep = list(dict.fromkeys(around))
+        wanted = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
         if len(wanted) + len(deep) > MANY:
             self.load_all()
             return
-        self._read_items(Q(key__in=wanted + deep), asked=wanted + deep)
+        if wanted or deep:
+            self._read_items(Q(key__in=wanted + deep), asked=wanted + deep)
         while deep:
             self._read_items(Q(parent__in=deep))
             self._read_wires(deep)

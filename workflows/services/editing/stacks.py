@@ -45,6 +45,11 @@ def stacks_of(workflow: Workflow, actor: str) -> Stacks:
     return stacked(Entry(*row) for row in reversed(list(rows)) if row[0] > 1)
 
 
+def after_edit(revision: Revision) -> Stacks:
+    """The tops of the stacks right after an edit, which needs no look at the log."""
+    return Stacks(done=(Entry(revision.number, revision.kind, None, revision.label),))
+
+
 def stacked(entries: Iterable[Entry]) -> Stacks:
     """An edit empties what could be redone; an undo takes from one stack to the other, a redo back."""
     done: list[Entry] = []
