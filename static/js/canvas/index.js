@@ -363,6 +363,6 @@ export class Canvas {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
     const { node, edge } = this.at(e.clientX, e.clientY);
     if (node) this.open(node.id);
-    else if (!edge && e.target.closest(".wf-pane")) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
+    else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }
 }
