@@ -20,11 +20,7 @@ def _annotated(person: Person, canary: str) -> Any:
     return workflow.pk
 
 
-def _note(person: Person, canary: str) -> Any:
-    return "note"
-
-
-OBJECTS: dict[str, Maker] = {"annotated workflow": _annotated, "note": _note}
+OBJECTS: dict[str, Maker] = {"annotated workflow": _annotated}
 
 DRAFT = {"workflow_id": "annotated workflow"}
 
@@ -51,8 +47,8 @@ ROWS: list[Row] = [
         "GET",
         "workflows/<uuid:workflow_id>/note/",
         "- 404 200 200 200 -",
-        {**DRAFT, "id": "note"},
-        {},
+        DRAFT,
+        {"id": "note"},
     ),
     Row("GET", "workflows/<uuid:workflow_id>/export.svg", "- 404 200 200 200 -", DRAFT),
 ]
