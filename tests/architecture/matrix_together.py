@@ -18,9 +18,11 @@ def _comment(person: Person, canary: str) -> Any:
 
 
 def _commented(person: Person, canary: str) -> Any:
+    from tests.factories.workflows import within
     from workflows.models import Comment
 
-    return Comment.objects.unscoped().get(pk=_comment(person, canary)).workflow_id
+    with within(person):
+        return Comment.objects.unscoped().get(pk=_comment(person, canary)).workflow_id
 
 
 OBJECTS: dict[str, Maker] = {"comment": _comment, "commented workflow": _commented}
