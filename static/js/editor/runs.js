@@ -86,7 +86,7 @@ class Runs {
     const body = new FormData(this.form ?? undefined);
     body.set("debug", JSON.stringify(asked));
     const answer = await this.#post(this.editor.urls.try, body);
-    if (answer.ok) return this.open(answer.data, { warnings: answer.data.warnings });
+    if (answer.ok && !answer.data.error) return this.open(answer.data, { warnings: answer.data.warnings });
     const { error } = answer.data;
     if (error?.needs_values) {
       this.editor.panel("run");
@@ -128,6 +128,7 @@ class Runs {
     this.view.reset();
     this.view.run = id;
     this.#seen = id;
+    this.root.dataset.runId = id;
     this.stepping = false;
     this.log?.querySelector("[data-log-empty]")?.setAttribute("hidden", "");
     for (const link of this.root.querySelectorAll("[data-run-page]")) {

@@ -45,6 +45,8 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             subject=person_of(request.POST) or None,
             version=version_for(principal, workflow),
         )
+    except NodeNeedsValues as asking:
+        return JsonResponse({"error": _refusal(asking)})  # a question, not a failure
     except (InputRejected, InvalidValue, NodeFailed) as refused:
         return JsonResponse({"error": _refusal(refused)}, status=422)
     return JsonResponse(run_links(run), status=201)

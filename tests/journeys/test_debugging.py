@@ -1,0 +1,217 @@
+"""Finding a mistake with a browser: run, look, hold, change, go on, run a part, pin, try memory out, ask why."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+pytestmark = pytest.mark.browser
+
+START = {"type": "start", "title": "Start", "variables": [{"variable": "q", "type": "string"}]}
+
+
+def template(name: str, text: str, read: list[str]) -> dict[str, Any]:
+    variables = [{"variable": "x", "value_selector": read}]
+    return {"type": "template-transform", "title": name, "template": text, "variables": variables}
+
+
+WORKFLOW = {
+    "version": "0.1.0",
+    "nodes": [
+        {"id": "start", "data": START},
+        {"id": "first", "data": template("First", "a({{ x }})", ["start", "q"])},
+        {
+            "id": "keep",
+            "data": {
+                "type": "memory-store",
+                "title": "Keep",
+                "scope": "user",
+                "key": "note",
+                "value_selector": ["first", "output"],
+            },
+        },
+        {"id": "second", "data": template("Second", "b({{ x }})", ["first", "output"])},
+        {
+            "id": "end",
+            "data": {
+                "type": "end",
+                "title": "End",
+                "outputs": [{"variable": "o", "value_selector": ["second", "output"]}],
+            },
+        },
+    ],
+    "edges": [
+        {"id": "e1", "source": "start", "target": "first"},
+        {"id": "e2", "source": "first", "target": "keep"},
+        {"id": "e3", "source": "keep", "target": "second"},
+        {"id": "e4", "source": "second", "target": "end"},
+    ],
+}
+
+
+def import_workflow(page: Page) -> None:
+    page.goto("/workflows/import/")
+    page.locator("main textarea").fill(json.dumps(WORKFLOW))
+    page.locator("main form button[type=submit]").click()
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    expect(page.locator("#editor[data-ready=yes]")).to_be_visible()
+
+
+def command(page: Page, node: str, name: str) -> None:
+    """As the palette of commands does it; that one has journeys of its own."""
+    page.evaluate(
+        "([node, name]) => { const { editor } = window.mnemoflow;"
+        " editor.canvas.pick([node]); editor.commands.run(name); }",
+        [node, name],
+    )
+
+
+def run(page: Page, text: str) -> None:
+    page.locator("#tab-run").click()
+    page.get_by_label("q", exact=True).fill(text)
+    with another_run(page):
+        page.keyboard.press("Control+Enter")
+
+
+@contextmanager
+def another_run(page: Page) -> Iterator[None]:
+    """Until the editor follows a run it didn't follow before."""
+    before = page.locator("#editor").get_attribute("data-run-id")
+    yield
+    if before is None:
+        expect(page.locator("#editor[data-run-id]")).to_be_visible(timeout=20_000)
+    else:
+        expect(page.locator("#editor")).not_to_have_attribute("data-run-id", before, timeout=20_000)
+
+
+def until(page: Page, status: str) -> None:
+    expect(page.locator(f"#editor[data-run={status}]")).to_be_visible(timeout=20_000)
+
+
+def step(page: Page, title: str) -> Any:
+    return page.locator(".log-row").filter(has_text=title)
+
+
+def last_run(page: Page, node: str, title: str) -> Any:
+    step(page, title).locator("[data-step]").click()
+    shown = page.locator(f"#insp-last [data-run-step={node}]")
+    expect(shown).to_be_visible()
+    return shown
+
+
+def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page)
+    command(page, "second", "toggle-breakpoint")
+    expect(page.locator("wf-node[data-id=second][data-breakpoint]")).to_be_attached()
+
+    run(page, "1")
+    until(page, "paused")
+    expect(page.locator("wf-node[data-id=second]")).to_have_attribute("data-state", "paused")
+    expect(page.locator("wf-node[data-id=first]")).to_have_attribute("data-state", "completed")
+    page.evaluate("window.mnemoflow.editor.panel('log')")
+    shown = last_run(page, "first", "First")
+    shown.locator(".run-edit textarea").fill('{"output": "changed"}')
+    shown.locator(".run-edit button[type=submit]").click()
+    expect(page.locator("#insp-last")).to_contain_text("changed by hand")
+
+    page.keyboard.press("F8")
+    until(page, "succeeded")
+
+    expect(page.locator("wf-node[data-id=end]")).to_have_attribute("data-state", "completed")
+    assert "b(changed)" in last_run(page, "second", "Second").inner_text()
+
+
+def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page)
+    run(page, "1")
+    until(page, "succeeded")
+    page.evaluate("window.mnemoflow.editor.panel('log')")
+
+    shown = last_run(page, "first", "First")
+    shown.locator(".run-pin summary").click()
+    shown.locator(".run-pin textarea").fill('{"output": "pinned"}')
+    shown.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator("wf-node[data-id=first][data-pinned]")).to_be_attached()
+    run(page, "2")
+    until(page, "succeeded")
+    assert "b(pinned)" in last_run(page, "second", "Second").inner_text()
+
+    with another_run(page):
+        command(page, "second", "run-from")
+    expect(step(page, "First")).to_contain_text("kept")
+    until(page, "succeeded")
+    expect(step(page, "Second")).not_to_contain_text("kept")
+
+
+def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page)
+
+    command(page, "second", "run-node")
+    page.locator("[data-needs] textarea").fill("typed")
+    page.locator("[data-needs] button[type=submit]").click()
+
+    until(page, "succeeded")
+    assert "b(typed)" in last_run(page, "second", "Second").inner_text()
+
+
+def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page)
+    page.get_by_label("Try memory out").check()
+    run(page, "tea")
+    until(page, "succeeded")
+
+    page.locator("#tab-memory").click()
+    change = page.locator(".mem-change")
+    expect(change.locator("ins")).to_have_text("a(tea)")
+    page.get_by_role("button", name="Keep all").click()
+
+    expect(change).to_have_attribute("data-fate", "kept")
+    page.goto("/memory/")
+    expect(page.get_by_text("note").first).to_be_visible()
+
+
+def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page)
+    run(page, "tea")
+    until(page, "succeeded")
+
+    label = page.locator(".wf-label[data-edge=e2]")
+    expect(page.locator(".wf-edge[data-id=e2]")).to_have_attribute("data-taken", "yes")
+    label.click()
+
+    expect(page.locator("#edge-data")).to_contain_text("a(tea)")
+    page.keyboard.press("Escape")
+    expect(page.locator("#edge-data")).to_be_hidden()
+    expect(label).to_be_focused()
+
+
+def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) -> None:
+    page = signed_in
+    page.goto("/samples/")
+    page.locator("form[action*=chatbot] button").first.click()
+    ready(page)
+    for said in ("I like green tea", "What do I like?"):
+        page.locator("textarea[name=query]").fill(said)
+        with another_run(page):
+            page.keyboard.press("Enter")
+        until(page, "succeeded")
+    expect(page.locator(".bubble-it").last).to_contain_text("green tea")
+
+    page.locator("[data-why]").last.click()
+
+    shown = page.locator("#insp-last")
+    expect(shown).to_contain_text("What do I like?")
+    expect(shown.get_by_text("in the prompt").first).to_be_visible()
+    expect(shown.locator("[data-learnt]").first).to_contain_text("I like green tea")

@@ -1,0 +1,293 @@
+"""Looking into runs over the API and by the pages: who may, what is refused, what is said."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import document, make_run, make_version, make_workflow
+from tests.support.cast import Cast, KeyClient, Person
+from tests.workflows.views.conftest import HTMX, text_of
+from workflows.models import Pin, Run, Step, Workflow, WouldBe
+from workflows.services.debugging.pins import pin_node
+
+
+pytestmark = pytest.mark.django_db
+
+JSON = "application/json"
+
+
+@pytest.fixture
+def workflow(cast: Cast) -> Workflow:
+    return make_workflow(cast.alice)
+
+
+@pytest.fixture
+def api(cast: Cast, api_key: Callable[..., KeyClient]) -> KeyClient:
+    return api_key(cast.alice)
+
+
+def start(api: KeyClient, workflow: Workflow, **debug: Any) -> Any:
+    body = {"inputs": {"text": "hi"}, "version": "draft", "debug": debug}
+    return api.post(f"/api/v1/workflows/{workflow.pk}/runs", body, content_type=JSON)
+
+
+def done(person: Person, workflow: Workflow, **fields: Any) -> Run:
+    """A finished run with both its steps."""
+    run = make_run(person, workflow, inputs={"text": "hi"}, **fields)
+    with tenant([run.team_id]):
+        for name in ("start", "end"):
+            Step.objects.create(
+                team_id=run.team_id,
+                run=run,
+                node_key=name,
+                kind=name,
+                title=name,
+                status="succeeded",
+                outputs={"text": "hi"},
+            )
+    return run
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"until": ["nowhere"]}, "debug"),
+        ({"only": ["end"], "until": ["end"]}, "debug"),
+        ({"from": ["end"]}, "reuse"),
+        ({"from": ["end"], "reuse": str(uuid4())}, "reuse"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_field(
+    api: KeyClient, workflow: Workflow, asked: dict[str, Any], field: str
+) -> None:
+    answer = start(api, workflow, **asked)
+
+    assert answer.status_code in (404, 422)
+    if answer.status_code == 422:
+        assert [one["field"] for one in answer.json()["error"]["problems"]] == [field]
+
+
+def test_run_says_how_it_was_asked_for(api: KeyClient, workflow: Workflow, cast: Cast) -> None:
+    pin_node(cast.bob.principal, workflow=workflow, node="end", outputs={"text": "pinned"})
+
+    answer = start(api, workflow, breakpoints=["end"], memory="sandbox", pins=True)
+
+    assert answer.status_code == 202, answer.content
+    told = answer.json()
+    assert (told["pinned"], told["paused_at"]) == (["end"], [])
+    assert told["debug"]["breakpoints"] == ["end"]
+    assert told["debug"]["memory"] == "sandbox"
+
+
+def test_node_alone_without_results_names_what_it_needs(api: KeyClient, workflow: Workflow) -> None:
+    answer = api.post(
+        f"/api/v1/workflows/{workflow.pk}/runs",
+        {"version": "draft", "debug": {"only": ["end"]}},
+        content_type=JSON,
+    )
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (422, "NodeNeedsValues")
+    assert [(one["node"], one["field"]) for one in error["problems"]] == [("start", "text")]
+
+
+def test_run_of_somebody_else_is_not_reused(cast: Cast, workflow: Workflow) -> None:
+    theirs = done(cast.alice, workflow)
+
+    answer = cast.bob.client.post(
+        reverse("workflows:try", args=[workflow.pk]),
+        {"debug": json.dumps({"from": ["end"], "reuse": str(theirs.pk)})},
+    )
+
+    assert answer.status_code == 404
+
+
+def test_part_from_the_page_keeps_steps_of_the_former_run(cast: Cast, workflow: Workflow) -> None:
+    former = done(cast.alice, workflow)
+
+    answer = cast.alice.client.post(
+        reverse("workflows:try", args=[workflow.pk]),
+        {"debug": json.dumps({"from": ["end"], "reuse": str(former.pk)})},
+    )
+
+    assert answer.status_code == 201
+    with tenant([workflow.team_id]):
+        steps = Step.objects.unscoped().filter(run_id=answer.json()["id"])
+        assert [(one.node_key, one.reused_from) for one in steps] == [("start", former.pk)]
+
+
+def test_viewer_runs_what_is_published_without_pins_and_pins_nothing(
+    cast: Cast, workflow: Workflow
+) -> None:
+    make_version(cast.alice, workflow)
+    pin_node(cast.bob.principal, workflow=workflow, node="end", outputs={"text": "pinned"})
+
+    ran = cast.vic.client.post(
+        reverse("workflows:try", args=[workflow.pk]),
+        {"input-text": "hi", "debug": json.dumps({"breakpoints": ["end"]})},
+    )
+    pinned = cast.vic.client.post(
+        reverse("workflows:pin", args=[workflow.pk, "end"]), {"outputs": "{}"}
+    )
+
+    assert (ran.status_code, pinned.status_code) == (201, 403)
+    with tenant([workflow.team_id]):
+        run = Run.objects.unscoped().get(pk=ran.json()["id"])
+        assert run.version is not None
+        assert run.mocks is None
+
+
+def test_pin_is_the_teams_and_changes_by_editors(api: KeyClient, workflow: Workflow) -> None:
+    place = f"/api/v1/workflows/{workflow.pk}/pins"
+
+    made = api.put(f"{place}/end", {"outputs": {"text": "x"}, "handle": None}, content_type=JSON)
+    changed = api.put(f"{place}/end", {"outputs": {"text": "y"}}, content_type=JSON)
+
+    assert (made.status_code, changed.json()["outputs"]) == (200, {"text": "y"})
+    assert [one["node"] for one in api.get(place).json()] == ["end"]
+    assert api.delete(f"{place}/end").status_code == 204
+    assert api.get(place).json() == []
+
+
+def test_pin_of_no_node_and_of_too_much_is_refused(api: KeyClient, workflow: Workflow) -> None:
+    place = f"/api/v1/workflows/{workflow.pk}/pins"
+
+    assert api.put(f"{place}/nowhere", {"outputs": {}}, content_type=JSON).status_code == 404
+    assert (
+        api.put(f"{place}/end", {"outputs": {"text": "x" * 300_000}}, content_type=JSON).status_code
+        == 422
+    )
+
+
+def test_broken_pin_is_said_at_its_field(cast: Cast, workflow: Workflow) -> None:
+    answer = cast.alice.client.post(
+        reverse("workflows:pin", args=[workflow.pk, "end"]), {"outputs": "{oops"}, headers=HTMX
+    )
+
+    assert answer.status_code == 422
+    assert "{oops" in text_of(answer)
+    with tenant([workflow.team_id]):
+        assert not Pin.objects.unscoped().exists()
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "succeeded"])
+def test_only_a_paused_run_goes_on(
+    cast: Cast, workflow: Workflow, status: str, django_user_model: Any
+) -> None:
+    from django.utils import timezone
+
+    ended = {"finished_at": timezone.now()} if status == "succeeded" else {}
+    run = make_run(cast.alice, workflow, status=status, debug={}, **ended)
+
+    answer = cast.alice.client.post(
+        reverse("workflows:resume_run", args=[run.pk]), {"mode": "continue"}
+    )
+
+    assert answer.status_code == 409
+
+
+def test_paused_run_is_queued_again_and_says_so(cast: Cast, workflow: Workflow) -> None:
+    run = make_run(
+        cast.alice,
+        workflow,
+        status="paused",
+        debug={"breakpoints": ["end"]},
+        pause={"nodes": ["end"], "at": 1.0, "finished": 1},
+    )
+
+    answer = cast.alice.client.post(
+        reverse("workflows:resume_run", args=[run.pk]), {"mode": "step", "breakpoints": "1"}
+    )
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "queued")
+    with tenant([workflow.team_id]):
+        again = Run.objects.unscoped().get(pk=run.pk)
+        assert again.pause["mode"] == "step"
+        assert again.pause["slept"] > 0
+        assert again.debug["breakpoints"] == []
+        assert list(again.events.values_list("name", flat=True)) == ["run_resumed"]
+
+
+def test_edited_outputs_show_who_changed_them(cast: Cast, workflow: Workflow) -> None:
+    run = done(cast.alice, workflow, status="paused", debug={}, pause={"nodes": ["end"]})
+
+    answer = cast.alice.client.post(
+        reverse("workflows:edit_step", args=[run.pk, "start"]), {"outputs": '{"text": "other"}'}
+    )
+
+    assert answer.status_code == 200
+    assert "changed by hand" in text_of(answer)
+    with tenant([workflow.team_id]):
+        step = Step.objects.unscoped().get(run=run, node_key="start")
+        assert (step.outputs, step.edited_by) == ({"text": "other"}, cast.alice.principal.actor)
+
+
+def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: Workflow) -> None:
+    from workflows.models import RunEvent
+
+    learnt = make_run(cast.alice, workflow, inputs={"text": "I like tea"})
+    run = done(cast.alice, workflow)
+    with tenant([workflow.team_id]):
+        messages = [{"role": "user", "text": "What do I like?"}]
+        Step.objects.unscoped().filter(run=run, node_key="end").update(
+            inputs={"messages": messages}
+        )
+        entry = {"id": str(uuid4()), "key": "tea", "value": "likes tea", "score": 0.5,
+                 "parts": {"words": 0.25}, "run": str(learnt.pk)}  # fmt: skip
+        data = {"node": "end", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data)  # fmt: skip
+
+    shown = text_of(
+        cast.alice.client.get(reverse("workflows:last_step", args=[workflow.pk, "end"]))
+    )
+
+    for words in ("What do I like?", "likes tea", "in the prompt", "words 0.25", "I like tea"):
+        assert words in shown
+    assert reverse("workflows:run", args=[learnt.pk]) in shown
+
+
+def test_large_value_is_shortened_until_all_of_it_is_asked_for(
+    cast: Cast, workflow: Workflow
+) -> None:
+    run = done(cast.alice, workflow)
+    with tenant([workflow.team_id]):
+        Step.objects.unscoped().filter(run=run, node_key="end").update(
+            outputs={"text": "x" * 5_000 + "THE END"}
+        )
+    place = reverse("workflows:step_value", args=[run.pk, "end"])
+
+    short, whole = (text_of(cast.alice.client.get(place + rest)) for rest in ("", "?all=1"))
+
+    assert "THE END" not in short
+    assert "Show all of it" in short
+    assert "THE END" in whole
+
+
+def test_would_be_memory_is_dropped_one_by_one(cast: Cast, workflow: Workflow) -> None:
+    run = make_run(cast.alice, workflow, debug={"memory": "sandbox"})
+    with tenant([workflow.team_id]):
+        for number in (1, 2):
+            WouldBe.objects.create(
+                team_id=run.team_id, run=run, number=number, node_key="end", origin_key="k",
+                operation="store", scope="user", namespace="user:x", key=f"k{number}", entry={"value": "v"},
+            )  # fmt: skip
+
+    shown = text_of(
+        cast.alice.client.post(
+            reverse("workflows:decide_memory", args=[run.pk]), {"drop": "one", "number": "1"}
+        )
+    )
+
+    assert 'data-fate="dropped"' in shown
+    with tenant([workflow.team_id]):
+        fates = WouldBe.objects.unscoped().order_by("number").values_list("fate", flat=True)
+        assert list(fates) == ["dropped", "open"]
+
+
+def test_document_of_the_factory_has_the_nodes_named_here() -> None:
+    assert [node["id"] for node in document()["nodes"]] == ["start", "end"]
