@@ -28,6 +28,9 @@ async function open(editor) {
 function commands(editor) {
   const groups = GROUPS();
   const recent = read();
+  const names = Object.keys(groups);
+  // a group nobody named here is one of the others
+  const rank = (group) => (names.includes(group) ? names.indexOf(group) : names.length);
   return editor.commands
     .list()
     .filter((command) => !command.quiet && editor.commands.can(command))
@@ -35,7 +38,7 @@ function commands(editor) {
       id: `do:${command.id}`,
       name: editor.commands.label(command),
       group: recent.includes(command.id) ? t("Used lately") : (groups[command.group] ?? groups.other),
-      place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + Object.keys(groups).indexOf(command.group),
+      place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + rank(command.group),
       keys: editor.commands.keysOf(command).slice(0, 1),
       words: [command.words ?? "", command.id.replaceAll("-", " ")],
     }))

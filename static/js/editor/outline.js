@@ -69,6 +69,7 @@ export function install(editor) {
     if (row && event.target === row && !editor.selection.has(row.dataset.row)) choose(editor, root, row);
   });
   if (stale && isShown()) refresh();
+  goToAsked(editor);
   editor.commands.add({
     id: "outline",
     label: t("Outline"),
@@ -80,6 +81,18 @@ export function install(editor) {
       if (row) land(root, row);
     },
   });
+}
+
+/** ?node=… in the address: a link from elsewhere leads to the node, once everything stands. */
+function goToAsked(editor) {
+  const id = new URLSearchParams(location.search).get("node");
+  if (!id || !editor.model.nodes.has(id)) return;
+  const look = () => {
+    if (editor.root.dataset.ready !== "yes") return requestAnimationFrame(look);
+    editor.canvas.focus(id);
+    editor.emit("open", { id, field: null });
+  };
+  look();
 }
 
 const rowOf = (root, id) => root.querySelector(`[data-row="${CSS.escape(id)}"]`);
