@@ -70,7 +70,9 @@ def fitted(
     if not theirs:
         return list(ops)
     meant = _meant(workflow, ops, theirs)
-    rebased = rebase(meant.performed.ops, their_ops(workflow, effective(theirs)))
+    # What this tab sent between theirs is no clash: what it had waiting was made in this order.
+    others = [each for each in effective(theirs) if not _is_own(each, principal, client)]
+    rebased = rebase(meant.performed.ops, their_ops(workflow, others))
     return _decided(ops, meant, rebased, theirs, resolve)
 
 
@@ -114,9 +116,13 @@ def _document(workflow: Workflow, digest: str):  # type: ignore[no-untyped-def]
 def _of_others(since: Sequence[Revision], principal: Principal, client: str) -> list[Revision]:
     """Without what this very tab did first: it knew of that, whatever base it named."""
     left = list(since)
-    while left and client and (left[0].client, left[0].actor) == (client, principal.actor):
+    while left and _is_own(left[0], principal, client):
         left.pop(0)
     return left
+
+
+def _is_own(revision: Revision, principal: Principal, client: str) -> bool:
+    return bool(client) and (revision.client, revision.actor) == (client, principal.actor)
 
 
 def _meant(workflow: Workflow, ops: Sequence[Op], theirs: Sequence[Revision]) -> _Meant:
