@@ -158,13 +158,13 @@ def edit_for(both: Pair, seconds: float, seed: int) -> list[Script]:
             plan.pop(0)[1]()
         for script in scripts:
             script.step()
-        both.seats[0].page.wait_for_timeout(20)
+        both.seats[0].page.wait_for_timeout(60)
     return scripts
 
 
 def rest(both: Pair, scripts: list[Script]) -> None:
     """Until nothing waits, nothing is left to decide, and everybody knows everything."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 150  # a busy machine takes its time over what has piled up
     while True:
         for script in scripts:
             script._decide()
@@ -176,11 +176,15 @@ def rest(both: Pair, scripts: list[Script]) -> None:
             for seat in both.seats
         ):
             return
-        assert time.monotonic() < until, [
-            seat.editor("(e) => [e.edits.state, e.edits.revision, e.edits.waiting]")
-            for seat in both.seats
-        ]
+        assert time.monotonic() < until, [at, *(story_of(seat) for seat in both.seats)]
         both.seats[0].page.wait_for_timeout(100)
+
+
+def story_of(seat: Seat) -> Any:
+    return seat.editor(
+        "(e) => [e.edits.state, e.edits.revision, e.edits.waiting.length, e.edits.waiting[0] ?? null,"
+        " e.edits.ledger.clashes.length]"
+    )
 
 
 def check(both: Pair) -> dict[str, int]:
@@ -190,9 +194,11 @@ def check(both: Pair) -> dict[str, int]:
         assert seat.shown() == rows, seat.name
     answer = both.seats[0].context.request.get(f"/api/v1/workflows/{both.workflow}")
     assert answer.ok
-    drawn = answer.json()["document"]
-    assert {edge["id"] for edge in drawn["edges"]} == set(rows["edges"])
-    assert {node["id"] for node in [*drawn["nodes"], *drawn["notes"]]} == set(rows["nodes"])
+    graph = answer.json()["document"]["workflow"]["graph"]
+    assert {edge["id"] for edge in graph["edges"]} == set(rows["edges"])
+    assert {
+        node["id"]: [round(node["position"][axis], 2) for axis in "xy"] for node in graph["nodes"]
+    } == {id_: place[:2] for id_, place in rows["nodes"].items()}
 
     log = {number: (author, label, ops) for number, author, label, ops in both.log()}
     counts = {"sent": 0, "logged": 0, "reported": 0, "clashes": 0}
