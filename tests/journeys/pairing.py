@@ -134,9 +134,9 @@ class Pair:
         )
         return {
             "nodes": {
-                key: [round(x, 2), round(y, 2), str(text or "").strip(), parent or ""]
+                key: [rounded(x), rounded(y), str(text or "").strip(), parent or ""]
                 for key, x, y, text, parent in nodes
-            },  # type: ignore[call-overload]  # columns are numbers
+            },
             "edges": {key: list(rest) for key, *rest in edges},
             "drawn": sorted(str(key) for key, *_rest in nodes),
             "wires": sorted(str(key) for key, *_rest in edges),
@@ -179,6 +179,11 @@ class Pair:
         for seat in self.seats:
             seat.page.wait_for_timeout(100)
             assert seat.shown() == self.rows(), seat.name
+
+
+def rounded(number: Any) -> float:
+    """As ``SHOWN`` does."""
+    return round(float(number), 2)
 
 
 def pair(

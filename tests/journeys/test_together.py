@@ -150,7 +150,7 @@ def test_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair):
 
 def test_answer_lost_on_the_way_does_nothing_twice(both: Pair):
     _alice, bob = both.seats
-    lost = []
+    lost: list[str] = []
 
     def swallow(route: Any) -> None:
         if not lost:

@@ -34,7 +34,8 @@ def workflow(cast: Cast) -> Workflow:
 @pytest.fixture(params=["bus", "alone"])
 def url(request: Any, settings: Any, valkey_url: str) -> str | None:
     settings.REDIS_URL = valkey_url if request.param == "bus" else None
-    return settings.REDIS_URL  # type: ignore[no-any-return]
+    found: str | None = settings.REDIS_URL
+    return found
 
 
 def seat_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Seat:

@@ -54,9 +54,7 @@ def test_own_earlier_edit_of_the_same_field_is_no_clash_whatever_came_between(
     assert [title_of(workflow, node) for node in ("start", "end")] == ["second", "Bob's"]
 
 
-def test_somebody_elses_edit_of_the_same_field_clashes_all_the_same(
-    cast: Cast, workflow: Workflow
-):
+def test_somebody_elses_edit_of_the_same_field_clashes_all_the_same(cast: Cast, workflow: Workflow):
     base = workflow.revision
     rename(cast.bob, workflow, "end", "Bob's", base=base, client="tab-0002")
     rename(cast.alice, workflow, "start", "first", base=base, client=TAB)
