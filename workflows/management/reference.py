@@ -1,10 +1,14 @@
 """The reference pages, rendered from the tables the code itself runs on."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
+import yaml
+
 from accounts.roles import render_permissions
+from workflows.engine.describing import example_data, outputs_declared
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.nodes import builtin_kinds
 from workflows.engine.state import NODE_MOVES, RUN_MOVES
@@ -69,17 +73,23 @@ def _kind(kind: AnyKind) -> Iterable[str]:
     yield from (f"- {trait}" for trait in traits)
     yield ""
     if kind.fields:
-        yield from ("| field | label | form | required | default |", "|---|---|---|---|---|")
+        yield from ("| field | label | form | required | default | |", "|---|---|---|---|---|---|")
         yield from _fields(kind.fields)
         yield ""
+    if outputs := outputs_declared(kind):
+        yield from ("| output | type | |", "|---|---|---|")
+        yield from (f"| `{one.name}` | {one.type} | {one.help} |" for one in outputs)
+        yield ""
+    example = yaml.safe_dump(example_data(kind), allow_unicode=True, sort_keys=False)
+    yield from ("```yaml", *example.rstrip().splitlines(), "```", "")
 
 
 def _fields(fields: Iterable[Field], prefix: str = "") -> Iterable[str]:
     for field in fields:
-        default = "" if field.default is None else f"`{field.default}`"
+        default = "" if field.default is None else f"`{json.dumps(field.default)}`"
         required = "yes" if field.required else ""
         name = f"{prefix}{field.name}"
-        yield f"| `{name}` | {field.label} | {_form(field)} | {required} | {default} |"
+        yield f"| `{name}` | {field.label} | {_form(field)} | {required} | {default} | {field.help} |"
         yield from _fields(field.fields, f"{name}.")
 
 

@@ -78,11 +78,14 @@ export class Inspector {
     if (!this.editor.canEdit) lock(part);
   }
 
-  /** The whole fragment again; what is being typed stays. */
-  async reload() {
+  /** The whole fragment again; what is being typed stays, unless it is `drawn` anew. */
+  async reload({ drawn = false } = {}) {
     clearTimeout(this.#waiting);
-    const html = await this.#fetch(this.#chosen);
-    if (html === null || this.form?.isBusy) return this.form?.isBusy ? this.#later() : undefined;
+    const chosen = this.#chosen;
+    const html = await this.#fetch(chosen);
+    if (html === null || chosen !== this.#chosen) return;
+    if (this.form?.isBusy) return this.#later(SOON, this.#isForeign);
+    if (drawn) return this.#draw(html);
     const page = new DOMParser().parseFromString(html, "text/html");
     if (this.#chosen?.startsWith("node:") && this.panel?.dataset.inspector === "node") this.#merge(page);
     else if (!this.root.contains(document.activeElement)) this.#draw(html);
@@ -106,8 +109,11 @@ export class Inspector {
   async #show(wanted) {
     if (wanted === this.#chosen && this.panel) return;
     this.form?.flush();
+    clearTimeout(this.#waiting);
     this.#chosen = wanted;
-    const html = await this.#fetch(wanted);
+    this.#asked?.abort();
+    this.#asked = new AbortController();
+    const html = await this.#fetch(wanted, this.#asked.signal);
     if (this.#chosen !== wanted) return;
     if (html === null) {
       this.#chosen = null;
@@ -116,17 +122,15 @@ export class Inspector {
     this.#draw(html);
   }
 
-  async #fetch(chosen) {
+  async #fetch(chosen, signal) {
     if (chosen === null) return null;
     const [kind, ...rest] = chosen.split(":");
     const id = rest.join(":");
     const url = new URL(kind === "node" ? `nodes/${encodeURIComponent(id)}/` : "inspector/", new URL(this.page, location.href));
     if (kind === "edge") url.searchParams.set("edge", id);
     if (kind === "nodes") for (const one of id.split("\n")) url.searchParams.append("node", one);
-    this.#asked?.abort();
-    this.#asked = new AbortController();
     try {
-      return await looks.fragment(url, this.#asked.signal);
+      return await looks.fragment(url, signal);
     } catch (error) {
       if (error.name !== "AbortError") console.warn("inspector", error);
       return null;

@@ -66,9 +66,8 @@ async function save(area, row, inspector) {
   const change = await inspector.editor.edits.send([op], { label: t("Variable {name}", { name }) });
   if (change === null) return (error.textContent = t("Not accepted"));
   inspector.editor.say(t("Saved"));
-  row.open = false;
-  row.querySelector("summary").focus();
-  await inspector.reload();
+  await inspector.reload({ drawn: true });
+  inspector.root.querySelector(`[data-area="${area.dataset.area}"] [data-variable="${CSS.escape(name)}"] summary`)?.focus();
 }
 
 async function removeVariable(area, row, inspector) {

@@ -1,0 +1,257 @@
+"""The panel of a node in a real browser: what is typed is kept, completed, checked, previewed, and undone."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+pytestmark = pytest.mark.browser
+
+DOCUMENT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Inspected", "mode": "workflow"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {
+                    "id": "start",
+                    "position": {"x": 0, "y": 0},
+                    "data": {
+                        "type": "start",
+                        "title": "Begin",
+                        "variables": [
+                            {"variable": "topic", "type": "text-input", "required": False}
+                        ],
+                    },
+                },
+                {
+                    "id": "llm",
+                    "position": {"x": 320, "y": 0},
+                    "data": {
+                        "type": "llm",
+                        "title": "Think",
+                        "model": {"provider": "offline", "name": "offline", "mode": "chat"},
+                        "prompt_template": [{"role": "user", "text": ""}],
+                        "enhanced_memory": {"enabled": False, "scope": "user"},
+                    },
+                },
+                {
+                    "id": "code",
+                    "position": {"x": 640, "y": 0},
+                    "data": {
+                        "type": "code",
+                        "title": "Count",
+                        "code_language": "python3",
+                        "code": "def main():\n    return {}\n",
+                        "variables": [],
+                        "outputs": {},
+                    },
+                },
+                {
+                    "id": "if",
+                    "position": {"x": 960, "y": 0},
+                    "data": {"type": "if-else", "title": "Long?", "cases": []},
+                },
+                {
+                    "id": "end",
+                    "position": {"x": 1280, "y": 0},
+                    "data": {"type": "end", "title": "Done", "outputs": []},
+                },
+            ],
+            "edges": [
+                {"id": "a", "source": "start", "target": "llm"},
+                {"id": "b", "source": "llm", "target": "code"},
+                {"id": "c", "source": "code", "target": "if"},
+                {"id": "d", "source": "if", "sourceHandle": "false", "target": "end"},
+            ],
+        }
+    },
+}
+
+
+@pytest.fixture
+def editor(signed_in: Page, tmp_path: Path) -> Page:
+    file = tmp_path / "inspected.json"
+    file.write_text(json.dumps(DOCUMENT))
+    signed_in.goto("/workflows/import/")
+    signed_in.locator("input[type=file]").set_input_files(file)
+    signed_in.locator("main form .button-main").first.click()
+    signed_in.wait_for_selector("#editor[data-ready=yes]")
+    return signed_in
+
+
+def choose(page: Page, node: str) -> None:
+    page.evaluate(
+        "id => { mnemoflow.editor.canvas.pick([id]); mnemoflow.editor.emit('open', { id }); }", node
+    )
+    page.wait_for_selector(f"[data-inspector=node][data-node='{node}']")
+
+
+def until(page: Page, holds: Callable[[], Any]) -> None:
+    """Asked again and again: the pages' policy lets no test hand the browser a text to evaluate by itself."""
+    for _ in range(100):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("It never came to that.")
+
+
+def saved(page: Page) -> None:
+    until(page, lambda: page.evaluate("mnemoflow.editor.edits.state === 'saved'"))
+
+
+def data_of(page: Page, node: str) -> dict[str, Any]:
+    """As the server has it."""
+    url = page.evaluate("mnemoflow.editor.inspector.page")
+    html = page.request.get(f"{url}nodes/{node}/").text()
+    held = html.split('<script id="insp-held" type="application/json">')[1].split("</script>")[0]
+    data: dict[str, Any] = json.loads(held)["data"]
+    return data
+
+
+def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
+    choose(editor, "llm")
+    text = editor.locator("[data-field=prompt_template] textarea").first
+    text.click()
+    editor.keyboard.type("About {{#top")
+    expect(editor.get_by_role("option", name="topic")).to_be_visible()
+    editor.keyboard.press("Enter")
+    expect(text).to_have_value("About {{#start.topic#}}")
+    expect(editor.locator(".insp-paper mark.is-known")).to_have_count(1)
+
+    editor.keyboard.type(" and {{#ghost.x#}}")
+    expect(editor.locator(".insp-paper mark.is-unknown")).to_have_count(1)
+    expect(editor.locator("[data-problems='prompt_template'] li")).to_contain_text("ghost")
+    until(editor, lambda: "ghost" in data_of(editor, "llm")["prompt_template"][0]["text"])
+
+    editor.locator("[data-field=prompt_template] [data-preview]").click()
+    expect(editor.locator("[data-preview-place]").first).to_contain_text(
+        "About start.topic and ghost.x"
+    )
+
+    editor.evaluate("mnemoflow.editor.edits.undo()")
+    until(editor, lambda: "ghost" not in data_of(editor, "llm")["prompt_template"][0]["text"])
+
+
+def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) -> None:
+    choose(editor, "llm")
+    text = editor.locator("[data-field=prompt_template] textarea").first
+    text.click()
+    editor.keyboard.type("one ")
+    other = editor.context.new_page()
+    other.goto(editor.url)
+    other.wait_for_selector("#editor[data-ready=yes]")
+    other.evaluate(
+        "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'},"
+        " {op: 'set', id: 'llm', path: ['desc'], value: 'thinks'}], {label: 'x'})"
+    )
+    editor.keyboard.type("two ")
+    expect(editor.locator(".insp-title")).to_have_value("Ponder")
+    editor.keyboard.type("three")
+
+    expect(text).to_be_focused()
+    expect(text).to_have_value("one two three")
+    until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
+    assert data_of(editor, "llm")["desc"] == "thinks"
+    other.close()
+
+
+def test_code_is_checked_at_its_line_and_tab_indents(editor: Page) -> None:
+    choose(editor, "code")
+    code = editor.locator("[data-field=code] textarea")
+    code.click()
+    code.press("Control+a")
+    editor.keyboard.type("def main():")
+    editor.keyboard.press("Enter")
+    editor.keyboard.type("return {")
+    expect(code).to_have_value("def main():\n    return {")
+    expect(editor.locator("[data-code-problems] li")).to_contain_text("2")
+
+    editor.keyboard.type("}")
+    expect(editor.locator("[data-code-problems] li")).to_have_count(0)
+    editor.keyboard.press("Escape")
+    editor.keyboard.press("Tab")
+    expect(code).not_to_be_focused()
+    until(editor, lambda: data_of(editor, "code")["code"].endswith("return {}"))
+
+
+def test_condition_offers_the_operators_of_its_variables_type(editor: Page) -> None:
+    choose(editor, "if")
+    editor.locator("[data-field=cases] .insp-cases > .insp-add").click()
+    card = editor.locator("[data-field=cases] .insp-cases > .insp-card")
+    card.locator(".insp-variable").click()
+    editor.keyboard.type("topic")
+    editor.keyboard.press("Enter")
+    operators = card.locator(".insp-operator").first
+    expect(operators.locator("option", has_text="starts with")).to_have_count(1)
+    expect(operators.locator("option", has_text="≥")).to_have_count(0)
+    operators.select_option("start with")
+    card.locator("[data-expected] input").fill("a")
+    card.locator("[data-expected] input").press("Tab")
+
+    until(
+        editor,
+        lambda: (
+            data_of(editor, "if")["cases"][0]["conditions"]
+            == [
+                {
+                    "variable_selector": ["start", "topic"],
+                    "comparison_operator": "start with",
+                    "value": "a",
+                }
+            ]
+        ),
+    )
+    assert data_of(editor, "if")["cases"][0]["case_id"] == "true"
+
+
+def test_memory_is_switched_on_and_looked_at(editor: Page) -> None:
+    choose(editor, "llm")
+    editor.locator("[data-section=enhanced_memory] [data-key=enabled]").check()
+    until(editor, lambda: data_of(editor, "llm")["enhanced_memory"]["enabled"])
+    memory = data_of(editor, "llm")["enhanced_memory"]
+    assert (memory["scope"], memory["top_k"]) == ("user", 10)
+
+    editor.get_by_role("button", name="What would be recalled now?").click()
+    expect(editor.locator("[data-recall]")).to_contain_text("user:")
+    editor.locator("[data-recall-form] [name=person]").fill("nobody-knows")
+    editor.keyboard.press("Tab")
+    expect(editor.locator("[data-recall]")).to_contain_text("nobody-knows")
+
+
+def test_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -> None:
+    editor.evaluate("mnemoflow.editor.canvas.pick([])")
+    editor.evaluate("mnemoflow.editor.panel('node')")
+    area = editor.locator("[data-area=environment]")
+    area.locator("[data-add-variable]").click()
+    area.locator("[name=name]").fill("TOKEN")
+    area.locator("[name=type]").select_option("secret")
+    area.locator("[name=value]").fill("very-secret")
+    area.locator("[type=submit]").click()
+    expect(area.locator("[data-variable=TOKEN]")).to_contain_text("••••••")
+    saved(editor)
+    editor.reload()
+    editor.wait_for_selector("#editor[data-ready=yes]")
+
+    assert "very-secret" not in editor.content()
+    choose(editor, "llm")
+    editor.get_by_role("tab", name="Input", exact=True).click()
+    editor.locator(".insp-source summary", has_text="Environment").click()
+    expect(editor.locator("[data-reference='{{#env.TOKEN#}}']")).to_be_visible()
+
+
+def test_problem_leads_to_its_field(editor: Page) -> None:
+    choose(editor, "end")
+    editor.locator("[data-field=outputs] .insp-add").click()
+    editor.locator("[data-field=outputs] [data-key=variable]").fill("out")
+    saved(editor)
+    choose(editor, "start")
+
+    editor.evaluate("mnemoflow.editor.emit('open', {id: 'end', field: 'outputs.0.value_selector'})")
+
+    expect(editor.locator("[data-field=outputs] .insp-variable")).to_be_focused()
