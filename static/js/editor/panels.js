@@ -7,6 +7,7 @@ const STEP = 24; // px a key press moves an edge
 
 export class Panels {
   #kept = read();
+  #fitted = matchMedia("(min-width: 901px)").matches;
 
   constructor(editor) {
     this.editor = editor;
@@ -52,7 +53,13 @@ export class Panels {
 
   /** On narrow screens: which one thing is seen. */
   view(name) {
+    const before = this.root.dataset.view;
     this.root.dataset.view = name;
+    // a canvas that was never shown has had no size to fit itself into
+    if (name === "canvas" && before !== "canvas" && !this.#fitted) {
+      this.#fitted = true;
+      requestAnimationFrame(() => this.editor.canvas?.fit());
+    }
     for (const button of this.root.querySelectorAll("[data-view]")) {
       button.setAttribute("aria-pressed", String(button.dataset.view === name));
     }
