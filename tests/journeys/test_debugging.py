@@ -178,7 +178,8 @@ def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
 
     expect(change).to_have_attribute("data-fate", "kept")
     page.goto("/memory/")
-    expect(page.get_by_text("note").first).to_be_visible()
+    page.get_by_role("link", name="You").first.click()
+    expect(page.locator("main")).to_contain_text("a(tea)")
 
 
 def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:

@@ -76,7 +76,7 @@ def check_options(options: RunOptions, document: Document, kinds: Mapping[str, A
     known = {node.id for node in document.nodes}
     _check_known(options.part.nodes, known, "debug")
     if len(options.breakpoints) > MOST_BREAKPOINTS:
-        raise InvalidValue(_("That are too many breakpoints."), field="breakpoints")
+        raise InvalidValue(_("Those are too many breakpoints."), field="breakpoints")
     if options.part.extent is Extent.FROM and options.reuse is None:
         raise InvalidValue(
             _("Nothing has run yet that could be kept. Run it up to here first."), field="reuse"
