@@ -21,6 +21,8 @@ import { neighbours } from "./walking.js";
 
 export { ROOT };
 
+const READABLE = 0.6; // the least scale a small graph is first shown at
+const MANY = 60; // nodes; of more than these one wants to see the whole first
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
 
 let current = null; // the one canvas of the page
@@ -76,7 +78,7 @@ export class Canvas {
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     current = this;
     this.containers.restore();
-    this.#firstLook();
+    this.firstLook();
     performance.mark("interactive");
   }
 
@@ -331,6 +333,7 @@ export class Canvas {
     this.far?.rested();
     this.cover();
     this.culling.update(true);
+    if (!this.viewport.width) return;
     remember(this.#placeKey, JSON.stringify([this.viewport.x, this.viewport.y, this.viewport.k].map((n) => Math.round(n * 1000) / 1000)));
   }
 
@@ -338,8 +341,9 @@ export class Canvas {
     return `canvas-view:${this.editor.root.dataset.workflow}`;
   }
 
-  /** Where this person left it, else the whole. */
-  #firstLook() {
+  /** Where this person left it, else the whole; of what would be too small to read, the beginning. */
+  firstLook() {
+    if (!this.viewport.width) return; // on a narrow screen another view is shown first
     let place = null;
     try {
       place = JSON.parse(remembered(this.#placeKey));
@@ -347,6 +351,7 @@ export class Canvas {
       // as if never seen
     }
     this.fit();
+    if (this.viewport.k < READABLE && this.model.nodes.size < MANY) this.#begin();
     if (Array.isArray(place) && place.every(Number.isFinite)) {
       const [x, y, k] = place;
       const seen = { x: -x / k, y: -y / k, w: this.viewport.width / k, h: this.viewport.height / k };
@@ -357,6 +362,12 @@ export class Canvas {
         this.viewport.rest();
       }
     }
+  }
+
+  #begin() {
+    const b = this.bounds();
+    Object.assign(this.viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (this.viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
+    this.viewport.rest();
   }
 
   #open(e) {

@@ -58,7 +58,10 @@ export class Panels {
     // a canvas that was never shown has had no size to fit itself into
     if (name === "canvas" && before !== "canvas" && !this.#fitted) {
       this.#fitted = true;
-      requestAnimationFrame(() => this.editor.canvas?.fit());
+      requestAnimationFrame(() => {
+        this.editor.canvas?.viewport.measure();
+        this.editor.canvas?.firstLook();
+      });
     }
     for (const button of this.root.querySelectorAll("[data-view]")) {
       button.setAttribute("aria-pressed", String(button.dataset.view === name));
