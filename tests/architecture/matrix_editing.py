@@ -51,4 +51,10 @@ ROWS: list[Row] = [
     Row("POST", "workflows/<uuid:workflow_id>/undo/", "- 404 403 400 400 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/redo/", "- 404 403 400 400 -", DRAFT, {}),
     Row("GET", "workflows/<uuid:workflow_id>/changes/", "- 404 422 422 422 -", DRAFT),
+    Row("GET", "workflows/<uuid:workflow_id>/history/", "- 404 200 200 200 -", DRAFT),
+    Row("POST", "workflows/<uuid:workflow_id>/history/<int:number>/", "- 404 403 302 302 -", VERSION, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/versions/", "- 404 403 302 302 -", DRAFT, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/versions/<int:number>/restore/", "- 404 403 302 302 -", VERSION, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/versions/<int:number>/publish/", "- 404 403 302 302 -", VERSION, {}),
+    Row("GET", "workflows/<uuid:workflow_id>/versions/<str:before>/diff/<str:after>/", "- 404 200 200 200 -", HERE),
 ]  # fmt: skip

@@ -1,0 +1,191 @@
+"""Two versions of a workflow, or one and the draft, drawn as one graph with what is different marked."""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from workflows import permissions, selectors
+from workflows.engine.document import Document, Json
+from workflows.engine.editing.diffing import Drawn, FieldChange
+from workflows.models import Version
+from workflows.services.editing.comparing import Comparison, compare
+from workflows.views.drawing import Card, Drawing, Wire, draw
+from workflows.views.finding import workflow_for
+
+
+LONGEST = 4_000  # characters of a value that are shown
+
+# mark → sign, word: never by colour alone
+MARKS: Mapping[str, tuple[str, Promise]] = {
+    "added": ("+", _("Added")),
+    "removed": ("−", _("Removed")),
+    "changed": ("≠", _("Changed")),
+    "moved": ("↔", _("Moved")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A part of the drawing, and how it differs: empty when it doesn't."""
+
+    part: Card | Wire
+    mark: str
+
+    @property
+    def sign(self) -> str:
+        return MARKS[self.mark][0] if self.mark else ""
+
+    @property
+    def word(self) -> Promise | str:
+        return MARKS[self.mark][1] if self.mark else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    sign: str  # " ", "+" or "-"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One field: two short values, or the lines that differ in a long one."""
+
+    path: str
+    before: str
+    after: str
+    lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One node, edge, variable or feature in the list beside the drawing."""
+
+    id: str
+    title: str
+    mark: str
+    fields: tuple[Shown, ...] = ()
+
+    @property
+    def sign(self) -> str:
+        return MARKS[self.mark][0]
+
+    @property
+    def word(self) -> Promise:
+        return MARKS[self.mark][1]
+
+
+@login_required
+@require_safe
+def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    one = selectors.version_or_draft(principal, workflow, before)
+    other = selectors.version_or_draft(principal, workflow, after)
+    found = compare(workflow, one, other)
+    drawing = draw(_united(found))
+    context = {
+        "workflow": workflow,
+        "before": before,
+        "after": after,
+        "older": one,
+        "newer": other,
+        "drawing": drawing,
+        **_marked(drawing, found.drawn),
+        "nodes": _nodes(found),
+        "edges": _edges(found),
+        "variables": _named(found.drawn.variables),
+        "features": _named(found.drawn.features),
+        "marks": [(mark, sign, word) for mark, (sign, word) in MARKS.items()],
+        "versions": list(selectors.versions_of(principal, workflow)),
+        "can_edit": permissions.may_edit(principal, workflow),
+        "is_same": not found.ops,
+        "restorable": _restorable(one, other),
+    }
+    return render(request, "editor/difference.html", context)
+
+
+def _restorable(one: Version | None, other: Version | None) -> Version | None:
+    """Compared with the draft: the version the draft could become again."""
+    return one if other is None else other if one is None else None
+
+
+def _united(found: Comparison) -> Document:
+    """The later one, and of the earlier one what is gone."""
+    nodes = {node.id: node for node in (*found.before.nodes, *found.after.nodes)}
+    edges = {edge.id: edge for edge in (*found.before.edges, *found.after.edges)}
+    return replace(found.after, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+
+
+def _marked(drawing: Drawing, drawn: Drawn) -> dict[str, list[Marked]]:
+    return {
+        "boxes": [Marked(card, drawn.nodes.get(card.id, "")) for card in drawing.boxes],
+        "cards": [Marked(card, drawn.nodes.get(card.id, "")) for card in drawing.cards],
+        "wires": [Marked(wire, drawn.edges.get(wire.id, "")) for wire in drawing.wires],
+    }
+
+
+def _nodes(found: Comparison) -> list[Entry]:
+    documents = (found.before, found.after)
+    titles = {node.id: node.title or node.kind for each in documents for node in each.nodes}
+    notes = {note.id for each in documents for note in each.notes}
+    return [
+        Entry(
+            id_,
+            titles.get(id_) or (str(_("Note")) if id_ in notes else id_),
+            mark,
+            tuple(map(_shown, found.drawn.fields.get(id_, ()))),
+        )
+        for id_, mark in found.drawn.nodes.items()
+    ]
+
+
+def _edges(found: Comparison) -> list[Entry]:
+    documents = (found.before, found.after)
+    titles = {node.id: node.title or node.kind for each in documents for node in each.nodes}
+    edges = {edge.id: edge for each in documents for edge in each.edges}
+
+    def named(id_: str) -> str:
+        edge = edges[id_]
+        ends = (titles.get(end, end) for end in (edge.source, edge.target))
+        return " → ".join(ends)
+
+    return [Entry(id_, named(id_), mark) for id_, mark in found.drawn.edges.items()]
+
+
+def _named(changes: Iterable[FieldChange]) -> list[Entry]:
+    return [Entry(c.path, c.path, _mark(c), (_shown(c),)) for c in changes]
+
+
+def _mark(change: FieldChange) -> str:
+    if change.before is None:
+        return "added"
+    return "removed" if change.after is None else "changed"
+
+
+def _shown(change: FieldChange) -> Shown:
+    before, after = _text(change.before), _text(change.after)
+    if "\n" in before + after and before and after:
+        return Shown(change.path, "", "", tuple(_lines(before, after)))
+    return Shown(change.path, before, after)
+
+
+def _lines(before: str, after: str) -> Iterator[Line]:
+    """With two lines around; the headers of the format say nothing to people."""
+    compared = difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm="")
+    for line in list(compared)[2:]:
+        yield Line("…", "") if line.startswith("@@") else Line(line[:1], line[1:])
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"

@@ -1,0 +1,118 @@
+"""The draft's history at the bottom of the editor: versions and edits, and the ways back to them."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from workflows import permissions, selectors
+from workflows.engine.errors import DocumentInvalid
+from workflows.errors import WorkflowsFault
+from workflows.models import Workflow
+from workflows.services import publishing
+from workflows.services.editing import restoring
+from workflows.services.editing.changes import author_name
+from workflows.views.finding import typed, workflow_for
+
+
+SHOWN = 40
+LONGEST_NOTE = 2_000
+
+
+@login_required
+@require_safe
+def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id)
+    found = selectors.revisions_of(principal, workflow)
+    edits = list(found.defer("ops", "inverse")[: SHOWN + 1])
+    context = {
+        "workflow": workflow,
+        "versions": list(selectors.versions_of(principal, workflow)),
+        "edits": [{"row": row, "author": author_name(row)} for row in edits[:SHOWN]],
+        "has_more": len(edits) > SHOWN,
+        "can_edit": permissions.may_edit(principal, workflow),
+        "can_publish": permissions.may_publish(principal, workflow),
+    }
+    return render(request, "editor/_history.html", context)
+
+
+@login_required
+@require_POST
+def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
+    """To how the draft was after an edit; everything since is taken back, as one edit."""
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    return _done(
+        request,
+        workflow,
+        lambda: restoring.go_back_to(principal, workflow=workflow, number=number),
+        _("The draft is as it was. Undo takes that back."),
+    )
+
+
+@login_required
+@require_POST
+def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "publish")
+    note = typed(request.POST, "note")[:LONGEST_NOTE]
+    return _done(
+        request,
+        workflow,
+        lambda: publishing.add_version(principal, workflow=workflow, note=note),
+        _("The draft has a version now."),
+    )
+
+
+@login_required
+@require_POST
+def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "edit")
+    version = selectors.version_for(principal, workflow, number)
+    return _done(
+        request,
+        workflow,
+        lambda: restoring.restore_version(principal, workflow=workflow, version=version),
+        _("The draft is that version now. Undo takes that back."),
+    )
+
+
+@login_required
+@require_POST
+def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
+    principal, workflow = workflow_for(request, workflow_id, "publish")
+    version = selectors.version_for(principal, workflow, number)
+    return _done(
+        request,
+        workflow,
+        lambda: publishing.publish_version(principal, workflow=workflow, version=version),
+        _("That version is the published one now."),
+    )
+
+
+def _done(
+    request: HttpRequest, workflow: Workflow, act: Callable[[], object], said: str
+) -> HttpResponse:
+    """For the editor's script a sentence; for a page without it, the way back to the page."""
+    try:
+        act()
+    except (WorkflowsFault, DocumentInvalid) as refused:
+        if "HX-Request" in request.headers:
+            return HttpResponse(_sentence(refused), status=409, content_type="text/plain")
+        messages.error(request, _sentence(refused))
+        return redirect("workflows:detail", workflow.pk)
+    if "HX-Request" in request.headers:
+        return HttpResponse(said, content_type="text/plain")
+    messages.success(request, said)
+    return redirect("workflows:detail", workflow.pk)
+
+
+def _sentence(refused: Exception) -> str:
+    if isinstance(refused, DocumentInvalid):
+        return _("It has errors, so it can't be published: {problems}").format(
+            problems="; ".join(problem.message for problem in refused.problems[:3])
+        )
+    return str(refused)

@@ -1,0 +1,10 @@
+"""The history at the bottom."""
+
+from django.utils.translation import gettext_lazy as _
+
+
+TEXTS = (
+    _("The history could not be loaded"),
+    _("That did not work"),
+    _("History"),
+)
