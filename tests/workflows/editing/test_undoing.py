@@ -1,0 +1,214 @@
+"""Undo and redo: each person's own, over what others do, and never by force."""
+
+import threading
+from contextlib import suppress
+from random import Random
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+
+from accounts.tenancy import tenant
+from config.env import ROOT
+from tests.engine.editing.gestures import DOCUMENT, random_gesture
+from tests.factories.workflows import make_workflow
+from workflows.engine.dsl import document_tree
+from workflows.engine.editing import EditRefused, Memory, read_ops
+from workflows.errors import EditClash, NothingToUndo
+from workflows.models import Revision
+from workflows.services import drafts
+from workflows.services.editing import gestures, undoing
+from workflows.services.editing.stacks import Entry, stacked
+
+
+pytestmark = pytest.mark.django_db
+
+SOURCES = [
+    p for p in sorted((ROOT / "workflows" / "samples").glob("*.yml")) if p.stem.count(".") == 0
+]
+
+
+def edit(person, workflow, *ops, **about):
+    return gestures.edit(person.principal, workflow=workflow, ops=read_ops(list(ops)), **about)
+
+
+def undo(person, workflow):
+    return undoing.undo(person.principal, workflow=workflow)
+
+
+def redo(person, workflow):
+    return undoing.redo(person.principal, workflow=workflow)
+
+
+def move(id_, x):
+    return {"op": "move", "id": id_, "x": x, "y": 0}
+
+
+def title(id_, words):
+    return {"op": "rename", "id": id_, "title": words}
+
+
+def titles(workflow):
+    return {node.id: node.title for node in drafts.draft_document(workflow).nodes}
+
+
+def test_undo_takes_back_ones_own_over_what_others_did(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("end", "Mine"), label="Name the end")
+    edit(bob, workflow, title("start", "His"))
+
+    change = undo(alice, workflow)
+
+    assert titles(workflow) == {"start": "His", "end": ""}
+    assert change.revision.label == "Name the end"
+    assert change.redo == "Name the end"
+    assert change.undo is None
+
+
+def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("end", "Mine"))
+    edit(bob, workflow, title("end", "His"))
+
+    with pytest.raises(EditClash) as clashed:
+        undo(alice, workflow)
+
+    [clash] = clashed.value.clashes
+    assert (clash.node, clash.field, clash.theirs, clash.by) == ("end", "title", "His", "Bob")
+    assert titles(workflow)["end"] == "His"
+
+
+def test_undo_is_free_again_once_the_other_took_theirs_back(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("end", "Mine"))
+    edit(bob, workflow, title("end", "His"))
+    undo(bob, workflow)
+
+    undo(alice, workflow)
+
+    assert titles(workflow)["end"] == ""
+
+
+def test_own_edit_empties_what_could_be_redone(alice):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, move("end", 1))
+    undo(alice, workflow)
+    edit(alice, workflow, move("start", 2))
+
+    with pytest.raises(NothingToUndo):
+        redo(alice, workflow)
+
+
+def test_nothing_of_anybody_elses_is_undone(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, move("end", 1))
+
+    with pytest.raises(NothingToUndo):
+        undo(bob, workflow)
+
+
+def test_deleting_a_node_with_all_that_hangs_on_it_can_be_undone(alice):
+    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    before = drafts.draft_document(workflow)
+    edit(alice, workflow, {"op": "delete", "id": "it"}, {"op": "delete", "id": "l1", "heal": True})
+
+    undo(alice, workflow)
+
+    assert drafts.draft_document(workflow) == before
+
+
+def test_delete_all_and_undo_gives_back_every_seed_document(alice):
+    for path in SOURCES:
+        workflow = make_workflow(alice, path.stem, path.read_text())
+        before = drafts.draft_document(workflow)
+        tops = [part.id for part in before.nodes if part.parent is None]
+        tops += [note.id for note in before.notes]
+
+        edit(alice, workflow, *({"op": "delete", "id": id_} for id_ in tops))
+        emptied = drafts.draft_document(workflow)
+        undo(alice, workflow)
+
+        assert (emptied.nodes, emptied.edges, emptied.notes) == ((), (), ())
+        assert drafts.draft_document(workflow) == before, path.name
+
+
+def take_turns(step, people, workflow):
+    """Until nobody gets further: whoever clashes waits for the other."""
+    for person in [*people] * 30:
+        with suppress(NothingToUndo, EditClash), transaction.atomic():
+            step(person, workflow)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, seed):
+    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    before, rng = drafts.draft_document(workflow), Random(seed)
+    for number in range(10):
+        person = rng.choice([alice, bob])
+        asked = random_gesture(rng, Memory(drafts.draft_document(workflow)), f"g{number}")
+        with suppress(EditRefused), transaction.atomic():
+            edit(person, workflow, *asked)
+
+    take_turns(undo, [alice, bob], workflow)
+    undone = drafts.draft_document(workflow)
+    take_turns(redo, [bob, alice], workflow)
+    take_turns(undo, [bob, alice], workflow)
+
+    assert undone == before
+    assert drafts.draft_document(workflow) == before
+
+
+def test_stacks_follow_from_the_log():
+    log = [
+        Entry(2, "edit", None, "a"),
+        Entry(3, "edit", None, "b"),
+        Entry(4, "undo", 3, "b"),
+        Entry(5, "undo", 2, "a"),
+        Entry(6, "redo", 5, "a"),
+    ]
+
+    stacks = stacked(log)
+
+    assert [entry.number for entry in stacks.done] == [6]
+    assert [entry.number for entry in stacks.undone] == [4]
+
+
+def test_revision_is_never_changed(alice):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, move("end", 1))
+
+    with (
+        pytest.raises(ProgrammingError, match="permission denied"),
+        tenant([workflow.team_id]),
+    ):
+        Revision.objects.unscoped().filter(workflow=workflow).update(label="x")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_transactions_at_once_lose_nothing(alice, bob):
+    """Both made on the same revision, at the same moment, in connections of their own."""
+    workflow = make_workflow(alice)
+    both = threading.Barrier(2)
+    failures: list[Exception] = []
+
+    def act(person, ids):
+        try:
+            both.wait()
+            for number in range(10):
+                edit(person, workflow, move(ids, number + 1), base=1, client=person.user.name)
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=act, args=args) for args in ((alice, "start"), (bob, "end"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    document = drafts.draft_document(workflow)
+    assert {node.id: node.position.x for node in document.nodes} == {"start": 10, "end": 10}
+    with tenant([workflow.team_id]):
+        numbers = Revision.objects.unscoped().filter(workflow=workflow).order_by("number")
+        assert list(numbers.values_list("number", flat=True)) == list(range(1, 22))
