@@ -1,22 +1,35 @@
 """The gallery: every sample copies, publishes and does offline what its text says."""
 
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import combinations
 
 import pytest
 
 from accounts.errors import NotAllowed, NotFound
+from accounts.models import AuditEntry
+from accounts.personas import persona_id
+from accounts.tenancy import tenant
+from memory.core.errors import MemoryFault
 from memory.providers.in_memory import InMemoryProvider
+from memory.services import MemoryCaller, recall, remember
 from workflows.engine.dsl import load_document
+from workflows.engine.geometry import note_shape, shape
 from workflows.engine.nodes import builtin_kinds
+from workflows.engine.remembering import scopes_of
 from workflows.engine.runner import WorkflowRunner
 from workflows.engine.validation import errors_of, validate
+from workflows.execution.adapters import Services
+from workflows.execution.casing import CaseBench
+from workflows.execution.models_port import models_for
 from workflows.llm.offline.provider import OfflineModels
+from workflows.models import TestCase
 from workflows.samples import BY_SLUG, SAMPLES
+from workflows.samples.sample import FOLDER
 from workflows.services import publishing, samples
 
 
-CARD_WIDTH, GAP = 220, 80
+GAP = 40
 
 
 def runner_of(slug: str) -> WorkflowRunner:
@@ -40,7 +53,7 @@ async def given(runner: WorkflowRunner, *, person: str = "ana", talk: str = "c1"
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_sample_has_no_problems_and_four_lines(sample):
     loaded = load_document(sample.source)
-    problems = validate(loaded.document, builtin_kinds())
+    problems = list(validate(loaded.document, builtin_kinds()))
 
     assert (loaded.warnings, errors_of(problems)) == ((), [])
     # Seed 0's document is kept to the byte, the variable it never declares included.
@@ -48,19 +61,73 @@ def test_sample_has_no_problems_and_four_lines(sample):
         sample.slug == "exchange"
     )
     assert len(sample.lines) == 4
+    assert all(str(line).strip() for line in sample.lines)
+    assert len(sample.cases) == 3
+    assert bool(sample.memories) == sample.has_memories
+    assert (FOLDER / f"{sample.slug}.memories.yml").exists() == sample.has_memories
+    assert set(sample.scopes) == scopes_of(loaded.document)
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 
 
-@pytest.mark.parametrize("slug", ["chatbot", "scopes"])
-def test_cards_do_not_touch_and_wires_run_to_the_right(slug):
-    document = load_document(BY_SLUG[slug].source).document
-    at = {node.id: node.position for node in document.nodes}
+def test_gallery_has_the_twelve_and_begins_with_the_chatbot():
+    twelve = [sample for sample in SAMPLES if not sample.is_block]
 
-    for one, other in combinations(at.values(), 2):
-        apart_x = abs(one.x - other.x) >= CARD_WIDTH + GAP
-        assert apart_x or abs(one.y - other.y) >= 100
+    assert (len(twelve), twelve[0].slug, SAMPLES[0].slug) == (12, "chatbot", "chatbot")
+    assert all(sample.shows for sample in twelve)
+    assert {path.name.partition(".")[0] for path in FOLDER.glob("*.yml")} == set(BY_SLUG)
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[Services]:
+    made = Services(models_for)
+    yield made
+    made.close()
+
+
+CASES = [(sample, case) for sample in SAMPLES for case in sample.cases]
+
+
+@pytest.mark.parametrize(
+    ("sample", "case"), CASES, ids=[f"{sample.slug}: {case.name}" for sample, case in CASES]
+)
+async def test_case_of_a_sample_passes_offline(sample, case, services):
+    document = load_document(sample.source).document
+
+    result = await CaseBench(services, OfflineModels()).run(document, case)
+
+    findings = [finding for turn in result.turns for finding in turn.findings]
+    assert (result.problem, [finding for finding in findings if not finding.ok]) == ("", [])
+    assert len(findings) >= 1
+    assert result.passed
+
+
+@pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.slug != "exchange"], ids=lambda sample: sample.slug
+)
+def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
+    document = load_document(sample.source).document
+    boxes = {node.parent for node in document.nodes if node.parent}
+    shapes = {
+        node.id: shape(node, builtin_kinds(), is_box=node.id in boxes) for node in document.nodes
+    }
+    nodes = {node.id: node for node in document.nodes}
+
+    for one, other in combinations(document.nodes, 2):
+        if one.parent == other.parent:
+            assert _apart(one, shapes[one.id], other, shapes[other.id]), (one.id, other.id)
     for edge in document.edges:
-        assert at[edge.target].x - at[edge.source].x >= CARD_WIDTH + GAP
+        left, right = nodes[edge.source], nodes[edge.target]
+        assert right.position.x - left.position.x >= shapes[left.id].width + GAP
+    for note in document.notes:
+        for node in document.nodes:
+            assert node.parent or _apart(note, note_shape(note), node, shapes[node.id]), node.id
+
+
+def _apart(one, size, other, other_size) -> bool:
+    a, b = one.position, other.position
+    beside = a.x + size.width + 16 <= b.x or b.x + other_size.width + 16 <= a.x
+    below = a.y + size.height + 16 <= b.y or b.y + other_size.height + 16 <= a.y
+    return beside or below
 
 
 @pytest.mark.parametrize(
@@ -155,3 +222,73 @@ def test_sample_is_copied_by_editors_and_only_if_there_is_one(bob, vic):
         samples.copy_sample(vic.principal, team_id=vic.team.pk, slug="chatbot")
     with pytest.raises(NotFound):
         samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="../settings")
+
+
+def entries_of(person, *, scope: str, user: str = "", workflow=None) -> dict[str, object]:
+    """What the person themselves finds there."""
+    caller = MemoryCaller(
+        person.principal,
+        person.team.pk,
+        identity={"user_id": user or str(person.user.pk), "app_id": str(workflow and workflow.pk)},
+    )
+    return {entry.key: entry for entry in recall(caller, scope=scope)}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+def test_copy_brings_its_cases_and_its_memories_in_the_scope_they_name(sample, bob):
+    workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug=sample.slug)
+
+    with tenant([bob.team.pk]):
+        kept = list(TestCase.objects.unscoped().filter(workflow=workflow).order_by("rank"))
+    assert [case.name for case in kept] == [case.name for case in sample.cases]
+    for seed in sample.memories:
+        user = persona_id(seed.person, bob.user.pk) if seed.person != "somebody" else ""
+        entry = entries_of(bob, scope=seed.scope, user=user, workflow=workflow)[seed.key]
+        assert (entry.value, entry.metadata["sample"]) == (seed.value, sample.slug)
+
+
+@pytest.mark.django_db
+def test_copied_memories_are_the_copiers_and_the_copys_alone(alice, bob, carol):
+    workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="sales")
+    other = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="handbook")
+
+    assert "note_northwind" in entries_of(bob, scope="user")
+    assert "note_northwind" not in entries_of(alice, scope="user")
+    assert "account_northwind_size" in entries_of(alice, scope="global", workflow=workflow)
+    assert "account_northwind_size" not in entries_of(alice, scope="global", workflow=other)
+    assert entries_of(carol, scope="global", workflow=workflow) == {}
+    asked = MemoryCaller(carol.principal, bob.team.pk, identity={"app_id": str(workflow.pk)})
+    with pytest.raises(MemoryFault):
+        recall(asked, scope="global")
+
+
+@pytest.mark.django_db
+def test_second_copy_leaves_what_was_changed_since_the_first(bob):
+    samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
+    caller = MemoryCaller(bob.principal, bob.team.pk, identity={"user_id": str(bob.user.pk)})
+    remember(caller, scope="user", key="profile_language", value="Spanish")
+
+    samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
+
+    assert entries_of(bob, scope="user")["profile_language"].value == "Spanish"
+
+
+@pytest.mark.django_db
+def test_copy_writes_what_it_planted_into_the_trail(bob):
+    samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="handbook")
+
+    with tenant([bob.team.pk]):
+        stored = AuditEntry.objects.unscoped().filter(
+            action="memory.stored", actor=bob.principal.actor
+        )
+        assert stored.count() == len(BY_SLUG["handbook"].memories)
+
+
+@pytest.mark.django_db
+def test_copy_without_memory_plants_nothing(bob, settings):
+    settings.MEMORY_ENABLED = False
+
+    samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
+
+    assert "profile_language" not in entries_of(bob, scope="user")

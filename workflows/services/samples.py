@@ -2,24 +2,67 @@
 
 from uuid import UUID
 
+from django.conf import settings
+
 from accounts.access import Principal
 from accounts.errors import NotFound
+from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.cases import PERSON, Seed
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services import importing
+from workflows.services.debugging import cases
+from workflows.services.runs import subject_of
 
 
 __all__ = ["SAMPLES", "Sample", "copy_sample"]
 
 
 def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
-    """A workflow of the team's own, made like any import, by the sample's name."""
+    """A workflow of the team's own, its test cases, and what it remembers at first: all or nothing."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
     if sample is None:
         raise NotFound
     document, _warnings = importing.read(sample.source, confirm_newer=False)
-    return importing.create(
-        principal, team_id=team_id, document=document, name=str(sample.title), sample=slug
+    with tenant([team_id]):
+        workflow = importing.create(
+            principal, team_id=team_id, document=document, name=str(sample.title), sample=slug
+        )
+        for case in sample.cases:
+            cases.save_case(principal, workflow=workflow, spec=cases.as_json(case))
+        if settings.MEMORY_ENABLED:
+            _plant(principal, workflow, sample)
+    return workflow
+
+
+def _plant(principal: Principal, workflow: Workflow, sample: Sample) -> None:
+    """For who copies, through memory's own door. One that it refuses is left out; the door writes down why."""
+    # Inline import: the memory app may be switched off, and then can't be imported.
+    from memory.core.errors import MemoryFault  # noqa: PLC0415
+
+    for seed in sample.memories:
+        try:
+            _plant_one(principal, workflow, seed)
+        except MemoryFault:
+            continue
+
+
+def _plant_one(principal: Principal, workflow: Workflow, seed: Seed) -> None:
+    from memory.services import MemoryCaller, recall, remember  # noqa: PLC0415
+
+    subject = subject_of(principal, None if seed.person == PERSON else seed.person)
+    identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
+    caller = MemoryCaller(principal, workflow.team_id, identity=identity)
+    # What a person changed since an earlier copy is theirs: it stays as it is.
+    if recall(caller, scope=seed.scope, key=seed.key):
+        return
+    remember(
+        caller,
+        scope=seed.scope,
+        key=seed.key,
+        value=seed.value,
+        metadata={**seed.metadata, "sample": workflow.sample},
+        reason=f"sample {workflow.sample}",
     )

@@ -1,0 +1,57 @@
+"""One shipped workflow: what the gallery says of it, and the files that make it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils.functional import Promise
+
+from workflows.engine.cases import Case, Seed, read_cases
+from workflows.engine.dsl import load_document
+from workflows.engine.dsl.yaml_reading import read_yaml
+
+
+FOLDER = Path(__file__).parent
+DOTS = frozenset({"iteration-start", "loop-start"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """``lines`` explain it in four: what it does, what to try, what to look at, what to change."""
+
+    slug: str
+    title: Promise
+    lines: tuple[Promise, ...]
+    shows: tuple[Promise, ...] = ()
+    # Whose memory it is about, in the words of the memory nodes.
+    scopes: tuple[str, ...] = ()
+    is_chat: bool = False
+    has_memories: bool = False
+    is_block: bool = False  # a small piece to build with, after the samples
+
+    @property
+    def explanation(self) -> str:
+        return "\n".join(str(line) for line in self.lines)
+
+    @property
+    def source(self) -> str:
+        return self._text("yml")
+
+    @property
+    def cases(self) -> list[Case]:
+        return read_cases(read_yaml(self._text("tests.yml")))
+
+    @property
+    def memories(self) -> list[Seed]:
+        if not self.has_memories:
+            return []
+        return [Seed.model_validate(seed) for seed in read_yaml(self._text("memories.yml"))]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of its nodes, from left to right."""
+        nodes = [node for node in load_document(self.source).document.nodes if not node.parent]
+        nodes.sort(key=lambda node: (node.position.x, node.position.y))
+        return tuple(node.kind for node in nodes if node.kind not in DOTS)
+
+    def _text(self, ending: str) -> str:
+        return (FOLDER / f"{self.slug}.{ending}").read_text(encoding="utf-8")
