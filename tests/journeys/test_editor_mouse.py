@@ -255,3 +255,21 @@ def test_embedded_editor_is_the_canvas_alone(draft: Draft):
     expect(page.locator("[data-canvas]")).to_be_visible()
     for part in (".ed-top", ".ed-left", ".ed-right", ".ed-dock"):
         expect(page.locator(part)).to_be_hidden()
+
+
+def test_address_with_a_node_opens_it(draft: Draft):
+    page = draft.page
+    page.goto(f"/workflows/{draft.id}/?node=llm")
+    ready(page)
+
+    expect(draft.node("Think of an answer")).to_be_focused()
+    expect(page.locator("#panel-node")).to_contain_text("Think of an answer")
+
+
+def test_picture_and_text_are_one_click_away(draft: Draft):
+    page = draft.page
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Picture (SVG)").click()
+
+    assert download.value.suggested_filename == "a-chatbot-that-remembers.svg"
