@@ -56,7 +56,7 @@ GRAPH = """() => {
   const nodes = [...model.nodes.values()].filter((n) => n.scope === "root").map((n) => ({
     id: n.id, x: n.x, y: n.y, w: n.w, h: n.h,
     ins: n.ins.map((port) => ({ name: port.name, y: port.y })), outs: n.outs.map((port) => ({ name: port.name, y: port.y })),
-    html: n.el.querySelector(".card").outerHTML,
+    html: n.el.querySelector(".wf-card").outerHTML,
   }));
   const edges = [...model.edges.values()].map(({ id, from, fp, to, tp }) => ({ id, from, fp, to, tp }));
   return { nodes, edges };

@@ -113,7 +113,7 @@ class _Drawn:
             [self._edge(edge) for edge in self.edges.get(owner, ())],
             inner,
         )
-        return mark_safe(html)  # noqa: S308 - rendered with autoescape
+        return mark_safe(str(html))  # noqa: S308 - rendered with autoescape
 
     def _edge(self, edge: EdgeSpec) -> EdgeView:
         (x1, y1), (x2, y2) = self.places[edge.source], self.places[edge.target]

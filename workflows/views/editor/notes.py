@@ -61,7 +61,7 @@ def text_of(note: Note) -> str:
 
 @lru_cache(maxsize=512)
 def markdown(text: str) -> SafeString:
-    return mark_safe(_renderer().render(text))  # noqa: S308 - html is off, see above
+    return mark_safe(str(_renderer().render(text)))  # noqa: S308 - html is off, see above
 
 
 @cache

@@ -16,7 +16,8 @@ from jinja2.environment import TemplateModule
 
 def macros() -> TemplateModule:
     """``node``, ``note``, ``edge``, ``scope``, with the words of the language asked for."""
-    return _template().make_module({"w": _words(), "icons": static("icons.svg")})
+    made: TemplateModule = _template().make_module({"w": _words(), "icons": static("icons.svg")})
+    return made
 
 
 def _words() -> dict[str, str]:

@@ -1,0 +1,230 @@
+"""The canvas's HTML: what a card says, where it stands, what a change costs."""
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from django.utils.translation import override
+
+from tests.journeys.canvas_document import document as one_of_everything
+from workflows.engine import dsl, geometry
+from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.problems import Problem, warning
+from workflows.views.editor.drawing import css_name, draw_editor
+from workflows.views.editor.fragments import fragments_for
+from workflows.views.editor.notes import markdown, note_view
+
+
+KINDS = builtin_kinds()
+
+
+@pytest.fixture(scope="module")
+def everything() -> Document:
+    return dsl.load_document(one_of_everything()).document
+
+
+def html_of(document: Document, problems=()) -> str:
+    return str(draw_editor(document, problems, KINDS).html)
+
+
+def card_of(html: str, id_: str) -> str:
+    [found] = re.findall(
+        rf'<wf-node id="node-{id_}".*?(?=<wf-node|<svg class="wf-edges|$)', html, re.DOTALL
+    )
+    return found
+
+
+def alone(kind: str, **data) -> str:
+    return card_of(html_of(Document(Mode.WORKFLOW, (NodeSpec("n", kind, data, "Title"),), ())), "n")
+
+
+def test_nodes_lie_in_the_scope_of_their_container(everything):
+    html = html_of(everything)
+
+    outer, _, rest = html.partition('<div class="wf-scope" data-scope="each">')
+    assert 'data-id="each"' in outer
+    assert 'data-id="inner"' in rest
+    assert 'data-from="begin"' in rest.partition("</svg>")[0]
+
+
+def test_every_way_out_has_a_port_and_its_word(everything):
+    card = card_of(html_of(everything), "choose")
+
+    assert re.findall(r'data-port="(\w+)"', card) == ["urgent", "false"]
+    assert "count &gt; 2" in card
+    assert re.findall(r"<em>(.*?)</em>", card) == ["if", "else"]
+
+
+def test_failure_that_goes_its_own_way_has_a_port():
+    card = alone("llm", error_strategy="fail-branch", model={"name": "m"})
+
+    assert re.findall(r'data-port="([\w-]+)"', card) == ["source", "fail-branch"]
+    assert "on failure" in card
+
+
+def test_start_has_no_way_in_and_end_none_out(everything):
+    html = html_of(everything)
+
+    assert "port in" not in card_of(html, "start")
+    assert "port out" not in card_of(html, "finish")
+
+
+def test_memory_is_said_on_the_card(everything):
+    html = html_of(everything)
+
+    assert "This person · topic" in card_of(html, "recall")
+    assert "remembers" in card_of(html, "reply")
+    assert "remembers" not in card_of(html, "inner")
+
+
+def test_join_says_how_many_edges_it_waits_for(everything):
+    html = html_of(everything)
+
+    assert 'data-joins="2"' in card_of(html, "finish")
+    assert "data-joins" not in card_of(html, "reply")
+
+
+def test_problems_are_on_the_card_and_in_its_name(everything):
+    wrong = [Problem("a", "Broken & bent", node="reply"), warning("b", "Perhaps", node="reply")]
+
+    card = card_of(html_of(everything, wrong), "reply")
+
+    assert 'aria-label="Answer, LLM, problems: 2"' in card
+    assert 'title="Broken &amp; bent\nPerhaps"' in card
+    assert "wf-bad" in card
+
+
+def test_words_are_the_readers(everything):
+    with override("zh-hans"):
+        assert "This person" not in html_of(everything)
+
+
+@pytest.mark.parametrize("kind", ["llm", "if-else", "iteration", "http-request", "nobody-knows"])
+def test_hostile_node_is_only_text(kind):
+    evil = '"><script>alert(1)</script>'
+    spec = NodeSpec(evil, kind, {"model": {"name": evil}, "cases": [{"case_id": evil}]}, evil)
+
+    drawing = draw_editor(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
+
+    assert "<script" not in drawing.html
+    assert "<script" not in drawing.rules
+    assert "</style" not in drawing.rules
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"cases": 3},
+        {"cases": [None, "x", {"conditions": {}}]},
+        {"model": "x"},
+        {"variables": 5},
+        {"enhanced_memory": []},
+        {"code_language": ["x"]},
+    ],
+)
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_half_written_node_is_drawn_all_the_same(kind, data):
+    assert 'data-id="n"' in alone(kind, **data)
+
+
+def test_positions_are_rules_with_escaped_names():
+    spec = NodeSpec("a b.c", "llm", {}, "A", position=Position(8, 16.5))
+
+    drawing = draw_editor(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
+
+    assert "#node-a\\20 b\\2e c{left:8px;top:16.5px;height:80px}" in drawing.rules
+    assert "style=" not in drawing.html
+    assert css_name("记忆-1_x") == "记忆-1_x" or css_name("记忆-1_x").startswith("\\")
+
+
+def test_document_nobody_placed_is_laid_out():
+    nodes = tuple(NodeSpec(n, "llm", {}, n) for n in "abc")
+    edges = (EdgeSpec("1", "a", "b"), EdgeSpec("2", "b", "c"))
+
+    drawing = draw_editor(Document(Mode.WORKFLOW, nodes, edges), (), KINDS)
+
+    xs = [float(x) for x in re.findall(r'data-x="([\d.-]+)"', drawing.html)]
+    assert drawing.is_unplaced
+    assert xs == sorted(set(xs))
+
+
+@pytest.mark.parametrize("parents", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "gone"}])
+def test_parents_that_lead_nowhere_hide_nothing(parents):
+    nodes = tuple(NodeSpec(n, "iteration", {}, n, parent=parents.get(n)) for n in "ab")
+
+    html = html_of(Document(Mode.WORKFLOW, nodes, ()))
+
+    assert html.count("<wf-node ") == 2
+
+
+def test_edge_runs_from_port_to_port(everything):
+    html = html_of(everything)
+
+    [path] = re.findall(r'data-from="choose" data-fp="false" data-to="each"[^>]* d="([^"]+)"', html)
+    y = 80 + geometry.port_y(1, 2, 0)
+    assert path == geometry.path(640 + geometry.CARD_WIDTH, y, 640, 320 + geometry.PORT_Y)
+
+
+def test_change_costs_what_it_touches(everything):
+    node = next(n for n in everything.nodes if n.id == "reply")
+    edge = everything.edges[0]
+
+    made = fragments_for([replace(node, title="New")], [edge], gone=["x"], problems=[], kinds=KINDS)
+
+    assert list(made["nodes"]) == ["reply"]
+    assert made["nodes"]["reply"].startswith("<wf-node ")
+    assert "<b>New</b>" in made["nodes"]["reply"]
+    assert made["edges"][edge.id].startswith('<path class="wf-edge"')
+    assert made["gone"] == ["x"]
+
+
+def test_pinned_and_disabled_are_seen(everything):
+    node = next(n for n in everything.nodes if n.id == "reply")
+    off = replace(node, data={**node.data, "disabled": True})
+
+    made = fragments_for([off], pinned=["reply"], kinds=KINDS)["nodes"]["reply"]
+
+    assert "data-disabled" in made
+    assert "is-pinned" in made
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "unwanted"),
+    [
+        ("**bold**", "<strong>bold</strong>", "**"),
+        ("<b onclick=x>hi</b>", "&lt;b", "<b "),
+        ("[x](javascript:alert(1))", "javascript", "href="),
+        ("![x](https://example.org/p.png)", "example.org", "<img"),
+        ('{"root": {"children": [{"children": [{"text": "rich"}]}]}}', "<p>rich</p>", "root"),
+    ],
+)
+def test_note_is_markdown_that_does_no_harm(text, wanted, unwanted):
+    html = note_view(Note("n", {"text": text})).html
+
+    assert wanted in html
+    assert unwanted not in html
+
+
+def test_note_too_deep_to_read_is_shown_as_it_is():
+    text = '{"root":' * 5000
+
+    assert markdown(text[:100]) in note_view(Note("n", {"text": text[:100]})).html
+
+
+def test_five_hundred_nodes_take_a_blink():
+    kinds = ("llm", "if-else", "memory-recall", "template-transform")
+    data = {"model": {"name": "m"}, "scope": "user", "template": "x", "cases": [{"case_id": "a"}]}
+    nodes = tuple(
+        NodeSpec(f"n{i}", kinds[i % 4], data, f"Step {i}", position=Position(i, i))
+        for i in range(500)
+    )
+    edges = tuple(EdgeSpec(f"e{i}", f"n{i % 500}", f"n{(i * 7 + 1) % 500}") for i in range(700))
+    document = Document(Mode.WORKFLOW, nodes, edges)
+    draw_editor(document, (), KINDS)  # compiled, icons read
+
+    begun = time.process_time()
+    draw_editor(document, (), KINDS)
+
+    assert time.process_time() - begun < 0.15  # 0.6 s for 2,000
