@@ -28,6 +28,7 @@ class Runs {
     this.view = new RunView(editor, this.log);
     this.breakpoints = new Breakpoints(editor);
     this.stepping = false;
+    this.isOld = false;
     this.#commands();
     this.#listen();
     const pins = document.getElementById("pins");
@@ -118,6 +119,7 @@ class Runs {
   open(run, { warnings = [], focus = "log" } = {}) {
     this.#begin(run.id, run.page);
     this.view.status = run.status ?? "queued";
+    this.isOld = !this.isLive; // told again, not happening
     this.#warn(warnings);
     if (focus) this.editor.panel(focus);
     this.stream?.follow(run.events);
@@ -162,9 +164,11 @@ class Runs {
 
   #finished(data) {
     this.#words(data.error ? `${data.error_node ? `${nameOf(this.editor, data.error_node)}: ` : ""}${data.error}` : "");
-    this.editor.say(t("The run is over: {state}", { state: stateWord(data.status) }));
     this.#memory();
-    this.#list();
+    if (!this.isOld) {
+      this.editor.say(t("The run is over: {state}", { state: stateWord(data.status) }));
+      this.#list();
+    }
     this.editor.emit("run", { id: this.run, status: data.status });
     this.editor.emit("run-over", { id: this.run, status: data.status });
   }
@@ -181,7 +185,7 @@ class Runs {
     };
     if (this.run === run.id && !this.isLive) return opened();
     this.editor.addEventListener("run-over", opened, { once: true });
-    return this.open(run);
+    return this.open({ status: "succeeded", ...run });
   }
 
   // ——— going on
@@ -309,6 +313,7 @@ class Runs {
     const place = this.editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
     this.#begin(run, place);
     this.view.status = "queued";
+    this.isOld = false;
     this.#warn([]);
     this.#show();
   }
