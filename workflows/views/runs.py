@@ -18,11 +18,12 @@ from workflows.models.run import RunStatus
 from workflows.services.debugging.starting import start_as_asked
 from workflows.services.runs import cancel_run
 from workflows.templatetags.problems import in_words
+from workflows.views.editor.page import page_context
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
-from workflows.views.workflow_page import document_for, person_of, version_for, workflow_page
+from workflows.views.workflow_page import document_for, person_of, version_for
 
 
 @login_required
@@ -97,8 +98,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "workflows/_run_form.html", context, status=422 if message else 200)
-    page = workflow_page(request, principal, workflow) | context
-    return render(request, "workflows/detail.html", page, status=422)
+    page = page_context(request, principal, workflow) | context
+    return render(request, "editor/page.html", page, status=422)
 
 
 @login_required

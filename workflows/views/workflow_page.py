@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from accounts.personas import persona_name
@@ -21,7 +20,6 @@ from workflows.models.documents import from_json
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs import Which, outside_person, subject_of
-from workflows.views.drawing import draw
 from workflows.views.finding import typed
 
 
@@ -49,7 +47,6 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     context = {
         "workflow": workflow,
         "document": document,
-        "drawing": SimpleLazyObject(lambda: draw(document)),
         "problems": problems,
         "has_errors": any(p.severity == "error" for p in problems),
         "can_edit": permissions.may_edit(principal, workflow),

@@ -47,10 +47,10 @@ ROUTES = {
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "editor/page.html", _context(request, principal, workflow))
+    return render(request, "editor/page.html", page_context(request, principal, workflow))
 
 
-def _context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+def page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
     shown = workflow_page(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return shown | {
