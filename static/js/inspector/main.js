@@ -193,18 +193,18 @@ export class Inspector {
     const id = this.held?.id;
     if (change.html?.gone?.includes(id)) return this.#show("");
     const own = (change.ops ?? []).filter((op) => op.id === id && op.path);
-    if (this.form && id && own.some((op) => !this.#isKnown(op))) this.form.clashes(own, change);
-    if (change.resync || (change.ops ?? []).some((op) => !this.#isKnown(op))) this.#later();
+    if (this.form && id && own.some((op) => !this.#isKnown(op, change))) this.form.clashes(own, change);
+    if (change.resync || (change.ops ?? []).some((op) => !this.#isKnown(op, change))) this.#later();
   }
 
   /** Whether an operation says what the form shows already, as our own do. */
-  #isKnown(op) {
+  #isKnown(op, change) {
     if (PLACES.has(op.op)) return true;
     if (this.panel?.dataset.inspector === "workflow") return op.op === "feature" && this.form && same(get(this.form.data, op.path), op.remove ? undefined : op.value);
     if (!this.form || op.id !== this.held?.id) return false;
     if (op.op === "rename") return op.title === this.held.title;
     if (op.op !== "set") return false;
-    if (op.insert || (op.remove && typeof op.path.at(-1) === "number")) return this.form.isBusy;
+    if (op.insert || (op.remove && typeof op.path.at(-1) === "number")) return this.form.isBusy && change.client === this.editor.edits.client;
     return same(get(this.form.data, op.path), op.remove ? undefined : op.value);
   }
 

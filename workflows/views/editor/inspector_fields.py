@@ -47,6 +47,11 @@ class Control:
         return self.field.name
 
     @property
+    def is_group(self) -> bool:
+        """Several controls, named together."""
+        return not self.is_unreadable and (self.look.is_list or self.field.widget in _GROUPS)
+
+    @property
     def is_unreadable(self) -> bool:
         """Somebody wrote something else here than the widget is for; it is shown as it is."""
         if self.value is None:
@@ -233,6 +238,13 @@ _SHAPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.JINJA: str,
     Widget.NUMBER: (int, float, str),
 }
+
+_GROUPS: Final = frozenset(
+    {
+        *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
+        *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
+    }
+)
 
 JSON = Look("_json")
 PROMPT = Look("_prompt")
