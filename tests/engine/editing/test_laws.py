@@ -105,7 +105,7 @@ def difference_leads_across(seed: int) -> None:
     after = store.document()
     across = Memory(DOCUMENT)
 
-    done, inverse = apply_all(across, diff(DOCUMENT, after, named=True))
+    _done, inverse = apply_all(across, diff(DOCUMENT, after, named=True))
 
     assert unordered(across.document()) == unordered(after)
     apply_all(across, inverse)
