@@ -81,9 +81,17 @@ class Board:
             "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));"
         )
 
+    def until(self, body: str) -> None:
+        """The pages' policy forbids the eval that Playwright's own waiting is made of."""
+        for _ in range(600):
+            if self.js(body):
+                return
+            self.frame()
+        raise AssertionError(f"never true: {body}")
+
     def saved(self) -> None:
         expect(self.page.locator(".ed-saved")).to_have_attribute("data-state", "saved")
-        self.page.wait_for_function("window.mnemoflow.editor.edits.waiting.length === 0")
+        self.until("return canvas.editor.edits.waiting.length === 0;")
 
     def graph(self) -> dict[str, Any]:
         """The draft as the server has it."""

@@ -213,7 +213,7 @@ def test_wheel_with_control_zooms_where_the_pointer_is(board: Board):
     for _ in range(5):
         page.mouse.wheel(0, -60)
     page.keyboard.up("Control")
-    page.wait_for_function("!window.mnemoflow.editor.canvas.viewport.isZooming")
+    board.until("return !canvas.viewport.isZooming;")
 
     assert board.view()[2] > k * 1.3
     assert board.inside("choose") == pytest.approx(before, abs=2)

@@ -90,7 +90,7 @@ export class Pointers {
     const { canvas } = this;
     if (isPan) return new Pan(canvas, point);
     const kinds = {
-      port: () => new Connect(canvas, point, { node: hit.node.id, fp: hit.port, out: hit.out }),
+      port: () => this.#fromPort(hit, point),
       node: () => new Drag(canvas, point, hit.node.id),
       corner: () => new Resize(canvas, point, hit.node.id),
       edge: () => (hit.end ? Connect.replug(canvas, point, hit.edge, hit.end) : null),
@@ -98,6 +98,13 @@ export class Pointers {
     if (hit && canvas.canEdit) return kinds[hit.type]?.() ?? new Pan(canvas, point);
     const boxing = point.shift !== (canvas.tool === "select");
     return boxing && !hit ? new Marquee(canvas, point) : new Pan(canvas, point);
+  }
+
+  /** A way in that one edge leads to gives that edge away; any other port begins a new one. */
+  #fromPort({ node, port, out }, point) {
+    const edges = out ? [] : [...this.canvas.model.edgesOf(node.id)].filter((edge) => edge.to === node.id);
+    if (edges.length === 1) return Connect.replug(this.canvas, point, edges[0], "to");
+    return new Connect(this.canvas, point, { node: node.id, fp: port, out });
   }
 
   #move(e) {
