@@ -40,9 +40,18 @@ OBJECTS: dict[str, Maker] = {
 NODE = {"workflow_id": "annotated workflow", "node_key": "node"}
 RECALL = {"workflow_id": "recalling workflow", "node_key": "recalling node"}
 
+# A node's key is a name within its workflow: the same word means a node of one's own.
+KEY_IS_A_NAME = {"workflow_id": 404, "node_key": 200}
+
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS: list[Row] = [
-    Row("GET", "workflows/<uuid:workflow_id>/nodes/<str:node_key>/", "- 404 200 200 200 -", NODE),
+    Row(
+        "GET",
+        "workflows/<uuid:workflow_id>/nodes/<str:node_key>/",
+        "- 404 200 200 200 -",
+        NODE,
+        foreign=KEY_IS_A_NAME,
+    ),
     Row(
         "GET",
         "workflows/<uuid:workflow_id>/inspector/",
@@ -55,12 +64,14 @@ ROWS: list[Row] = [
         "- 404 200 200 200 -",
         NODE,
         {"path": "outputs.0.variable"},
+        foreign=KEY_IS_A_NAME,
     ),
     Row(
         "GET",
         "workflows/<uuid:workflow_id>/nodes/<str:node_key>/recall/",
         "- 404 200 200 200 -",
         RECALL,
+        foreign=KEY_IS_A_NAME,
     ),
     Row(
         "POST",
