@@ -3,15 +3,24 @@
 from django.urls import include, path
 
 from workflows import sse
-from workflows.views import chat, comparing, home, providers, runs, workflows
+from workflows.views import (
+    chat,
+    comparing,
+    first_steps,
+    forgetting,
+    home,
+    providers,
+    runs,
+    workflows,
+)
 from workflows.views.editor import (
     cases,
     code_checking,
     comments,
     difference,
     edits,
-    history,
     exporting,
+    history,
     inspector,
     live,
     outline_page,
@@ -28,6 +37,7 @@ from workflows.views.editor import problems as editor_problems
 pages = [
     path("samples/", home.gallery, name="samples"),
     path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
+    path("first-steps/", first_steps.steps, name="first_steps"),
     path("workflows/", workflows.index, name="list"),
     path("workflows/new/", workflows.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
@@ -67,6 +77,12 @@ pages = [
     path("workflows/<uuid:workflow_id>/archive/", workflows.archive, name="archive"),
     path("workflows/<uuid:workflow_id>/export/", workflows.export, name="export"),
     path("workflows/<uuid:workflow_id>/say/", chat.say, name="say"),
+    path("workflows/<uuid:workflow_id>/forget-last/", forgetting.forget_last, name="forget_last"),
+    path(
+        "workflows/<uuid:workflow_id>/remember-again/",
+        forgetting.remember_again,
+        name="remember_again",
+    ),
     path("workflows/<uuid:workflow_id>/start/", runs.start, name="start"),
     path("workflows/<uuid:workflow_id>/live/", live.live, name="live"),
     path("workflows/<uuid:workflow_id>/presence/", presence.presence, name="presence"),
@@ -114,9 +130,7 @@ pages = [
     path("runs/<uuid:run_id>/steps/<str:node_key>/value/", running.value, name="step_value"),
     path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
-    path(
-        "runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.compare, name="compare_runs"
-    ),
+    path("runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.compare, name="compare_runs"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),

@@ -6,6 +6,7 @@ from workflows.models.conversation import Conversation, Message
 from workflows.models.debugging import Pin, WouldBe
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.editing import Revision
+from workflows.models.first_steps import FirstSteps
 from workflows.models.journal import RunEvent, RunPartial, StepIntent
 from workflows.models.provider import Credential, ModelProvider
 from workflows.models.run import Run, Step
@@ -18,6 +19,7 @@ __all__ = [
     "Conversation",
     "Credential",
     "Edge",
+    "FirstSteps",
     "Message",
     "ModelProvider",
     "Node",

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.principals import current_team_id, principal_of
 from workflows import permissions, selectors
 from workflows.services import samples
+from workflows.views.gallery import shelf_of
 
 
 RECENT = 6
@@ -35,8 +36,11 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def gallery(request: HttpRequest) -> HttpResponse:
+    shelf = shelf_of(request.GET.get("scope", ""))
     context = {
-        "samples": samples.SAMPLES,
+        "cards": [card for card in shelf.cards if not card.sample.is_block],
+        "blocks": [card for card in shelf.cards if card.sample.is_block],
+        "shelf": shelf,
         "can_create": permissions.may_create(principal_of(request), current_team_id(request)),
         # who came by the start link has no other way back yet
         "may_be_lost": request.user.is_authenticated and not request.user.has_usable_password(),

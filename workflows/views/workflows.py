@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -60,9 +61,7 @@ def new(request: HttpRequest) -> HttpResponse:
             name=form.cleaned_data["name"] or None,
         )
         return redirect("workflows:detail", made.pk)
-    return render(
-        request, "workflows/new.html", {"form": form}, status=422 if form.errors else 200
-    )
+    return render(request, "workflows/new.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
         return redirect("workflows:detail", workflow.pk)
     messages.success(request, _("Published as version %(number)s.") % {"number": version.number})
-    return redirect("workflows:detail", workflow.pk)
+    return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
 
 
 @login_required

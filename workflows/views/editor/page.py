@@ -12,10 +12,13 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.models import Workflow
+from workflows.models.documents import from_json
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
 from workflows.views.finding import workflow_for
+from workflows.views.published import base_url, snippets_of
+from workflows.views.tour import tour_of
 from workflows.views.workflow_page import workflow_page
 
 
@@ -59,12 +62,26 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
         "can_publish": permissions.may_publish(principal, workflow),
+        "tour": tour_of(workflow),
         "words": words(),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_embedded": "embed" in request.GET,
         "me": str(principal.user_id or ""),
         "pins": pins,
+        **_published(request, workflow, shown),
+    }
+
+
+def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) -> dict[str, Any]:
+    """How to call it, when that is asked for and there is something to call."""
+    version = workflow.published_version
+    if "published" not in request.GET or version is None or not shown["can_run"]:
+        return {}
+    document = from_json(version.snapshot.document)
+    return {
+        "snippets": snippets_of(request, workflow, document),
+        "base_url": base_url(request),
     }
 
 

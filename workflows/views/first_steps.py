@@ -1,0 +1,94 @@
+"""The corner card with the first seven steps: what they are, where each is done, how far one is."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from accounts.principals import Principal, current_team_id, principal_of
+from workflows import selectors
+from workflows.models import Workflow
+from workflows.services import first_steps
+from workflows.services.first_steps import Progress, Step
+from workflows.views.finding import typed
+from workflows.views.tour import CHATBOT
+
+
+# what to do, and how it is known that it was done
+WORDS: Final[dict[Step, tuple[Promise, Promise]]] = {
+    Step.RUN: (_("Run a workflow"), _("Tell the chatbot something.")),
+    Step.RECALL: (_("See it remember"), _("Open a new conversation and ask for it.")),
+    Step.ISOLATE: (_("Be someone else"), _("Ask the same as another person: nothing is known.")),
+    Step.UNDO: (_("Forget, and undo"), _("Delete a memory, and take that back.")),
+    Step.MODEL: (_("Connect a model"), _("Any OpenAI-compatible address; press Test.")),
+    Step.PUBLISH: (_("Publish"), _("Number the draft, and call it over the API.")),
+    Step.INVITE: (
+        _("Invite somebody"),
+        _("They work in the same team, with memories of their own."),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    step: Step
+    title: Promise
+    hint: Promise
+    url: str
+    is_done: bool
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def steps(request: HttpRequest) -> HttpResponse:
+    principal = principal_of(request)
+    if request.method == "POST":
+        _act(principal, typed(request.POST, "act"), typed(request.POST, "place"))
+    is_fragment = request.headers.get("X-Fragment") == "1"
+    if request.method == "POST" and not is_fragment:
+        return redirect("home")
+    progress = first_steps.progress_of(principal)
+    context = {"progress": progress, "items": _items(request, progress), "most": len(Step)}
+    name = "workflows/_first_steps.html" if is_fragment else "workflows/first_steps.html"
+    return render(request, name, context)
+
+
+def _act(principal: Principal, act: str, place: str) -> None:
+    match act:
+        case "dismiss" | "show":
+            first_steps.dismiss(principal, dismissed=act == "dismiss")
+        case "tour":
+            first_steps.go_on_with_tour(principal, place)
+
+
+def _items(request: HttpRequest, progress: Progress) -> list[Item]:
+    chat = _own_chatbot(request)
+    places = _places(reverse("workflows:detail", args=[chat.pk]) if chat else "")
+    return [
+        Item(step, title, hint, places[step], step in progress.done)
+        for step, (title, hint) in WORDS.items()
+    ]
+
+
+def _own_chatbot(request: HttpRequest) -> Workflow | None:
+    rows = selectors.workflows_for(principal_of(request), team_id=current_team_id(request))
+    return rows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
+
+
+def _places(chat: str) -> dict[Step, str]:
+    gallery = reverse("workflows:samples")
+    return {
+        Step.RUN: chat or gallery,
+        Step.RECALL: chat or gallery,
+        Step.ISOLATE: f"{chat}?person=ben" if chat else gallery,
+        Step.UNDO: chat or gallery,
+        Step.MODEL: reverse("workflows:providers"),
+        Step.PUBLISH: chat or gallery,
+        Step.INVITE: reverse("accounts:team"),
+    }

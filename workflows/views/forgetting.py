@@ -1,0 +1,62 @@
+"""“Delete that memory” in the chat, and its undo: each answers with a toast."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from accounts.principals import Principal
+from workflows.models import Workflow
+from workflows.services import forgetting
+from workflows.views.finding import typed, workflow_for
+from workflows.views.workflow_page import person_of
+
+
+@login_required
+@require_POST
+def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = _with_memory(request, workflow_id)
+    done = forgetting.forget_last(principal, workflow=workflow, person=person_of(request.POST))
+    words = _("Forgotten: “%(text)s”") % {"text": done.text} if done else _("Nothing to forget.")
+    return _toast(request, workflow, words, "forgotten" if done else "", done)
+
+
+@login_required
+@require_POST
+def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = _with_memory(request, workflow_id)
+    from memory.core.errors import AlreadyExists  # noqa: PLC0415 - the memory app may be off
+
+    try:
+        forgetting.remember_again(
+            principal, workflow=workflow, change_id=typed(request.POST, "change")
+        )
+    except AlreadyExists as fault:
+        return _toast(request, workflow, str(fault), "")
+    return _toast(request, workflow, _("Back again."), "undone")
+
+
+def _with_memory(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
+    principal, workflow = workflow_for(request, workflow_id, "run")
+    if not settings.MEMORY_ENABLED:
+        raise Http404
+    return principal, workflow
+
+
+def _toast(
+    request: HttpRequest,
+    workflow: Workflow,
+    words: str,
+    happened: str,
+    done: forgetting.Forgotten | None = None,
+) -> HttpResponse:
+    if not getattr(request, "htmx", False):
+        messages.success(request, words)
+        return redirect("workflows:detail", workflow.pk)
+    context = {"words": words, "happened": happened, "done": done, "workflow": workflow}
+    return render(request, "workflows/_forgotten.html", context)
