@@ -8,7 +8,7 @@ from pathlib import Path
 from django import template
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 
@@ -29,6 +29,14 @@ def import_map(context: template.Context) -> SafeString:
         context.get("csp_nonce") or "",
         mark_safe(text),  # noqa: S308 -- our own file names and digests
     )
+
+
+@register.simple_tag
+def preload_modules(*folders: str) -> SafeString:
+    """Every module of these folders at once: found one import after the other they arrive one after the other."""
+    wanted = tuple(static(f"js/{folder}/") for folder in folders)
+    addresses = [href for address, href in _imports().items() if address.startswith(wanted)]
+    return format_html_join("\n", '<link rel="modulepreload" href="{}">', ([a] for a in addresses))
 
 
 def _imports() -> dict[str, str]:

@@ -1,14 +1,42 @@
 // Puts the editor together: the canvas, the queue of edits, and the features, each in a module of its own.
 
 import { Canvas } from "../canvas/index.js";
+import * as inspector from "../inspector/main.js";
+import * as align from "./align.js";
+import * as announce from "./announce.js";
+import * as checklist from "./checklist.js";
+import * as clipboard from "./clipboard.js";
+import * as commandPalette from "./command_palette.js";
+import * as comments from "./comments.js";
+import * as conflicts from "./conflicts.js";
+import * as contextMenu from "./context_menu.js";
+import * as dropImport from "./drop_import.js";
+import * as edgeData from "./edge_data.js";
+import * as find from "./find.js";
+import * as history from "./history.js";
+import * as keyboard from "./keyboard.js";
+import * as live from "./live.js";
+import * as notes from "./notes.js";
+import * as outline from "./outline.js";
+import * as palette from "./palette.js";
+import * as picker from "./picker.js";
+import * as presence from "./presence.js";
+import * as problems from "./problems.js";
+import * as runs from "./runs.js";
+import * as select from "./select.js";
+import * as shortcuts from "./shortcuts.js";
+import * as subflow from "./subflow.js";
+import * as tests from "./tests.js";
+import * as topbar from "./topbar.js";
 import { Commands } from "./commands.js";
 import { Edits } from "./edits.js";
 import { Panels } from "./panels.js";
 
+// In the order they are installed: what others lean on comes first.
 const FEATURES = [
-  "topbar", "keyboard", "palette", "picker", "clipboard", "find", "command_palette", "shortcuts", "outline", "context_menu", "align",
-  "notes", "select", "subflow", "drop_import", "announce", "problems", "../inspector/main", "history", "runs", "edge_data", "tests", "live", "presence", "comments", "conflicts",
-  "checklist",
+  topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
+  contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
+  history, runs, edgeData, tests, live, presence, comments, conflicts, checklist,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */
@@ -49,11 +77,11 @@ export class Editor extends EventTarget {
 const root = document.getElementById("editor");
 if (root) {
   const editor = new Editor(root);
-  for (const name of FEATURES) {
+  for (const feature of FEATURES) {
     try {
-      (await import(`./${name}.js`)).install(editor);
+      feature.install(editor);
     } catch (error) {
-      console.warn(`editor: ${name}`, error);
+      console.error(error); // one that breaks takes no other with it
     }
   }
   root.dataset.ready = "yes";
