@@ -103,7 +103,7 @@ export class Apply {
     const svg = scope.querySelector(":scope > .wf-edges");
     if (el.dataset.kind === "note") scope.insertBefore(el, svg);
     else scope.append(el); // its connectedCallback tells the model
-    canvas.joined(el);
+    canvas.elements.joined(el);
   }
 
   edge(el) {

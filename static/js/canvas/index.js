@@ -4,11 +4,13 @@ import { Apply } from "./apply.js";
 import { Containers } from "./containers.js";
 import { Culling } from "./culling.js";
 import { Edges } from "./edges.js";
+import { Elements } from "./elements.js";
 import { Far } from "./far.js";
 import { Guides } from "./guides.js";
 import { Hits } from "./hits.js";
 import { Hover, Tip } from "./hover.js";
 import { Lift } from "./lift.js";
+import { Look } from "./look.js";
 import { Minimap } from "./minimap.js";
 import { Model, ROOT } from "./model.js";
 import { Painter } from "./painter.js";
@@ -21,25 +23,7 @@ import { neighbours } from "./walking.js";
 
 export { ROOT };
 
-const READABLE = 0.6; // the least scale a small graph is first shown at
-const MANY = 60; // nodes; of more than these one wants to see the whole first
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
-
-let current = null; // the one canvas of the page
-
-// Nodes say themselves when they come and go, however the page was changed.
-customElements.define(
-  "wf-node",
-  class extends HTMLElement {
-    connectedCallback() {
-      current?.joined(this);
-    }
-
-    disconnectedCallback() {
-      current?.left(this);
-    }
-  },
-);
 
 export class Canvas {
   stage = ROOT; // the scope shown as the page
@@ -53,7 +37,7 @@ export class Canvas {
     this.glass = root.querySelector(".wf-glass");
     this.model = new Model();
     this.viewport = new Viewport(root);
-    this.#read();
+    this.elements = new Elements(this);
     this.selection = new Selection(this);
     this.hits = new Hits(this.model, this.viewport, () => this.stage);
     this.tip = new Tip(root);
@@ -67,6 +51,7 @@ export class Canvas {
     this.hover = new Hover(this);
     this.applier = new Apply(this);
     this.far = new Far(this);
+    this.look = new Look(this);
     this.mini = new Minimap(this, root.querySelector(".wf-minimap"));
     this.pointers = new Pointers(this);
     this.tools = new Tools(this);
@@ -76,55 +61,10 @@ export class Canvas {
     root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
     root.addEventListener("keydown", (e) => e.key === "Enter" && e.target.localName === "wf-node" && this.open(e.target.dataset.id));
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
-    current = this;
+    this.elements.listen();
     this.containers.restore();
     this.firstLook();
     performance.mark("interactive");
-  }
-
-  #read() {
-    for (const el of this.view.querySelectorAll("wf-node")) this.model.addNode(el);
-    for (const el of this.view.querySelectorAll(".wf-edge")) this.model.addEdge(el);
-    new MutationObserver((changes) => this.#mutated(changes)).observe(this.view, { childList: true, subtree: true });
-  }
-
-  /** Edges are SVG and can't be custom elements: those that somebody swaps in or out are seen here. */
-  #mutated(changes) {
-    for (const { addedNodes, removedNodes } of changes) {
-      for (const el of removedNodes) {
-        const edge = el.matches?.(".wf-edge") && this.model.edges.get(el.dataset.id);
-        if (edge && edge.el === el && !el.isConnected) this.model.dropEdge(edge.id);
-      }
-      for (const el of addedNodes) {
-        const isNew = el.matches?.(".wf-edge[data-id]") && el.isConnected && this.model.edges.get(el.dataset.id)?.el !== el;
-        if (isNew) this.model.route(this.model.addEdge(el));
-      }
-    }
-  }
-
-  joined(el) {
-    const known = this.model.nodes.get(el.dataset.id);
-    if (known?.el === el && el.closest(".wf-scope")?.dataset.scope === known.scope) return;
-    if (!el.closest(".wf-view")) return;
-    const node = this.model.addNode(el);
-    this.model.place(node);
-    this.model.size(node);
-    this.lift.again(node);
-    this.selection.mark(node.id);
-    el.classList.toggle("off", node.off);
-    this.painter.again(node);
-    this.model.reroute([node.id]);
-    if (!known) this.changed();
-  }
-
-  left(el) {
-    queueMicrotask(() => {
-      const node = this.model.nodes.get(el.dataset.id);
-      if (el.isConnected || node?.el !== el) return;
-      this.model.dropNode(node.id);
-      this.selection.drop([node.id]);
-      this.changed();
-    });
   }
 
   // ——— what others call
@@ -160,48 +100,32 @@ export class Canvas {
     this.pick([id]);
   }
 
-  /** So that it can be seen: unfolded, displayed, scrolled to. */
   reveal(id) {
-    const node = this.model.nodes.get(id) ?? this.model.nodes.get(this.model.edges.get(id)?.from);
-    if (!node) return;
-    for (const box of this.model.around(node.scope)) if (box.folded) this.containers.fold(box.id, false, false);
-    const isInside = this.stage === ROOT || this.model.around(node.scope).some((box) => box.id === this.stage);
-    if (!isInside) this.containers.enter(ROOT);
-    this.culling.show(node);
-    const box = this.model.box(node);
-    const seen = this.viewport.seen();
-    const isSeen = box.x >= seen.x && box.y >= seen.y && box.x + Math.min(box.w, seen.w) <= seen.x + seen.w && box.y + Math.min(box.h, seen.h) <= seen.y + seen.h;
-    if (!isSeen) this.centre(id);
+    this.look.reveal(id);
   }
 
-  centre(id, k = this.viewport.k) {
-    const node = this.model.nodes.get(id);
-    if (!node) return;
-    const box = this.model.box(node);
-    const { viewport: v } = this;
-    v.set(v.width / 2 - (box.x + box.w / 2) * k, v.height / 2 - (box.y + box.h / 2) * k, k);
+  centre(id, k) {
+    this.look.centre(id, k);
+  }
+
+  fit(ids) {
+    this.look.fit(ids);
+  }
+
+  firstLook() {
+    this.look.first();
+  }
+
+  zoomBy(factor) {
+    this.look.zoomBy(factor);
   }
 
   neighbours(id, direction) {
     return neighbours(this.model, id, direction);
   }
 
-  fit(ids) {
-    const nodes = ids && [...ids].map((id) => this.model.nodes.get(id)).filter(Boolean);
-    const bounds = this.bounds();
-    const box = nodes?.length ? this.model.bounds(nodes[0].scope, nodes) : bounds;
-    this.viewport.fit(box, bounds);
-    this.mini.stale();
-    this.far.stale();
-    this.culling.update(true);
-  }
-
   bounds() {
     return this.model.bounds(this.stage);
-  }
-
-  zoomBy(factor) {
-    this.viewport.zoomAt(this.viewport.width / 2, this.viewport.height / 2, factor, false);
   }
 
   paintNode(id, paint) {
@@ -246,7 +170,16 @@ export class Canvas {
   }
 
   send(ops, label) {
+    if (ops.length && "unplaced" in this.root.dataset) ops = [...this.#asLaidOut(ops), ...ops];
     return ops.length ? this.editor.edits?.send(ops, { label }) : Promise.resolve(null);
+  }
+
+  /** What nobody placed was laid out for the eye only: the first edit makes it so. */
+  #asLaidOut(ops) {
+    delete this.root.dataset.unplaced;
+    const named = new Set(ops.map((op) => op.id));
+    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !named.has(node.id));
+    return nodes.map((node) => ({ op: "move", id: node.id, x: node.x, y: node.y }));
   }
 
   nameOf(id) {
@@ -334,40 +267,7 @@ export class Canvas {
     this.cover();
     this.culling.update(true);
     if (!this.viewport.width) return;
-    remember(this.#placeKey, JSON.stringify([this.viewport.x, this.viewport.y, this.viewport.k].map((n) => Math.round(n * 1000) / 1000)));
-  }
-
-  get #placeKey() {
-    return `canvas-view:${this.editor.root.dataset.workflow}`;
-  }
-
-  /** Where this person left it, else the whole; of what would be too small to read, the beginning. */
-  firstLook() {
-    if (!this.viewport.width) return; // on a narrow screen another view is shown first
-    let place = null;
-    try {
-      place = JSON.parse(remembered(this.#placeKey));
-    } catch {
-      // as if never seen
-    }
-    this.fit();
-    if (this.viewport.k < READABLE && this.model.nodes.size < MANY) this.#begin();
-    if (Array.isArray(place) && place.every(Number.isFinite)) {
-      const [x, y, k] = place;
-      const seen = { x: -x / k, y: -y / k, w: this.viewport.width / k, h: this.viewport.height / k };
-      const b = this.bounds();
-      const isThere = seen.x < b.x + b.w && seen.x + seen.w > b.x && seen.y < b.y + b.h && seen.y + seen.h > b.y;
-      if (isThere) {
-        Object.assign(this.viewport, { x, y, k });
-        this.viewport.rest();
-      }
-    }
-  }
-
-  #begin() {
-    const b = this.bounds();
-    Object.assign(this.viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (this.viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
-    this.viewport.rest();
+    this.look?.keep();
   }
 
   #open(e) {

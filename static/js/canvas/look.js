@@ -1,0 +1,89 @@
+// Where one looks: fit, reveal, centre, and coming back to where one was.
+
+import { hits } from "./geometry.js";
+import { ROOT } from "./model.js";
+import { remember, remembered } from "./tools.js";
+
+const READABLE = 0.6; // the least scale a small graph is first shown at
+const MANY = 60; // nodes; of more than these one wants to see the whole first
+
+export class Look {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.key = `canvas-view:${canvas.editor.root.dataset.workflow}`;
+    addEventListener("pagehide", () => this.keep());
+  }
+
+  /** So that it can be seen: unfolded, displayed, scrolled to. */
+  reveal(id) {
+    const { canvas } = this;
+    const { model, viewport, containers } = canvas;
+    const node = model.nodes.get(id) ?? model.nodes.get(model.edges.get(id)?.from);
+    if (!node) return;
+    for (const box of model.around(node.scope)) if (box.folded) containers.fold(box.id, false, false);
+    const isInside = canvas.stage === ROOT || model.around(node.scope).some((box) => box.id === canvas.stage);
+    if (!isInside) containers.enter(ROOT);
+    canvas.culling.show(node);
+    const box = model.box(node);
+    const seen = viewport.seen();
+    const isSeen = box.x >= seen.x && box.y >= seen.y && box.x + Math.min(box.w, seen.w) <= seen.x + seen.w && box.y + Math.min(box.h, seen.h) <= seen.y + seen.h;
+    if (!isSeen) this.centre(node.id);
+  }
+
+  centre(id, k = this.canvas.viewport.k) {
+    const { model, viewport: v } = this.canvas;
+    const node = model.nodes.get(id);
+    if (!node) return;
+    const box = model.box(node);
+    v.set(v.width / 2 - (box.x + box.w / 2) * k, v.height / 2 - (box.y + box.h / 2) * k, k);
+  }
+
+  /** These nodes, or all of the page. */
+  fit(ids) {
+    const { canvas } = this;
+    const nodes = ids && [...ids].map((id) => canvas.model.nodes.get(id)).filter(Boolean);
+    const bounds = canvas.bounds();
+    const box = nodes?.length ? canvas.model.bounds(nodes[0].scope, nodes) : bounds;
+    canvas.viewport.fit(box, bounds);
+    canvas.mini.stale();
+    canvas.far.stale();
+    canvas.culling.update(true);
+  }
+
+  zoomBy(factor) {
+    const { viewport: v } = this.canvas;
+    v.zoomAt(v.width / 2, v.height / 2, factor, false);
+  }
+
+  keep() {
+    const { x, y, k } = this.canvas.viewport;
+    remember(this.key, JSON.stringify([x, y, k].map((n) => Math.round(n * 1000) / 1000)));
+  }
+
+  /** Where this person left it, else the whole; of what would be too small to read, the beginning. */
+  first() {
+    const { viewport, model } = this.canvas;
+    if (!viewport.width) return; // on a narrow screen another view is shown first
+    let place = null;
+    try {
+      place = JSON.parse(remembered(this.key));
+    } catch {
+      // as if never seen
+    }
+    this.fit();
+    if (viewport.k < READABLE && model.nodes.size < MANY) this.#begin();
+    if (!Array.isArray(place) || !place.every(Number.isFinite)) return;
+    const [x, y, k] = place;
+    const seen = { x: -x / k, y: -y / k, w: viewport.width / k, h: viewport.height / k };
+    if (!hits(seen, this.canvas.bounds())) return;
+    Object.assign(viewport, { x, y, k });
+    viewport.rest();
+  }
+
+  #begin() {
+    const { viewport } = this.canvas;
+    const b = this.canvas.bounds();
+    Object.assign(viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
+    viewport.rest();
+  }
+}
