@@ -59,6 +59,7 @@ export class Replay {
 
   #apply(change) {
     if (change.revision <= this.revision) return;
+    if (change.everything) return void this.#resync(); // an import, or what takes one back
     // Of several the fragments say all there is to draw; their operations in a row would undo one another.
     this.editor.canvas.apply(change.isMerged ? { ...change, ops: [] } : change);
     this.#keepShown();

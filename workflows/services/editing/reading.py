@@ -10,7 +10,7 @@ from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import looked_at
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.stacks import stacks_of
+from workflows.services.editing.stacks import Stacks, stacks_of
 
 
 MOST = 200
@@ -23,6 +23,13 @@ class Since:
     revision: int
     changes: tuple[Change, ...] = ()
     reload: bool = False
+
+
+def undoable(principal: Principal, *, workflow: Workflow) -> Stacks:
+    """What this principal could undo and redo now."""
+    permissions.check_view(principal, workflow)
+    with tenant([workflow.team_id]):
+        return stacks_of(workflow, principal.actor)
 
 
 def changes_after(principal: Principal, *, workflow: Workflow, after: int) -> Since:

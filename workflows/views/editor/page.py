@@ -13,6 +13,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.models.documents import from_json
+from workflows.services.editing import reading
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
@@ -64,6 +65,7 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
         "words": words(),
+        "stacks": reading.undoable(principal, workflow=workflow),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_embedded": "embed" in request.GET,
