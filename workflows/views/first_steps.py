@@ -42,6 +42,7 @@ class Item:
     hint: Promise
     url: str
     is_done: bool
+    is_next: bool = False
 
 
 @login_required
@@ -70,8 +71,9 @@ def _act(principal: Principal, act: str, place: str) -> None:
 def _items(request: HttpRequest, progress: Progress) -> list[Item]:
     chat = _own_chatbot(request)
     places = _places(reverse("workflows:detail", args=[chat.pk]) if chat else "")
+    following = next((step for step in WORDS if step not in progress.done), None)
     return [
-        Item(step, title, hint, places[step], step in progress.done)
+        Item(step, title, hint, places[step], step in progress.done, step == following)
         for step, (title, hint) in WORDS.items()
     ]
 
