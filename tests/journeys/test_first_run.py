@@ -1,0 +1,153 @@
+"""The first ten minutes, by mouse: from the start link to a ticked list, led by the tour."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.chatting import say, use_sample
+from tests.support.stack import LiveStack
+
+
+pytestmark = pytest.mark.browser
+
+FACT = "I'm Ana, and I'm allergic to peanuts."
+QUESTION = "What should I avoid eating?"
+
+
+def bubble(page: Page, number: int) -> None:
+    """Which bubble of the tour is shown."""
+    expect(page.locator("#tour [data-tour-count]")).to_have_text(f"{number}/11")
+
+
+def ticked(page: Page, *steps: str) -> None:
+    for step in steps:
+        expect(page.locator(f'.steps [data-step="{step}"]')).to_have_class(re.compile("is-done"))
+
+
+def ready(page: Page) -> None:
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+
+
+def test_newcomer_is_led_from_a_fact_told_to_a_published_workflow(signed_in: Page):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    ready(page)
+    page.locator("[data-steps-toggle]").click()
+    page.get_by_role("button", name="Show me around").click()
+
+    told_and_seen(page)
+    asked_anew_and_cited(page)
+    somebody_else_knows_nothing(page)
+    forgotten_and_undone(page)
+    published(page)
+
+    page.locator("[data-steps-toggle]").click()
+    ticked(page, "run", "recall", "isolate", "undo", "publish")
+
+
+def told_and_seen(page: Page) -> None:
+    bubble(page, 1)
+    page.get_by_role("button", name=FACT).click()
+    page.get_by_role("textbox", name="Say something").press("Enter")
+    bubble(page, 2)
+    page.locator(".chat-note summary", has_text="remembered").click()
+    expect(page.locator(".chat-note")).to_contain_text(FACT)
+
+
+def asked_anew_and_cited(page: Page) -> None:
+    bubble(page, 3)
+    page.get_by_role("link", name="Start a new conversation").click()
+    bubble(page, 4)
+    expect(say(page, QUESTION)).to_contain_text("peanuts")
+    bubble(page, 5)
+    page.locator(".chat-note summary", has_text="recalled").click()
+    expect(page.locator(".chat-note")).to_contain_text(FACT)
+
+
+def somebody_else_knows_nothing(page: Page) -> None:
+    bubble(page, 6)
+    page.get_by_role("link", name="Be someone else").click()
+    bubble(page, 7)
+    expect(say(page, QUESTION)).to_contain_text("I don't know anything about that yet")
+    bubble(page, 8)
+    page.get_by_role("link", name="Be yourself again").click()
+
+
+def forgotten_and_undone(page: Page) -> None:
+    bubble(page, 9)
+    page.get_by_role("button", name="Delete that memory").click()
+    expect(page.locator("[data-toast]").last).to_contain_text(FACT)
+    bubble(page, 10)
+    page.locator("[data-toast]").get_by_role("button", name="Undo").click()
+    bubble(page, 11)
+    expect(say(page, QUESTION)).to_contain_text("peanuts")
+
+
+def published(page: Page) -> None:
+    page.get_by_label("Publish", exact=True).click()
+    page.get_by_role("button", name="Publish this draft").click()
+    expect(page.locator("[data-published]")).to_contain_text("/api/v1/workflows/")
+    page.locator("[data-published]").get_by_role("link", name="Close").click()
+    expect(page.locator("#tour")).to_be_hidden()
+
+
+def test_tour_ends_with_escape_and_is_taken_up_again_from_the_menu(signed_in: Page):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    ready(page)
+    page.locator("[data-steps-toggle]").click()
+    page.get_by_role("button", name="Show me around").click()
+    bubble(page, 1)
+
+    page.keyboard.press("Escape")
+    expect(page.locator("#tour")).to_be_hidden()
+    page.get_by_label("More").click()
+    page.get_by_role("button", name="Show me around").click()
+
+    bubble(page, 1)
+    page.get_by_role("button", name="End the tour").click()
+
+
+def test_first_steps_stand_on_the_home_page_and_are_put_away(signed_in: Page):
+    page = signed_in
+    page.goto("/")
+    card = page.locator("#steps-corner")
+    expect(card.locator("[data-step]")).to_have_count(7)
+    card.get_by_role("button", name="Don't show").click()
+    expect(card).to_be_hidden()
+
+    page.goto("/first-steps/")
+    page.get_by_role("button", name="Show them in the corner again").click()
+
+    page.goto("/")
+    expect(card.locator("[data-step]")).to_have_count(7)
+
+
+def test_same_in_chinese(signed_in: Page, live_stack: LiveStack):
+    page = signed_in
+    page.context.add_cookies(
+        [{"name": "django_language", "value": "zh-hans", "url": live_stack.url}]
+    )
+    page.goto("/samples/")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+    page.locator('form[action="/samples/chatbot/copy/"] button').click()
+    ready(page)
+    box = page.locator(".chat-form textarea")
+    answers = page.locator(".chat-log .bubble-it")
+
+    box.fill("我对花生过敏。")
+    box.press("Enter")
+    expect(answers.last).to_contain_text("记下了")
+    page.locator('[data-tour="new"]').click()
+    expect(page.locator(".chat-log .bubble")).to_have_count(0)
+    ready(page)
+    box.fill("我不能吃什么？")
+    box.press("Enter")
+    expect(answers.last).to_contain_text("花生")
+    page.locator(".chips-do a").nth(1).click()
+    expect(page.locator("#chat-place [name=person]")).to_have_value("ben")
+    ready(page)
+    box.fill("我不能吃什么？")
+    box.press("Enter")
+    expect(answers.last).to_contain_text("什么都不知道")

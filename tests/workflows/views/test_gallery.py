@@ -1,0 +1,294 @@
+"""The gallery's cards, the first steps, forgetting from the chat, and what comes after publishing."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.services import invitations
+from memory.services import MemoryCaller, forget, recall, remember, undo
+from memory.services.caller import CallOrigin
+from tests.factories.workflows import make_run, make_workflow, within
+from tests.support.cast import Person
+from tests.workflows.views.conftest import HTMX, text_of
+from workflows.models import RunEvent
+from workflows.samples import SAMPLES
+from workflows.services import first_steps, publishing
+from workflows.services.first_steps import Step
+from workflows.services.samples import copy_sample
+from workflows.views.gallery import MOST_NODES, shelf_of
+
+
+GALLERY = reverse("workflows:samples")
+STEPS = reverse("workflows:first_steps")
+FRAGMENT = {"X-Fragment": "1"}
+
+
+def page_of(workflow) -> str:
+    return reverse("workflows:detail", args=[workflow.pk])
+
+
+def done(person: Person) -> set[str]:
+    return {step.value for step in first_steps.progress_of(person.principal).done}
+
+
+def ended(person: Person) -> dict[str, object]:
+    """A run for oneself that went well."""
+    return {"status": "succeeded", "finished_at": timezone.now(), "subject_user": person.user}
+
+
+def mine(person: Person) -> MemoryCaller:
+    identity = {"user_id": str(person.user.pk)}
+    return MemoryCaller(person.principal, person.team.pk, identity=identity)
+
+
+# ——— gallery
+
+
+def test_gallery_shows_every_sample_once_and_highlights_the_first(alice: Person):
+    page = text_of(alice.client.get(GALLERY))
+
+    copies = re.findall(r'action="/samples/([a-z-]+)/copy/"', page)
+    assert copies == [sample.slug for sample in SAMPLES]
+    assert page.count("card-star") == 1
+    assert page.index("card-star") < page.index("/samples/chatbot/copy/") < page.index("/samples/profile/copy/")
+
+
+@pytest.mark.parametrize("scope", ["user", "conversation", "global"])
+def test_gallery_of_a_scope_has_the_samples_about_it_and_no_others(alice: Person, scope):
+    page = text_of(alice.client.get(GALLERY, {"scope": scope}))
+
+    copies = re.findall(r'action="/samples/([a-z-]+)/copy/"', page)
+    assert copies == [sample.slug for sample in SAMPLES if scope in sample.scopes]
+    assert page.count('aria-current="true"') == 2  # the team, and the chosen scope
+
+
+def test_gallery_of_a_scope_there_is_none_of_shows_all(alice: Person):
+    assert len(shelf_of("no-such").cards) == len(SAMPLES)
+    assert alice.client.get(GALLERY, {"scope": "<b>"}).status_code == 200
+
+
+def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
+    card = next(card for card in shelf_of("").cards if card.sample.slug == "chatbot")
+    long = next(card for card in shelf_of("").cards if card.sample.slug == "forget-me")
+
+    assert [node.icon for node in card.nodes] == [
+        *("start", "recall", "model", "chat", "branch", "store"),
+    ]
+    assert (card.more, len(long.nodes)) == (0, MOST_NODES)
+    assert long.more > 0
+
+
+def test_viewer_sees_the_gallery_and_copies_nothing(vic: Person):
+    assert "Use this sample" not in text_of(vic.client.get(GALLERY))
+
+
+# ——— the first steps
+
+
+def test_nothing_is_done_at_first_and_the_next_step_is_marked(alice: Person):
+    card = text_of(alice.client.get(STEPS, headers=FRAGMENT))
+
+    assert card.count("<li") == 7
+    assert "is-done" not in card
+    assert card.index("is-next") < card.index("See it remember")
+    assert "<html" not in card
+
+
+def test_run_that_succeeded_is_the_first_step_and_one_that_failed_is_none(alice: Person, bob):
+    make_run(alice, make_workflow(alice), status="failed", finished_at=timezone.now())
+    assert done(alice) == set()
+
+    make_run(alice, make_workflow(alice), **ended(alice))
+
+    assert done(alice) == {Step.RUN}
+    assert done(bob) == set()
+
+
+def test_step_stays_done_when_what_was_done_is_gone(alice: Person):
+    run = make_run(alice, make_workflow(alice), **ended(alice))
+    assert done(alice) == {Step.RUN}
+
+    with within(alice):
+        run.delete()
+
+    assert done(alice) == {Step.RUN}
+
+
+@pytest.mark.parametrize(("entries", "expected"), [([], False), ([{"key": "a"}], True)])
+def test_run_recalls_when_it_found_something(alice: Person, entries, expected):
+    run = make_run(alice, make_workflow(alice))
+    with within(alice):
+        RunEvent.objects.create(
+            team_id=alice.team.pk, run=run, seq=1, name="memory_recalled", data={"entries": entries}
+        )
+
+    assert (Step.RECALL in done(alice)) is expected
+
+
+def test_run_as_somebody_else_isolates(alice: Person):
+    make_run(
+        alice,
+        make_workflow(alice),
+        status="succeeded",
+        finished_at=timezone.now(),
+        subject=f"ben@{alice.user.pk}",
+        subject_user=None,
+    )
+
+    assert done(alice) == {Step.RUN, Step.ISOLATE}
+
+
+def test_undone_forgetting_counts_and_forgetting_alone_doesnt(alice: Person):
+    remember(mine(alice), scope="user", key="pet", value="a cat")
+    change = forget(mine(alice), scope="user", key="pet").change_id
+    assert done(alice) == set()
+
+    undo(mine(alice), change_id=change)
+
+    assert done(alice) == {Step.UNDO}
+
+
+def test_publishing_and_inviting_are_done_by_who_does_them(alice: Person, bob: Person):
+    publishing.publish(alice.principal, workflow=make_workflow(alice))
+    invitations.create_invitation(alice.principal, team=alice.team, role="viewer")
+
+    assert done(alice) == {Step.PUBLISH, Step.INVITE}
+    assert done(bob) == set()
+
+
+def test_provider_that_answers_its_test_is_a_model_connected(alice: Person):
+    first_steps.mark(alice.principal, Step.MODEL)
+    first_steps.mark(alice.principal, Step.MODEL)
+
+    assert done(alice) == {Step.MODEL}
+
+
+def test_card_is_put_away_and_comes_back(alice: Person):
+    away = text_of(alice.client.post(STEPS, {"act": "dismiss"}, headers=FRAGMENT))
+    page = text_of(alice.client.get(STEPS))
+    back = text_of(alice.client.post(STEPS, {"act": "show"}, headers=FRAGMENT))
+
+    assert ("is-dismissed" in away, "is-dismissed" in back) == (True, False)
+    assert "Show them in the corner again" in page
+
+
+def test_place_in_the_tour_is_kept_for_its_person(alice: Person, bob: Person):
+    alice.client.post(STEPS, {"act": "tour", "place": "ask"}, headers=FRAGMENT)
+
+    assert 'data-tour-at="ask"' in text_of(alice.client.get(STEPS, headers=FRAGMENT))
+    assert 'data-tour-at=""' in text_of(bob.client.get(STEPS, headers=FRAGMENT))
+
+
+def test_tour_is_offered_by_the_sample_it_speaks_of(alice: Person, chat):
+    assert 'id="tour"' in text_of(alice.client.get(page_of(chat)))
+    assert 'id="tour"' not in text_of(alice.client.get(page_of(make_workflow(alice))))
+
+
+# ——— forgetting from the chat
+
+
+def learnt(person: Person, workflow, key: str, value: str) -> None:
+    """As a run of the workflow remembers."""
+    run = make_run(person, workflow)
+    caller = MemoryCaller(
+        person.principal,
+        person.team.pk,
+        identity={"user_id": str(person.user.pk)},
+        origin=CallOrigin(run_id=str(run.pk), node_id="remember"),
+    )
+    remember(caller, scope="user", key=key, value=value)
+
+
+def known(person: Person) -> set[str]:
+    return {entry.key for entry in recall(mine(person), scope="user")}
+
+
+def test_newest_memory_the_workflow_learnt_is_forgotten_and_comes_back(alice: Person, chat):
+    learnt(alice, chat, "pet", "My cat is called Miso.")
+    remember(mine(alice), scope="user", key="elsewhere", value="written by hand, and newer")
+
+    toast = text_of(
+        alice.client.post(reverse("workflows:forget_last", args=[chat.pk]), headers=HTMX)
+    )
+    assert "My cat is called Miso." in toast
+    assert known(alice) == {"elsewhere"}
+
+    change = re.search(r'name="change" value="([0-9a-f-]+)"', toast)
+    answer = alice.client.post(
+        reverse("workflows:remember_again", args=[chat.pk]), {"change": change[1]}, headers=HTMX
+    )
+    assert 'data-happened="undone"' in text_of(answer)
+    assert known(alice) == {"elsewhere", "pet"}
+
+
+def test_what_another_workflow_learnt_is_left_alone(alice: Person, chat):
+    learnt(alice, make_workflow(alice), "pet", "My cat is called Miso.")
+
+    answer = alice.client.post(reverse("workflows:forget_last", args=[chat.pk]), headers=HTMX)
+
+    assert "Nothing to forget." in text_of(answer)
+    assert known(alice) == {"pet"}
+
+
+def test_change_of_somebody_elses_memory_is_not_undone(alice: Person, bob: Person, chat):
+    remember(mine(alice), scope="user", key="pet", value="a cat")
+    change = forget(mine(alice), scope="user", key="pet").change_id
+
+    answer = bob.client.post(
+        reverse("workflows:remember_again", args=[chat.pk]), {"change": change}, headers=HTMX
+    )
+
+    assert answer.status_code == 404
+    assert known(alice) == set()
+
+
+@override_settings(MEMORY_ENABLED=False)
+def test_without_memory_there_is_nothing_to_forget(alice: Person, chat):
+    answer = alice.client.post(reverse("workflows:forget_last", args=[chat.pk]), headers=HTMX)
+
+    assert answer.status_code == 404
+
+
+# ——— after publishing
+
+
+def test_publishing_leads_to_calls_that_work_as_they_stand(alice: Person, chat):
+    answer = alice.client.post(
+        reverse("workflows:publish", args=[chat.pk]), {"note": ""}, follow=True
+    )
+
+    page = text_of(answer)
+    url = f"/api/v1/workflows/{chat.pk}/runs"
+    assert page.count(url) == 3
+    assert reverse("accounts:keys") in page
+    snippets = {snippet.slug: snippet.text for snippet in answer.context["snippets"]}
+    body = json.loads(re.search(r"-d '(.*)'", snippets["curl"])[1])
+    assert body == {"query": "Hello!", "inputs": {}, "user": "ana", "response_mode": "blocking"}
+    check = subprocess.run(
+        [sys.executable, "-c", f"compile({snippets['python']!r}, 'snippet', 'exec')"], check=False
+    )
+    assert check.returncode == 0
+    asked = alice.client.post(url, {**body, "response_mode": "async"}, "application/json")
+    assert asked.status_code == 202
+
+
+def test_snippets_fill_in_the_inputs_a_workflow_requires(alice: Person):
+    workflow = copy_sample(alice.principal, team_id=alice.team.pk, slug="reminder")
+    publishing.publish(alice.principal, workflow=workflow)
+
+    answer = alice.client.get(page_of(workflow), {"published": ""})
+
+    body = json.loads(re.search(r"-d '(.*)'", answer.context["snippets"][0].text)[1])
+    assert body["inputs"] == {"task": "remember"}
+
+
+def test_draft_that_was_never_published_has_no_calls(alice: Person, chat):
+    answer = alice.client.get(page_of(chat), {"published": ""})
+
+    assert "snippets" not in answer.context
