@@ -30,7 +30,7 @@ def _said() -> dict[str, str]:
 
 
 def _known() -> set[str]:
-    return {text._args[0] for text in texts()}  # type: ignore[attr-defined]
+    return {text._args[0] for text in texts()}
 
 
 def test_every_text_of_a_script_can_be_translated():

@@ -102,7 +102,7 @@ def three_deep():
     return document(nodes, edges, mode=Mode.CHAT, conversation=short)
 
 
-DEEP = {"inputs": {"words": ["x", "y"]}}
+DEEP: dict[str, Any] = {"inputs": {"words": ["x", "y"]}}
 # start, after, done, outer; of each of its rounds: start, lp, count, and of each of lp's: eight.
 WHOLE = 4 + 2 * (3 + 2 * 8)
 

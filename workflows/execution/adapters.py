@@ -31,7 +31,6 @@ from workflows.execution.claims import Claim
 from workflows.execution.debugging import SANDBOX, Debug
 from workflows.execution.http import GuardedHttp
 from workflows.execution.ledger import Ledger
-from workflows.execution.http import GuardedHttp
 from workflows.execution.setup import Setup
 from workflows.execution.threads import in_thread
 from workflows.models import Message

@@ -49,7 +49,9 @@ def _imports() -> dict[str, str]:
 @lru_cache(maxsize=2)
 def _digested(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str]:
     return {
-        (address := static(f"js/{Path(name).relative_to(folder).as_posix()}")): f"{address}?{_digest(name)}"
+        (
+            address := static(f"js/{Path(name).relative_to(folder).as_posix()}")
+        ): f"{address}?{_digest(name)}"
         for name, _mtime in stamp
     }
 

@@ -1,6 +1,7 @@
 """What must hold whatever people do: undone is as before, two orders meet, a difference leads across."""
 
 from dataclasses import replace
+from operator import attrgetter
 from random import Random
 
 import pytest
@@ -33,12 +34,11 @@ BROKEN_TOGETHER = {"edit.inside_itself", "edit.edge_crosses", "edit.cycle"}
 
 def unordered(document: Document) -> Document:
     """For what promises the same parts, not their order."""
-    by_id = {"key": lambda part: part.id}
     return replace(
         document,
-        nodes=tuple(sorted(document.nodes, **by_id)),
-        edges=tuple(sorted(document.edges, **by_id)),
-        notes=tuple(sorted(document.notes, **by_id)),
+        nodes=tuple(sorted(document.nodes, key=attrgetter("id"))),
+        edges=tuple(sorted(document.edges, key=attrgetter("id"))),
+        notes=tuple(sorted(document.notes, key=attrgetter("id"))),
         environment=tuple(sorted(document.environment, key=lambda v: v.name)),
         conversation=tuple(sorted(document.conversation, key=lambda v: v.name)),
     )

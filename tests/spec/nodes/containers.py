@@ -22,7 +22,7 @@ from workflows.engine.document import Mode, NodeSpec
 
 
 LETTERS = ("array[string]", ["a", "b", "c"])
-PARALLEL = {"is_parallel": True, "parallel_nums": 2}
+PARALLEL: dict[str, Any] = {"is_parallel": True, "parallel_nums": 2}
 
 
 def _over(over: Any, *body: NodeSpec, edges: list[str], result: list[str], **data: Any) -> Any:
