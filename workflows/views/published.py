@@ -19,13 +19,14 @@ CURL: Final = """curl -X POST {url} \\
   -H "Content-Type: application/json" \\
   -d '{shell}'"""
 
-PYTHON: Final = """import json, os, urllib.request
+PYTHON: Final = """import json, urllib.request
+from os import environ
 
 request = urllib.request.Request(
     "{url}",
     data=json.dumps({python}).encode(),
     headers={{
-        "Authorization": "Bearer " + os.environ["MNEMOFLOW_KEY"],
+        "Authorization": "Bearer " + environ["MNEMOFLOW_KEY"],
         "Content-Type": "application/json",
     }},
 )
