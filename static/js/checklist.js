@@ -99,4 +99,4 @@ function remember(value) {
 
 // On pages other than the editor, which makes its own.
 const root = document.getElementById("steps-corner");
-if (root && !document.getElementById("editor")) new Corner(root, { open: true }).refresh();
+if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 }).refresh(); // on a phone it would cover the page
