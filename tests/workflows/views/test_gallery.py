@@ -37,6 +37,13 @@ def done(person: Person) -> set[str]:
     return {step.value for step in first_steps.progress_of(person.principal).done}
 
 
+def within_text(pattern: str, text: str) -> str:
+    """The first group of what must be there."""
+    found = re.search(pattern, text)
+    assert found, pattern
+    return found[1]
+
+
 def ended(person: Person) -> dict[str, object]:
     """A run for oneself that went well."""
     return {"status": "succeeded", "finished_at": timezone.now(), "subject_user": person.user}
@@ -56,7 +63,11 @@ def test_gallery_shows_every_sample_once_and_highlights_the_first(alice: Person)
     copies = re.findall(r'action="/samples/([a-z-]+)/copy/"', page)
     assert copies == [sample.slug for sample in SAMPLES]
     assert page.count("card-star") == 1
-    assert page.index("card-star") < page.index("/samples/chatbot/copy/") < page.index("/samples/profile/copy/")
+    assert (
+        page.index("card-star")
+        < page.index("/samples/chatbot/copy/")
+        < page.index("/samples/profile/copy/")
+    )
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation", "global"])
@@ -149,6 +160,7 @@ def test_undone_forgetting_counts_and_forgetting_alone_doesnt(alice: Person):
     change = forget(mine(alice), scope="user", key="pet").change_id
     assert done(alice) == set()
 
+    assert change is not None
     undo(mine(alice), change_id=change)
 
     assert done(alice) == {Step.UNDO}
@@ -219,9 +231,9 @@ def test_newest_memory_the_workflow_learnt_is_forgotten_and_comes_back(alice: Pe
     assert "My cat is called Miso." in toast
     assert known(alice) == {"elsewhere"}
 
-    change = re.search(r'name="change" value="([0-9a-f-]+)"', toast)
+    change = within_text(r'name="change" value="([0-9a-f-]+)"', toast)
     answer = alice.client.post(
-        reverse("workflows:remember_again", args=[chat.pk]), {"change": change[1]}, headers=HTMX
+        reverse("workflows:remember_again", args=[chat.pk]), {"change": change}, headers=HTMX
     )
     assert 'data-happened="undone"' in text_of(answer)
     assert known(alice) == {"elsewhere", "pet"}
@@ -268,7 +280,7 @@ def test_publishing_leads_to_calls_that_work_as_they_stand(alice: Person, chat):
     assert page.count(url) == 3
     assert reverse("accounts:keys") in page
     snippets = {snippet.slug: snippet.text for snippet in answer.context["snippets"]}
-    body = json.loads(re.search(r"-d '(.*)'", snippets["curl"])[1])
+    body = json.loads(within_text(r"-d '(.*)'", snippets["curl"]))
     assert body == {"query": "Hello!", "inputs": {}, "user": "ana", "response_mode": "blocking"}
     check = subprocess.run(
         [sys.executable, "-c", f"compile({snippets['python']!r}, 'snippet', 'exec')"], check=False
@@ -284,7 +296,7 @@ def test_snippets_fill_in_the_inputs_a_workflow_requires(alice: Person):
 
     answer = alice.client.get(page_of(workflow), {"published": ""})
 
-    body = json.loads(re.search(r"-d '(.*)'", answer.context["snippets"][0].text)[1])
+    body = json.loads(within_text(r"-d '(.*)'", answer.context["snippets"][0].text))
     assert body["inputs"] == {"task": "remember"}
 
 
