@@ -50,7 +50,7 @@ ROWS: list[Row] = [
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/versions/<int:number>/restore", "- 404 403 200 200 404", VERSION, {}),
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/versions/<before>/diff/<after>", "- 404 200 200 200 404", HERE, foreign=EVERY_DRAFT),
     # Pages
-    Row("PATCH", "workflows/<uuid:workflow_id>/draft/", "- 404 403 422 422 -", DRAFT, {}),
+    Row("PATCH", "workflows/<uuid:workflow_id>/draft/", "- 404 403 200 200 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/draft/", "- 404 403 400 400 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/undo/", "- 404 403 400 400 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/redo/", "- 404 403 400 400 -", DRAFT, {}),

@@ -210,7 +210,6 @@ ROWS: list[Row] = [
     Row("GET", "workflows/<uuid:workflow_id>/", "- 404 200 200 200 -", WORKFLOW),
     Row("GET", "workflows/<uuid:workflow_id>/", "- 404 200 200 200 -", CHAT),
     Row("GET", "workflows/<uuid:workflow_id>/problems/", "- 404 200 200 200 -", WORKFLOW),
-    Row("GET", "workflows/<uuid:workflow_id>/problems/", "- 200 200 200 404 -"),
     Row("GET", "workflows/<uuid:workflow_id>/rename/", "- 404 403 200 200 -", WORKFLOW),
     Row("POST", "workflows/<uuid:workflow_id>/rename/", "- 404 403 302 302 -", WORKFLOW, {"name": "x"}),
     Row("GET", "workflows/<uuid:workflow_id>/replace/", "- 404 403 200 200 -", WORKFLOW),

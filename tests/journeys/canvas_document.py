@@ -57,8 +57,7 @@ CASE = {
 }
 
 
-def document() -> Json:
-    """start → recall → if: answer; else: iteration (start, template inside), a joined end; a loose node and notes."""
+def _nodes() -> list[Json]:
     box = node(
         "each",
         "iteration",
@@ -70,7 +69,7 @@ def document() -> Json:
         start_node_id="begin",
     )
     box["width"], box["height"] = 520, 216
-    nodes = [
+    return [
         node(
             "start",
             "start",
@@ -128,7 +127,10 @@ def document() -> Json:
             "frame", 280, 440, "", theme="violet", group=True, width=320, height=160, title="Aside"
         ),
     ]
-    edges = [
+
+
+def _edges() -> list[Json]:
+    return [
         edge("start", "recall"),
         edge("recall", "choose"),
         edge("choose", "reply", "urgent"),
@@ -137,12 +139,16 @@ def document() -> Json:
         edge("reply", "finish"),
         edge("each", "finish"),
     ]
+
+
+def document() -> Json:
+    """start → recall → if: answer; else: iteration (start, template inside), a joined end; a loose node and notes."""
     return {
         "version": "0.6.0",
         "kind": "app",
         "app": {"name": "One of everything", "mode": "workflow"},
         "workflow": {
-            "graph": {"nodes": nodes, "edges": edges},
+            "graph": {"nodes": _nodes(), "edges": _edges()},
             "features": {},
             "environment_variables": [],
             "conversation_variables": [],
