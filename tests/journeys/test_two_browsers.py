@@ -220,7 +220,7 @@ def check(both: Pair) -> dict[str, int]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    "seconds", [SHORT, pytest.param(LONG, id="five minutes", marks=pytest.mark.slow)]
+    "seconds", [SHORT, pytest.param(LONG, id="five minutes", marks=pytest.mark.nightly)]
 )
 def test_two_browsers_with_kills_and_cuts_end_equal_and_lose_nothing(both: Pair, seconds: float):
     if seconds == LONG:

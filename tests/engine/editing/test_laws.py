@@ -138,14 +138,14 @@ def test_most_pairs_of_gestures_do_converge():
     assert met > 70
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(SEEDS)
 @FULL
 def test_ten_thousand_gestures_can_be_undone(seed):
     undone_is_as_before(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(SEEDS)
 @FULL
 def test_ten_thousand_sequences_of_two_authors_converge(seed):
