@@ -36,7 +36,7 @@ export class Apply {
 
   /** Not what the pointer holds: when it lets go, its place is sent and is the later one. */
   #isHeld(id) {
-    return this.canvas.pointers.gesture?.moving?.has(id) ?? false;
+    return this.canvas.pointers.isHolding(id);
   }
 
   #move(node, { x, y }) {

@@ -65,6 +65,11 @@ export class Pointers {
     e.preventDefault(); // neither text selection nor focus of its own
   }
 
+  /** Whether the pointer holds this node: it is being moved, or pressed and about to be. */
+  isHolding(id) {
+    return this.gesture?.moving?.has(id) ?? this.#pressed?.hit?.node?.id === id;
+  }
+
   #hit(e, point) {
     const hit = this.canvas.hits.at(point.x, point.y, { ports: this.canvas.canEdit });
     // with a finger the inside of a container is background: it scrolls
