@@ -268,7 +268,7 @@ def test_address_with_a_node_opens_it(draft: Draft):
 
 def test_picture_and_text_are_one_click_away(draft: Draft):
     page = draft.page
-    page.get_by_text("Export", exact=True).click()
+    page.locator("summary[aria-label=More]").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Picture (SVG)").click()
 

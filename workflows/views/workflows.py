@@ -19,7 +19,7 @@ from accounts.principals import current_team_id, principal_of
 from workflows import permissions, selectors
 from workflows.engine.document import Dialect, Mode
 from workflows.engine.errors import DocumentInvalid
-from workflows.errors import NewerDocument
+from workflows.errors import NewerDocument, NothingToPublish
 from workflows.forms import ImportForm, NewForm, PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import blank, drafts, importing, publishing
@@ -163,6 +163,9 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         messages.error(
             request, _("Not published: the draft has problems that keep it from running.")
         )
+        return redirect("workflows:detail", workflow.pk)
+    except NothingToPublish as unchanged:
+        messages.info(request, str(unchanged))
         return redirect("workflows:detail", workflow.pk)
     messages.success(request, _("Published as version %(number)s.") % {"number": version.number})
     return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")

@@ -4,7 +4,7 @@ import { hits } from "./geometry.js";
 import { ROOT } from "./model.js";
 import { remember, remembered } from "./tools.js";
 
-const READABLE = 0.6; // the least scale a small graph is first shown at
+const READABLE = 0.45; // the least scale a small graph is first shown at
 const MANY = 60; // nodes; of more than these one wants to see the whole first
 
 export class Look {

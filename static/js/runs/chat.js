@@ -31,4 +31,8 @@ document.addEventListener("click", (event) => {
   box.focus();
 });
 
-document.addEventListener("run-finished", () => box?.focus());
+// Back to typing after an answer, unless the person has gone elsewhere meanwhile.
+document.addEventListener("run-finished", () => {
+  const { activeElement } = document;
+  if (activeElement === document.body || form?.contains(activeElement)) box?.focus();
+});

@@ -42,7 +42,7 @@ SECONDS: Final = 10.0
 _MAX_DECLARED_DEPTH: Final = 5
 _MAX_PRINTED: Final = 20_000
 _MAIN: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
-_START: Final = 'def main(arg1: str) -> dict:\n    return {\n        "result": arg1,\n    }\n'
+_START: Final = 'def main() -> dict:\n    return {"result": ""}\n'
 
 
 class CodeVariable(BaseModel):
@@ -93,6 +93,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         Field("code", gettext_noop("Code"), Widget.CODE, required=True, default=_START,
               help=gettext_noop("main returns an object with exactly the declared outputs.")),
         Field("outputs", gettext_noop("Output variables"), Widget.TYPED_OUTPUTS, required=True,
+              default={"result": {"type": "string"}},
               choices=tuple((str(kind), str(kind)) for kind in OUTPUT_TYPES)),
     )  # fmt: skip
 
