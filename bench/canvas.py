@@ -176,8 +176,10 @@ async def _gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6
         before = await page.evaluate(f"window.bench.place('{node}')")
         mouse.press(x, y)
-        mouse.drag_to(x + 30, y + 15)
-        mouse.drag_to(x + 60, y + 30)
+        for i in range(1, 7):  # a frame between two of them, or React Flow takes it for no drag
+            await mouse.settle()
+            await page.wait_for_timeout(30)
+            mouse.drag_to(x + 10 * i, y + 5 * i)
         await mouse.settle()
         await page.wait_for_timeout(300)
         after = await page.evaluate(f"window.bench.place('{node}')")
