@@ -191,8 +191,6 @@ async def _gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float
         mouse.release(x + 60, y + 30)
         await mouse.settle()
         if abs(after[0] - before[0]) < 1:
-            mouse.release(x + 60, y + 30)
-            await mouse.settle()
             raise DragRefused(f"the drag did not take: {before} → {after}")
         await page.wait_for_timeout(500)
         box = await page.evaluate(f"window.bench.box('{node}')")
