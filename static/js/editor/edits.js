@@ -3,7 +3,7 @@
 import { sorted } from "./clashing.js";
 import { Ledger } from "./ledger.js";
 import { Queue } from "./queue.js";
-import { Replay } from "./replay.js";
+import { Replay, SHOWN_AT_ONCE } from "./replay.js";
 import { CLIENT, stayAlive } from "./tab.js";
 import { ask } from "./wire.js";
 import { t } from "./words.js";
@@ -92,7 +92,7 @@ export class Edits extends EventTarget {
     return this.#replay.catchUp();
   }
 
-  /** As the server has it: these ids, or everything. */
+  /** As the server has it: these ids. */
   restore(ids) {
     return this.#replay.restore(ids);
   }
@@ -153,6 +153,8 @@ export class Edits extends EventTarget {
   async #accepted(gesture, { body }) {
     this.#queue.done(gesture);
     await this.#replay.receive(body);
+    const isNothing = body.base === body.revision; // after all; what was shown of it at once isn't so
+    if (isNothing && gesture.ops.some(({ op }) => SHOWN_AT_ONCE.has(op) || op === "connect")) await this.#replay.restore(touched(gesture.ops));
     // Later gestures were made knowing this one; what somebody else did in between they don't know.
     for (const later of body.client ? this.#queue.all : []) {
       if (later.base === body.revision - 1) this.#queue.rebase(later, body.revision);
@@ -174,11 +176,8 @@ export class Edits extends EventTarget {
     } else {
       this.#queue.done(gesture);
     }
-    await this.#replay.catchUp();
-    if (asked.length) {
-      await this.#replay.restore(touched(asked.map(({ op }) => op)));
-      this.editor.say(message);
-    }
+    await this.#replay.restore(touched(asked.map(({ op }) => op)));
+    if (asked.length) this.editor.say(message);
     if (!again.length) this.#answer(gesture, null);
   }
 
@@ -190,8 +189,7 @@ export class Edits extends EventTarget {
     if (gesture.kind === "edit") this.ledger.add({ kind: "refused", label: gesture.label, message, ops: gesture.ops });
     this.#queue.done(gesture);
     this.#answer(gesture, null);
-    await this.#replay.catchUp();
-    if (gesture.ops.length) await this.#replay.restore(touched(gesture.ops));
+    await this.#replay.restore(touched(gesture.ops));
     this.editor.say(gesture.label ? t("Not accepted: {what}. {why}", { what: gesture.label, why: message }) : message);
     this.#emit("refused", { gesture, message });
   }

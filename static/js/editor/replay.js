@@ -4,10 +4,16 @@ import { snapshotChange } from "./resync.js";
 import { ask, fetchPage } from "./wire.js";
 
 // What a waiting gesture shows at once and an older state of the server would show differently again.
-const SHOWN_AT_ONCE = new Set(["move", "resize", "reparent", "delete", "disconnect"]);
+export const SHOWN_AT_ONCE = new Set(["move", "resize", "reparent", "delete", "disconnect"]);
+
+const FIRST_PAUSE = 1000; // ms until what couldn't be had is asked for again
+const LONGEST_PAUSE = 30_000;
 
 export class Replay {
   #turn = Promise.resolve();
+  #owed = new Set(); // ids still to be put back as the server has them
+  #timer = 0;
+  #pause = FIRST_PAUSE;
 
   /** `waiting` answers the operations that the server hasn't got yet. */
   constructor(editor, waiting) {
@@ -16,12 +22,18 @@ export class Replay {
     this.revision = Number(editor.root.dataset.revision);
   }
 
-  /** One Change that this tab was answered. What others did before it is fetched first. */
+  /**
+   * One Change that this tab was answered. What others did before it is fetched first; where that can't be had now the
+   * change waits for it too: with a gap in between, the gap would never be told.
+   */
   receive(change) {
     return this.#inTurn(async () => {
-      if (change.revision > this.revision + 1) await this.#fetch();
-      if (change.revision > this.revision + 1) await this.#resync(); // what came between can't be had
-      this.#apply(change);
+      const isNothing = change.base === change.revision; // so the revision it names is somebody else's
+      const behind = change.revision - this.revision;
+      if (behind > (isNothing ? 0 : 1)) await this.#fetch();
+      if (isNothing) return;
+      if (change.revision > this.revision + 1) this.#later();
+      else await this.#apply(change);
     });
   }
 
@@ -30,9 +42,16 @@ export class Replay {
     return this.#inTurn(() => this.#fetch());
   }
 
-  /** Put these nodes and edges back as the server has them; without ids, everything. */
+  /** Put these nodes and edges back as the server has them, now or as soon as it answers; what others did comes first. */
   restore(ids) {
-    return this.#inTurn(() => this.#resync(ids));
+    for (const id of ids) this.#owed.add(id);
+    return this.catchUp();
+  }
+
+  #later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.catchUp(), this.#pause);
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
   }
 
   #inTurn(act) {
@@ -46,20 +65,24 @@ export class Replay {
       const url = new URL(this.editor.urls.changes, location.href);
       url.searchParams.set("after", this.revision);
       const { kind, body } = await ask(url);
-      if (kind !== "done") return false;
+      if (kind !== "done") {
+        if (this.#owed.size) this.#later();
+        return false;
+      }
+      this.#pause = FIRST_PAUSE;
       if (body.reload) return this.#resync();
       const before = this.revision;
       const news = body.changes.filter(({ revision }) => revision > before);
-      if (news.length) this.#apply(news.length === 1 ? news[0] : merged(news));
-      if (this.revision >= body.revision) return true;
+      if (news.length) await this.#apply(news.length === 1 ? news[0] : merged(news));
+      if (this.revision >= body.revision) return this.#owed.size ? this.#resync([...this.#owed]) : true;
       // a draft that was replaced as a whole has no operations to tell
       if (this.revision === before) return this.#resync();
     }
   }
 
-  #apply(change) {
+  async #apply(change) {
     if (change.revision <= this.revision) return;
-    if (change.everything) return void this.#resync(); // an import, or what takes one back
+    if (change.everything) return void (await this.#resync()); // an import, or what takes one back
     // Of several the fragments say all there is to draw; their operations in a row would undo one another.
     this.editor.canvas.apply(change.isMerged ? { ...change, ops: [] } : change);
     this.#keepShown();
@@ -73,10 +96,15 @@ export class Replay {
     if (ops.length) this.editor.canvas.apply({ ops, html: { nodes: {}, edges: {}, gone: [] } });
   }
 
+  /** The ids, or everything, as a fresh page has it. What can't be had now is asked for again. */
   async #resync(ids) {
     const page = await fetchPage(this.editor.root.dataset.page || location.href);
     const change = page && snapshotChange(this.editor, page, ids);
-    if (!change) return false;
+    if (!change) {
+      this.#later();
+      return false;
+    }
+    for (const id of ids ?? this.#owed) this.#owed.delete(id);
     this.editor.canvas.apply(change);
     this.#keepShown();
     if (!ids) this.revision = Math.max(this.revision, change.revision);
