@@ -179,7 +179,7 @@ function key(editor, root, event) {
     End: () => rows.at(-1),
     ArrowRight: () => (inner && !open ? row.setAttribute("aria-expanded", "true") : inner?.querySelector("[role=treeitem]")),
     ArrowLeft: () => (inner && open ? row.setAttribute("aria-expanded", "false") : row.parentElement.closest("[role=treeitem]")),
-    Enter: () => editor.emit("open", { id: row.dataset.row, field: null }),
+    Enter: () => editor.emit("open", { id: row.dataset.row, field: null, focus: true }),
     " ": () => choose(editor, root, row, true),
   };
   const act = acts[event.key];

@@ -31,6 +31,7 @@ export function install(editor) {
 export class Inspector {
   #chosen = null; // "node:…", "edge:…", "nodes:…" or "": what is shown
   #asked = null;
+  #shown = Promise.resolve();
   #blocks = new Map(); // field → the HTML the server last gave for it
   #waiting = null;
   #isForeign = false; // whether fields may have to be exchanged, or only what is said about them
@@ -61,14 +62,22 @@ export class Inspector {
     return this.editor.root.dataset.page;
   }
 
-  /** Show a node, and lead to one of its fields. */
-  async open({ id, field = null, tab = null }) {
+  /** Show a node, and lead to one of its fields; who asked by key goes on in its settings. */
+  async open({ id, field = null, tab = null, focus = false }) {
     if (this.editor.model.nodes.get(id)?.isNote) return; // written in place
     this.editor.panel("node");
     await this.#show(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
     if (tab) this.tabs.open(tab);
     this.problems.goTo(field);
+    if (focus && !field) this.#enter();
+  }
+
+  /** To the first thing that can be set; where there is none, to the tabs. */
+  #enter() {
+    const controls = [...this.root.querySelectorAll(".insp-form :is(input, select, textarea, button, summary)")];
+    const settable = controls.find((control) => !control.disabled && control.checkVisibility());
+    (settable ?? this.root.querySelector("[data-tab][aria-selected=true]"))?.focus();
   }
 
   /** Everything in a new part of the form begins to work. */
@@ -106,8 +115,13 @@ export class Inspector {
     this.#show(wanted);
   }
 
-  async #show(wanted) {
-    if (wanted === this.#chosen && this.panel) return;
+  /** Resolves once it is there, also for who asks a second time while it is on its way. */
+  #show(wanted) {
+    if (wanted !== this.#chosen || !this.panel) this.#shown = this.#fetchAndDraw(wanted);
+    return this.#shown;
+  }
+
+  async #fetchAndDraw(wanted) {
     this.form?.flush();
     clearTimeout(this.#waiting);
     this.#chosen = wanted;
