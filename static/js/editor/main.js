@@ -22,6 +22,7 @@ import * as palette from "./palette.js";
 import * as picker from "./picker.js";
 import * as presence from "./presence.js";
 import * as problems from "./problems.js";
+import * as runForm from "./run_form.js";
 import * as runs from "./runs.js";
 import * as select from "./select.js";
 import * as shortcuts from "./shortcuts.js";
@@ -36,7 +37,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, edgeData, tests, live, presence, comments, conflicts, checklist,
+  history, runs, runForm, edgeData, tests, live, presence, comments, conflicts, checklist,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */

@@ -1,0 +1,46 @@
+// The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed stays.
+
+import { fetchPage } from "./wire.js";
+
+const REST = 250;
+
+export function install(editor) {
+  if (!document.querySelector("#run-card > form")) return;
+  let waiting = 0;
+
+  async function refresh() {
+    const page = await fetchPage(location.pathname);
+    if (page) show(page);
+  }
+
+  editor.addEventListener("change", ({ detail }) => {
+    if (!detail.ops.some((op) => asksElse(editor, op))) return;
+    clearTimeout(waiting);
+    waiting = setTimeout(refresh, REST);
+  });
+}
+
+function asksElse(editor, { op, id, node, path }) {
+  if (op === "add") return node.kind === "start";
+  return op === "set" && path[0] === "variables" && editor.model.nodes.get(id)?.kind === "start";
+}
+
+function show(page) {
+  const form = document.querySelector("#run-card > form");
+  const next = page.querySelector("#run-card > form");
+  if (!form || !next) return;
+  const fields = [...form.children].filter((child) => child.matches(".field"));
+  const fresh = [...next.children].filter((child) => child.matches(".field"));
+  const typed = new FormData(form);
+  for (const field of fresh) for (const control of field.querySelectorAll("[name]")) refill(control, form, typed);
+  const before = form.querySelector(":scope > details");
+  for (const field of fields) field.remove();
+  before.before(...fresh);
+  if (next.querySelector(":scope > details[open]")) before.open = true;
+}
+
+function refill(control, form, typed) {
+  if (!form.elements[control.name]) return;
+  if (control.type === "checkbox") control.checked = typed.has(control.name);
+  else control.value = typed.get(control.name) ?? "";
+}
