@@ -6,8 +6,10 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.errors import NotFound
 from accounts.principals import current_team_id, principal_of
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
@@ -82,6 +84,10 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         errors = {p.field: in_words(p) for p in rejected.problems if p.field}
     except InvalidValue as invalid:
         message = str(invalid)
+    except NotFound as missing:
+        if missing.field != "conversation_id":
+            raise
+        message = _("That conversation belongs to another workflow or person. Choose another name.")
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect("workflows:run", run.pk)
     context = {

@@ -119,7 +119,10 @@ def test_run_is_not_put_into_a_conversation_of_somebody_else(cast: Cast):
     workflow = make_workflow(cast.alice)
     key = make_conversation(cast.alice, workflow).key
 
-    assert start(cast.bob, workflow, text="x", conversation=key).status_code == 404
+    answer = start(cast.bob, workflow, text="x", conversation=key)
+
+    assert answer.status_code == 422
+    assert "belongs to another workflow or person" in text_of(answer)
     assert count(cast.bob) == 0
 
 
