@@ -194,7 +194,8 @@ described = schemathesis.openapi.from_dict(description())
 
 @pytest.mark.parametrize("who", ["editor", "admin", "key"])
 @pytest.mark.parametrize(
-    "examples", [pytest.param(2, id="short"), pytest.param(60, id="long", marks=pytest.mark.nightly)]
+    "examples",
+    [pytest.param(2, id="short"), pytest.param(60, id="long", marks=pytest.mark.nightly)],
 )
 def test_request_of_the_described_form_is_never_a_server_error(
     who: str, examples: int, cast: Cast, api_key: Any

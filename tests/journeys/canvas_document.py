@@ -119,6 +119,12 @@ def _nodes() -> list[Json]:
             160,
             outputs=[{"variable": "answer", "value_selector": ["reply", "text"]}],
         ),
+        *_asides(),
+    ]
+
+
+def _asides() -> list[Json]:
+    return [
         node("loose", "template-transform", "Loose", 320, 480, template="hello", variables=[]),
         note(
             "hint", 0, 240, "**Sticky** note with a [link](https://example.org) and <b>no</b> HTML"
