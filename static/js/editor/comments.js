@@ -56,12 +56,21 @@ class Talk {
   async refresh() {
     this.#asked?.abort();
     this.#asked = new AbortController();
+    this.#hold(true);
     try {
       const answer = await fetch(this.#url(this.editor.urls.comments), { signal: this.#asked.signal, redirect: "manual", headers: { "HX-Request": "true" } });
       if (answer.ok) this.#show(await answer.text());
     } catch {
       // gone for something newer, or offline: what is shown stays
     }
+    if (!this.#asked.signal.aborted) this.#hold(false);
+  }
+
+  /** What is shown is about another node than the chosen one: nothing is written there until that one's is here. */
+  #hold(isHeld) {
+    const shown = this.panel.querySelector("[data-comments]");
+    const isOther = shown && this.node !== null && shown.dataset.node !== this.node;
+    for (const area of this.panel.querySelectorAll("form[data-comment-form] textarea")) area.disabled = Boolean(isHeld && isOther);
   }
 
   #url(path) {
