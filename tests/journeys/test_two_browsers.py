@@ -222,7 +222,7 @@ def check(both: Pair) -> dict[str, int]:
 @pytest.mark.parametrize(
     "seconds",
     [
-        # Nightly too until it has been green on a quiet machine: see the changelog's open points.
+        # By night as well until it has been green three times on a quiet machine.
         pytest.param(SHORT, id="short", marks=pytest.mark.nightly),
         pytest.param(LONG, id="five minutes", marks=pytest.mark.nightly),
     ],
