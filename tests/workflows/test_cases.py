@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.execution.casing import run_saved_case
-from workflows.models import TestCase, TestResult, WorkflowSecret
+from workflows.models import RunEvent, TestCase, TestResult, WorkflowSecret
 from workflows.services.debugging import cases
 
 
@@ -138,9 +138,20 @@ def test_run_becomes_a_case_that_asks_for_the_same(alice: Person, chat):
         finished_at=timezone.now(),
     )
 
+    entry = {"id": "1", "key": "diet", "value": "no peanuts", "score": 0.5}
+    with tenant([run.team_id]):
+        RunEvent.objects.create(
+            team_id=run.team_id,
+            run=run,
+            seq=1,
+            name="memory_recalled",
+            data={"scope": "user", "namespace": "user:x", "entries": [entry, entry]},
+        )
+
     case = cases.as_json(cases.case_of_run(run))
 
     assert case["turns"][0]["say"] == "hello"
+    assert [(each["key"], each["value"]) for each in case["memories"]] == [("diet", "no peanuts")]
     assert {"of": "output.answer", "operator": "is", "value": "0 known"} in case["turns"][0][
         "checks"
     ]

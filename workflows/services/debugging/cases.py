@@ -12,10 +12,10 @@ from accounts.access import Principal
 from accounts.personas import persona_name
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.cases import Case, Check, Turn, read_case
+from workflows.engine.cases import PERSON, Case, Check, Seed, Turn, read_case
 from workflows.engine.document import Json
 from workflows.errors import InvalidValue, NameTaken
-from workflows.models import Run, TestCase, TestResult, Workflow
+from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
 from workflows.services import audited
 from workflows.services.drafts import snapshot_of_draft
 from workflows.tasks import wake_case
@@ -64,7 +64,7 @@ def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> 
 
 
 def case_of_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
-    """A run as a case: what went in, and that the same comes out. Nothing is saved yet."""
+    """A run as a case: what went in and was known, and that the same comes out. Nothing is saved yet."""
     outputs = run.outputs or {}
     said = run.system.get("query")
     checks = [Check(of="status", operator="is", value=run.status)]
@@ -76,12 +76,29 @@ def case_of_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
     turn = Turn(
         say=str(said) if said is not None else None,
         inputs=dict(run.inputs),
-        person=persona_name(run.subject) if run.subject_user_id is None else "somebody",
+        person=persona_name(run.subject) if run.subject_user_id is None else PERSON,
         checks=tuple(checks),
     )
     return Case(
-        name=name or run.gist[:120] or _("From a run"), turns=(turn,), pins=dict(run.mocks or {})
+        name=name or run.gist[:120] or _("From a run"),
+        turns=(turn,),
+        memories=_recalled(run, turn.person),
+        pins=dict(run.mocks or {}),
     )
+
+
+def _recalled(run: Run, person: str) -> tuple[Seed, ...]:
+    """What the run was told by memory: a case has one of its own, and would otherwise know nothing."""
+    seeds: dict[tuple[str, str], Seed] = {}
+    with tenant([run.team_id]):
+        events = RunEvent.objects.unscoped().filter(run=run, name="memory_recalled").order_by("seq")
+        for said in events:
+            scope = said.data["scope"]
+            for entry in said.data["entries"] if scope != "run" else ():
+                key = entry["key"]
+                seed = Seed(scope=scope, person=person, key=key, value=entry["value"])
+                seeds.setdefault((scope, key), seed)
+    return tuple(seeds.values())
 
 
 def run_cases(
