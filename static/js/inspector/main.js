@@ -19,6 +19,7 @@ import { setUpWorkflow } from "./workflow.js";
 import * as writing from "./writing.js";
 
 const SOON = 350; // ms after somebody's edit before the form is asked for again
+const PATIENCE = 600; // ms
 const NARROW = "(max-width: 900px)";
 const PARTS = [writing, code, conditions, schema, http, lists];
 // What nobody's form shows.
@@ -122,11 +123,12 @@ export class Inspector {
   }
 
   async #fetchAndDraw(wanted) {
-    this.form?.flush();
     clearTimeout(this.#waiting);
     this.#chosen = wanted;
     this.#asked?.abort();
     this.#asked = new AbortController();
+    await this.#settled();
+    if (this.#chosen !== wanted) return;
     const html = await this.#fetch(wanted, this.#asked.signal);
     if (this.#chosen !== wanted) return;
     if (html === null) {
@@ -134,6 +136,16 @@ export class Inspector {
       return;
     }
     this.#draw(html);
+  }
+
+  /** What was typed in one node is what another may read: it gets a moment to arrive; a dead network isn't waited for. */
+  async #settled() {
+    const { edits } = this.editor;
+    this.form?.flush();
+    const end = performance.now() + PATIENCE;
+    while (edits.state === "saving" && performance.now() < end) {
+      await Promise.race([new Promise((resolve) => edits.addEventListener("state", resolve, { once: true })), new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    }
   }
 
   async #fetch(chosen, signal) {
