@@ -41,6 +41,9 @@ class Draft:
     def data(self, title: str) -> Any:
         return next(node.data for node in self.document.nodes if node.title == title)
 
+    def id_of_kind(self, kind: str) -> str:
+        return next(node.id for node in self.document.nodes if node.kind == kind)
+
     def saved(self) -> None:
         expect(self.page.locator("#saved")).to_have_text("Saved")
 
@@ -68,9 +71,14 @@ class Draft:
 def open_sample(page: Page, title: str = CHATBOT) -> Draft:
     use_sample(page, title)
     ready(page)
+    return Draft(page, id_in(page))
+
+
+def id_in(page: Page) -> str:
+    """Of the workflow one looks at."""
     found = re.search(r"/workflows/([0-9a-f-]{36})/", page.url)
     assert found
-    return Draft(page, found[1])
+    return found[1]
 
 
 def ready(page: Page) -> None:

@@ -1,0 +1,49 @@
+"""The first seed's section 12 from an empty canvas, in three ways and two languages; its second run knows the first."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.building import fill_in, kept, new_workflow, reading, run, until, wanted
+from tests.journeys.editing import Draft
+from tests.journeys.ways import Keyboard, Mouse, Outline
+from tests.support.stack import LiveStack
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def empty(signed_in: Page, live_stack: LiveStack, language: str) -> Draft:
+    signed_in.context.add_cookies(
+        [{"name": "django_language", "value": language, "url": live_stack.url}]
+    )
+    draft = new_workflow(signed_in)
+    expect(signed_in.locator("html")).to_have_attribute("lang", language)
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("way", "language"),
+    [
+        (Mouse, "en"),
+        (Keyboard, "en"),
+        (Outline, "en"),
+        (Mouse, "zh-hans"),
+        (Keyboard, "zh-hans"),
+        (Outline, "zh-hans"),
+    ],
+)
+def test_workflow_built_from_an_empty_canvas_is_the_seeds_and_remembers(
+    empty: Draft, way: type[Mouse | Keyboard | Outline]
+):
+    page = empty.page
+    builder = way(empty)
+
+    builder.build()
+    fill_in(builder)
+    kept(page)
+
+    until(page, lambda: reading(empty.document) == reading(wanted()))
+    conversation = f"c-{empty.id}"  # a name is one workflow's alone
+    run(page, "My cat is called Miso.", conversation)
+    expect(run(page, "What is my cat called?", conversation)).to_contain_text("Miso")
