@@ -9,6 +9,7 @@ def use_sample(page: Page, title: str) -> None:
     page.goto("/samples/")
     page.get_by_role("article").filter(has_text=title).get_by_role("button").click()
     expect(page).to_have_url(re.compile("/workflows/[0-9a-f-]{36}/"))
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
 
 
 def say(page: Page, text: str) -> Locator:
@@ -43,4 +44,4 @@ def be_oneself(page: Page) -> None:
 
 
 def node(page: Page, name: str) -> Locator:
-    return page.locator(f'article[data-node="{name}"]')
+    return page.locator(f'wf-node[data-id="{name}"]')

@@ -1,5 +1,6 @@
 """What is wrong with a page for people who look at it, or who can't: asked in the page itself."""
 
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 
@@ -27,7 +28,7 @@ NAMELESS = """() => {
   };
   const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea";
   return [...document.querySelectorAll(controls)]
-    .filter((e) => !named(e))
+    .filter((e) => e.checkVisibility() && !named(e))
     .map((e) => e.outerHTML.slice(0, 160));
 }"""
 
@@ -102,3 +103,17 @@ UNSEEN_FOCUS = """() => {
 
 def complaints(page: Page, *checks: str) -> list[str]:
     return [complaint for check in checks for complaint in page.evaluate(check)]
+
+
+AXE = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  return violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `axe ${id}: ${target.join(" ")} ${failureSummary.slice(0, 240)}`));
+}"""
+
+
+def shut_out(page: Page) -> list[str]:
+    """What axe-core says keeps somebody out: its serious and critical findings."""
+    page.evaluate(f"() => {{ {AXE_SCRIPT} }}")
+    return list(page.evaluate(AXE))

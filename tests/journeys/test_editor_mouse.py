@@ -263,7 +263,7 @@ def test_address_with_a_node_opens_it(draft: Draft):
     ready(page)
 
     expect(draft.node("Think of an answer")).to_be_focused()
-    expect(page.locator("#panel-node")).to_contain_text("Think of an answer")
+    expect(page.locator("#panel-node")).to_contain_text("Structured output")
 
 
 def test_picture_and_text_are_one_click_away(draft: Draft):

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def run(page: Page, query: str, conversation: str) -> None:
     page.get_by_label("query").fill(query)
     page.get_by_label("Conversation").fill(conversation)
-    page.get_by_role("button", name="Run", exact=True).click()
+    page.locator("#run-card").get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("#run-card [data-waiting]")).to_have_count(0)
     expect(page.locator("#run-card .bubble-it")).not_to_be_empty()
 
@@ -51,7 +51,7 @@ def test_input_that_does_not_fit_is_named_and_kept(signed_in: Page):
 
     page.get_by_label("How many?").fill("several")
     with page.expect_response(lambda answer: answer.url.endswith("/start/")) as answer:
-        page.get_by_role("button", name="Run", exact=True).click()
+        page.locator("#run-card").get_by_role("button", name="Run", exact=True).click()
 
     assert answer.value.status == 422
     field = page.get_by_label("How many?")
