@@ -44,4 +44,5 @@ def be_oneself(page: Page) -> None:
 
 
 def node(page: Page, name: str) -> Locator:
-    return page.locator(f'wf-node[data-id="{name}"]')
+    """On the canvas, or in the drawing on a run's page."""
+    return page.locator(f'wf-node[data-id="{name}"], article[data-node="{name}"]')

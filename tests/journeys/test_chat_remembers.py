@@ -51,7 +51,11 @@ def recalled_in_another_conversation(page: Page) -> None:
     expect(recollection.first.locator(".score").first).to_have_text(re.compile(r"[01]\.\d\d"))
     expect(node(page, "remember")).to_have_attribute("data-state", "skipped")
 
-    page.get_by_role("link", name="Why?").click()
+    why = page.get_by_role("link", name="Why?").last
+    why.click()
+    expect(page.locator("#insp-last")).to_contain_text(FACT)
+    expect(page.locator("#insp-last").get_by_text("in the prompt").first).to_be_visible()
+    page.goto(str(why.get_attribute("href")))
     expect(page.locator("#recalled")).to_contain_text(FACT)
     expect(page.locator("#recalled")).to_contain_text("reached the prompt")
     expect(node(page, "llm")).to_have_attribute("data-state", "completed")

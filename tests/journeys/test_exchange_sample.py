@@ -5,26 +5,19 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.journeys.building import run
 from tests.journeys.chatting import use_sample
 
 
 pytestmark = pytest.mark.browser
 
 
-def run(page: Page, query: str, conversation: str) -> None:
-    page.get_by_label("query").fill(query)
-    page.get_by_label("Conversation").fill(conversation)
-    page.locator("#run-card").get_by_role("button", name="Run", exact=True).click()
-    expect(page.locator("#run-card [data-waiting]")).to_have_count(0)
-    expect(page.locator("#run-card .bubble-it")).not_to_be_empty()
-
-
 def test_second_run_in_a_conversation_recalls_the_first(signed_in: Page):
     page = signed_in
     use_sample(page, "A workflow with a conversation's memory")
 
-    run(page, "My cat is called Miso.", "c1")
-    run(page, "What is my cat called?", "c1")
+    run(page, "My cat is called Miso.", "miso")
+    run(page, "What is my cat called?", "miso")
 
     expect(page.locator("#run-card .bubble-it")).to_contain_text("Miso")
     expect(page.locator("#runs-card li")).to_have_count(2)
