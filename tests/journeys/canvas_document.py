@@ -57,7 +57,7 @@ CASE = {
 }
 
 
-def _nodes() -> list[Json]:
+def _box() -> Json:
     box = node(
         "each",
         "iteration",
@@ -69,6 +69,10 @@ def _nodes() -> list[Json]:
         start_node_id="begin",
     )
     box["width"], box["height"] = 520, 216
+    return box
+
+
+def _nodes() -> list[Json]:
     return [
         node(
             "start",
@@ -97,7 +101,7 @@ def _nodes() -> list[Json]:
             **LLM,
             enhanced_memory={"enabled": True, "scope": "user"},
         ),
-        box,
+        _box(),
         inside("each", node("begin", "iteration-start", "", 24, 72)),
         inside(
             "each",
