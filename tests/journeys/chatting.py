@@ -39,7 +39,7 @@ def be(page: Page, person: str) -> None:
 
 def be_oneself(page: Page) -> None:
     page.locator(".chat-head summary").first.click()
-    page.get_by_role("link", name="Yourself").click()
+    page.get_by_role("link", name="Yourself", exact=True).click()
     expect(page.locator(".chat-head summary").first).to_contain_text("You")
 
 

@@ -52,10 +52,11 @@ def recalled_in_another_conversation(page: Page) -> None:
     expect(node(page, "remember")).to_have_attribute("data-state", "skipped")
 
     why = page.get_by_role("link", name="Why?").last
+    long_after = str(why.get_attribute("href"))
     why.click()
     expect(page.locator("#insp-last")).to_contain_text(FACT)
     expect(page.locator("#insp-last").get_by_text("in the prompt").first).to_be_visible()
-    page.goto(str(why.get_attribute("href")))
+    page.goto(long_after)
     expect(page.locator("#recalled")).to_contain_text(FACT)
     expect(page.locator("#recalled")).to_contain_text("reached the prompt")
     expect(node(page, "llm")).to_have_attribute("data-state", "completed")

@@ -22,7 +22,7 @@ from tests.journeys.looking import (
 from tests.support.stack import LiveStack
 
 
-pytestmark = [pytest.mark.browser, pytest.mark.nightly]  # until seen green on the new page
+pytestmark = pytest.mark.browser
 
 WIDTHS = (1440, 1024, 390)
 LONG = "An_unbroken_word_" * 12

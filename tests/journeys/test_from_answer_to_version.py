@@ -32,7 +32,7 @@ def test_answer_is_explained_tested_pinned_published_compared_and_restored(
     expect(page.locator("html")).to_have_attribute("lang", language)
 
     explained(page)
-    tested(page)
+    saved_as_a_case(page)
     pinned_and_run_from(page)
     published(page)
     changed(draft)
@@ -56,7 +56,7 @@ def explained(page: Page) -> None:
     expect(page.locator("#panel-log .log-row")).not_to_have_count(0)
 
 
-def tested(page: Page) -> None:
+def saved_as_a_case(page: Page) -> None:
     page.locator("#tab-run").click()
     page.locator("#panel-run [data-save-case]").click()
     form = page.locator("form#tests")
