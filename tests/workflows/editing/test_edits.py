@@ -41,3 +41,20 @@ def test_gesture_is_one_revision_and_answers_the_change(alice):
     assert change["undo"] == {"label": "Add an answer"}
     assert set(change["html"]["nodes"]) == {"a", "end"}
     assert list(change["html"]["edges"]) == ["start-source-a-target"]
+
+
+def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
+    workflow = make_workflow(alice)
+    box = {"id": "it", "kind": "iteration", "x": 0, "y": 0, "width": 400, "height": 200}
+    workflow.revision = patch(alice, workflow, [{"op": "add", "node": box}]).json()["revision"]
+
+    inside = {"id": "a", "kind": "template-transform", "x": 400, "y": 60, "parent": "it"}
+    change = patch(alice, workflow, [{"op": "add", "node": inside}]).json()
+    undone = alice.client.post(
+        f"/workflows/{workflow.pk}/undo/", "{}", content_type="application/json"
+    ).json()
+
+    assert [op["op"] for op in change["ops"]] == ["add", "resize"]
+    assert 'data-w="664"' in change["html"]["nodes"]["it"]
+    assert sorted(op["op"] for op in undone["ops"]) == ["delete", "resize"]
+    assert 'data-w="400"' in undone["html"]["nodes"]["it"]

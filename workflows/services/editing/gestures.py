@@ -55,7 +55,7 @@ def edit(
         _check_base(locked, since)
         wanted = fitted(principal, locked, ops, since, client, resolve or {})
         store = prepared(locked, wanted)
-        performed = perform(store, wanted, context())
+        performed = perform(store, wanted, context(), grows=True)
         if not performed.ops:
             return answer(principal, locked, None)
         revision = keep(
