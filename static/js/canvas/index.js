@@ -6,6 +6,7 @@ import { Culling } from "./culling.js";
 import { Edges } from "./edges.js";
 import { Elements } from "./elements.js";
 import { Far } from "./far.js";
+import { HEAD } from "./geometry.js";
 import { Guides } from "./guides.js";
 import { Hits } from "./hits.js";
 import { Hover, Tip } from "./hover.js";
@@ -272,8 +273,9 @@ export class Canvas {
 
   #open(e) {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
-    const { node, edge } = this.at(e.clientX, e.clientY);
-    if (node) this.open(node.id);
+    const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
+    const isInside = node?.isBox && node.id === scope && y > HEAD; // a container's free room is room for another node
+    if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }
 }
