@@ -4,6 +4,8 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from config.assets import Assets
+
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_asgi_application()
+application = Assets(get_asgi_application())
