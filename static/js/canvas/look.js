@@ -2,9 +2,11 @@
 
 import { hits } from "./geometry.js";
 import { ROOT } from "./model.js";
+import { roomFor } from "./room.js";
 import { remember, remembered } from "./tools.js";
 
 const READABLE = 0.45; // the least scale a small graph is first shown at
+const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
 const MANY = 60; // nodes; of more than these one wants to see the whole first
 
 export class Look {
@@ -44,10 +46,20 @@ export class Look {
     const nodes = ids && [...ids].map((id) => canvas.model.nodes.get(id)).filter(Boolean);
     const bounds = canvas.bounds();
     const box = nodes?.length ? canvas.model.bounds(nodes[0].scope, nodes) : bounds;
-    canvas.viewport.fit(box, bounds);
+    const shown = nodes?.length ? nodes : [...canvas.model.nodes.values()].filter((node) => node.scope === canvas.stage);
+    const { viewport, model } = canvas;
+    viewport.fit(box, bounds, roomFor(box, shown.map((node) => model.box(node)), [viewport.width, viewport.height], this.#floating()));
     canvas.mini.stale();
     canvas.far.stale();
     canvas.culling.update(true);
+  }
+
+  /** What stands over the canvas, in its pixels. */
+  #floating() {
+    const { root } = this.canvas;
+    const corner = root.getBoundingClientRect();
+    const boxes = [...root.parentElement.querySelectorAll(FLOATING)].map((el) => el.getBoundingClientRect());
+    return boxes.filter(({ width }) => width > 0).map(({ left, top, width, height }) => ({ x: left - corner.left, y: top - corner.top, w: width, h: height }));
   }
 
   zoomBy(factor) {
