@@ -66,11 +66,12 @@ class Picker {
   }
 
   #place(at) {
-    const box = this.box.getBoundingClientRect();
-    const [width, height] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
-    const point = at instanceof Element ? beside(at.getBoundingClientRect(), box, width) : (at ?? { x: (width - box.width) / 2, y: height * 0.16 });
-    const x = Math.max(GAP, Math.min(point.x, width - box.width - GAP));
-    const y = Math.max(GAP, Math.min(point.y, height - Math.max(box.height, 240) - GAP));
+    const { width, height } = this.box.getBoundingClientRect();
+    const room = roomOf(at, width);
+    const tall = Math.max(height, 240);
+    const point = at instanceof Element ? beside(at.getBoundingClientRect(), width, room) : at ? turned(at, width, room) : { x: (room.left + room.right - width) / 2, y: room.top + (room.bottom - room.top) * 0.16 };
+    const x = Math.max(room.left + GAP, Math.min(point.x, room.right - width - GAP));
+    const y = Math.max(room.top + GAP, Math.min(point.y, room.bottom - tall - GAP));
     Object.assign(this.box.style, { left: `${x}px`, top: `${y}px` });
   }
 
@@ -177,9 +178,19 @@ class Picker {
   }
 }
 
-function beside(node, box, width) {
+/** Over the canvas, when that is what was pointed at and it is wide enough: never over the settings of another node. */
+function roomOf(at, width) {
+  const page = { left: 0, top: 0, right: document.documentElement.clientWidth, bottom: document.documentElement.clientHeight };
+  const canvas = document.querySelector("[data-canvas]")?.getBoundingClientRect();
+  const isIn = at && canvas && (at instanceof Element ? at.closest("[data-canvas]") : at.x >= canvas.left && at.x <= canvas.right && at.y >= canvas.top && at.y <= canvas.bottom);
+  return isIn && canvas.width >= width + 2 * GAP && canvas.height >= 280 ? canvas : page;
+}
+
+const turned = ({ x, y }, width, room) => ({ x: x + width + GAP > room.right ? x - width : x, y });
+
+function beside(node, width, room) {
   const right = node.right + GAP;
-  return { x: right + box.width < width ? right : node.left - box.width - GAP, y: node.top };
+  return { x: right + width < room.right ? right : node.left - width - GAP, y: node.top };
 }
 
 export function install(editor) {
