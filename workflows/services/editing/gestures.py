@@ -21,6 +21,7 @@ from workflows.services.editing.changes import Change
 from workflows.services.editing.checking import problems_of
 from workflows.services.editing.meanwhile import fitted
 from workflows.services.editing.rows import Rows
+from workflows.services.editing.sizes import check_size
 from workflows.services.editing.stacks import after_edit, stacks_of
 from workflows.services.editing.world import context
 
@@ -90,8 +91,9 @@ def keep(
     performed: Performed,
     **about: object,
 ) -> Revision:
-    """Write the rows, the log and the audit line."""
+    """Write the rows, the log and the audit line. Raises EditRefused where the draft becomes too large."""
     store.flush()
+    check_size(store)
     revision = log.record(
         principal,
         workflow,
