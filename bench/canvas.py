@@ -145,7 +145,8 @@ async def _candidate(
 
 
 async def _interactive(page: Any, name: str) -> float:
-    """Milliseconds from the navigation until the page has drawn and taken its listeners, measured by the page itself."""
+    """Milliseconds from the navigation until the page has drawn, has all its listeners (a drag begins, a click opens
+    the inspector) and its main thread is free again: the page says so in the frame after the one it drew."""
     if name == "ours":
         await page.locator("#editor[data-ready='yes']").wait_for(state="attached", timeout=120_000)
     else:

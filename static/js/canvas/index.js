@@ -65,7 +65,7 @@ export class Canvas {
     this.elements.listen();
     this.containers.restore();
     this.firstLook();
-    performance.mark("interactive");
+    this.far.begin();
   }
 
   // ——— what others call

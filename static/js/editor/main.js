@@ -86,6 +86,7 @@ if (root) {
     }
   }
   root.dataset.ready = "yes";
+  // drawn, every listener taken, and the main thread free again
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("interactive")));
   window.mnemoflow = { editor }; // for who looks under the bonnet, and for the journeys
 }
