@@ -27,6 +27,7 @@ from workflows.views.editor.rendering import macros
 
 LOOKED_UP = ("warning", "pin", "stop")  # icons of chips
 ROOT = "root"  # the scope at the top
+FAR_FROM = 260  # nodes; MANY of static/js/canvas/far.js
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class EditorDrawing:
     rules: SafeString  # for one <style nonce>
     is_unplaced: bool  # nobody placed the nodes: what is shown was laid out just now
     nodes: int
+
+    @property
+    def is_far(self) -> bool:
+        """Begun as a picture, which the browser paints: so many cards are too small to read at once."""
+        return self.nodes >= FAR_FROM
 
 
 def draw_editor(
