@@ -25,7 +25,7 @@ export function install(editor) {
   }
 
   function fill() {
-    const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? t("Changed by two people") : t("Not accepted") });
+    const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? headingOf(ledger.clashes) : t("Not accepted") });
     const close = make("button", { type: "button", className: "button button-quiet", textContent: t("Close") });
     close.addEventListener("click", () => dialog.close());
     const forms = ledger.clashes.map((entry) => clashForm(editor, entry));
@@ -47,12 +47,22 @@ export function install(editor) {
   }
 
   button.addEventListener("click", open);
+  // what others did arrives after the clash was told of: names as they are now, without taking back what was chosen
+  editor.addEventListener("change", () => {
+    if (!dialog.open) return;
+    for (const legend of dialog.querySelectorAll("legend[data-node]")) legend.textContent = placeOf(editor, legend.dataset.node, legend.dataset.field);
+  });
   ledger.addEventListener("change", (event) => {
     show();
     if (event.detail?.kind === "clash") openWhenFree();
   });
   editor.edits.addEventListener("refused", ({ detail: { message } }) => toast(message));
   show();
+}
+
+function headingOf(entries) {
+  const isOwn = entries.every(({ clashes }) => clashes.every(({ own }) => own));
+  return isOwn ? t("Changed in another tab of yours") : t("Changed by two people");
 }
 
 function clashForm(editor, entry) {
@@ -65,7 +75,10 @@ function clashForm(editor, entry) {
   };
   const row = make("div", { className: "row" });
   const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
-  if (entry.clashes.length > 1) row.append(all("yours", t("All mine")), all("theirs", t("All theirs")));
+  if (entry.clashes.length > 1) {
+    const isOwn = entry.clashes.every(({ own }) => own);
+    row.append(all("yours", isOwn ? t("All from this tab") : t("All mine")), all("theirs", isOwn ? t("All from the other tab") : t("All theirs")));
+  }
   row.append(apply);
   form.append(row);
   form.addEventListener("submit", (event) => {
@@ -79,13 +92,14 @@ function clashForm(editor, entry) {
 
 function choices(editor, clash, name) {
   const set = make("fieldset", { className: "tg-choice" });
-  const where = clash.node ? t("{node}: {field}", { node: nameOf(editor, clash.node), field: clash.field }) : clash.field;
-  set.append(make("legend", { textContent: where }));
+  const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.field) : clash.field });
+  if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.field });
+  set.append(legend);
   const offers = [
-    ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : t("Yours"), valueOf(clash.yours)],
-    ["theirs", t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
+    ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : clash.own ? t("From this tab") : t("Yours"), valueOf(clash.yours)],
+    ["theirs", clash.own ? t("From your other tab") : t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
   ];
-  if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value ?? decided(clash, "both").title)]);
+  if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value)]);
   for (const [choice, words, value] of offers) {
     const label = make("label", { className: "tg-offer" });
     const radio = make("input", { type: "radio", name, value: choice, required: true });
@@ -94,6 +108,8 @@ function choices(editor, clash, name) {
   }
   return set;
 }
+
+const placeOf = (editor, node, field) => t("{node}: {field}", { node: nameOf(editor, node), field });
 
 function valueOf(value) {
   if (isGone(value)) return t("(taken away)");

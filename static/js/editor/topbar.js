@@ -6,7 +6,7 @@ const SAVED = {
   saved: () => t("Saved"),
   saving: () => t("Saving…"),
   offline: () => t("Offline: kept here, sent when the server answers"),
-  clash: () => t("Somebody changed the same thing"),
+  clash: () => t("The same thing was changed twice"),
   refused: () => t("Not accepted"),
 };
 

@@ -58,3 +58,16 @@ def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
     assert 'data-w="664"' in change["html"]["nodes"]["it"]
     assert sorted(op["op"] for op in undone["ops"]) == ["delete", "resize"]
     assert 'data-w="400"' in undone["html"]["nodes"]["it"]
+
+
+def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
+    workflow = make_workflow(alice)
+    rename = {"op": "rename", "id": "end", "title": "First"}
+    assert patch(alice, workflow, [rename], client="one").status_code == 200
+
+    own = patch(alice, workflow, [{**rename, "title": "Second"}], client="two")
+    others = patch(bob, workflow, [{**rename, "title": "Third"}], client="three")
+
+    assert (own.status_code, others.status_code) == (409, 409)
+    assert [(c["own"], c["by"]) for c in own.json()["error"]["clashes"]] == [(True, "Alice")]
+    assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -168,13 +169,28 @@ def _clashed(
     since = changes_after(
         principal, workflow=workflow, after=workflow.revision if base is None else base
     )
+    changes = [told(change) for change in since.changes]
+    own = _own_names(principal, changes)
+    clashes = [{**clash_tree(each), "own": each.by in own} for each in clash.clashes]
+    error = {**_error(clash), "clashes": clashes}
+    if clashes and all(each["own"] for each in clashes):
+        error["message"] = _("You have changed the same thing in another tab meanwhile.")
     answer = {
-        "error": {**_error(clash), "clashes": [clash_tree(each) for each in clash.clashes]},
+        "error": error,
         "revision": since.revision,
         "reload": since.reload,
-        "changes": [told(change) for change in since.changes],
+        "changes": changes,
     }
     return JsonResponse(answer, status=409)
+
+
+def _own_names(principal: Principal, changes: list[dict[str, Any]]) -> set[str]:  # Any: JSON
+    """What only the asker was called in these changes: theirs came from another tab, not from another person."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for change in changes:
+        author = change["author"]
+        names[author["id"] == str(principal.user_id)].add(author["name"])
+    return names[True] - names[False]
 
 
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
