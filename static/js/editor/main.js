@@ -20,6 +20,7 @@ import * as notes from "./notes.js";
 import * as outline from "./outline.js";
 import * as palette from "./palette.js";
 import * as picker from "./picker.js";
+import * as pins from "./pins.js";
 import * as presence from "./presence.js";
 import * as problems from "./problems.js";
 import * as runForm from "./run_form.js";
@@ -37,7 +38,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, runForm, edgeData, tests, live, presence, comments, conflicts, checklist,
+  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */

@@ -4,6 +4,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 TEXTS = (
+    _("Change or remove the pin…"),
+    _("Pin its outputs…"),
+    _("pin mock freeze hold outputs"),
+    _("Pin the outputs of {name}"),
+    _("pinned"),
     _("Breakpoint set"),
     _("Breakpoint removed"),
     _("Say something first."),
