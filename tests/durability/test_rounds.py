@@ -113,6 +113,13 @@ def test_killed_in_a_round_goes_on_in_it(
     check(cluster, run)
     begun = [data["index"] for _seq, name, data in cluster.events(run) if name == "iteration_next"]
     assert sorted(begun) == [0, 1, 2, 3]
+    lost = [
+        data for _seq, _name, data in cluster.events(run) if data.get("error_type") == "WorkerLost"
+    ]
+    assert ("second", [2]) in [(data["node"], data["rounds"]) for data in lost]
+    assert [
+        data for data in lost if data["node"] != "it" and len(data.get("rounds", [])) != 1
+    ] == []
     told = [name for _seq, name, _data in cluster.events(run)]
     assert told.count("iteration_started") == told.count("iteration_completed") == 1
 
