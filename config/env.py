@@ -85,6 +85,12 @@ class Env(BaseSettings):
     worker_threads: int = Field(
         64, ge=1, le=1000, description="runs that one worker process drives at once"
     )
+    run_max_steps: int = Field(
+        500,
+        ge=1,
+        le=1_000_000,
+        description="starts of nodes that one run may take, retries and the rounds of containers included; raise it for long iterations",
+    )
     database_pool_size: int = Field(
         20,
         ge=0,

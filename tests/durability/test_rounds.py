@@ -150,3 +150,20 @@ def test_killed_after_fifty_seven_of_a_hundred_rounds_runs_only_the_rest(
     assert times[1] + times[2] == 200
     assert asked(ledger, "second item57") == 2
     check(cluster, run)
+
+
+def test_steps_of_rounds_count_and_the_server_says_how_many_a_run_may_take(
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+) -> None:
+    answer_from_now_on(ledger, "done")
+    cluster.environment["RUN_MAX_STEPS"] = "12"
+    cluster.start("one")
+
+    few = cluster.until_ended(start_run(cast.alice.principal, workflow=make(rounds_of_two(4))))
+    many = cluster.until_ended(start_run(cast.alice.principal, workflow=make(rounds_of_two(9))))
+
+    assert (few["status"], few["error"]) == ("succeeded", "")
+    assert (many["status"], many["error"]) == (
+        "failed",
+        "The run took more than 12 steps; the server's RUN_MAX_STEPS allows more",
+    )
