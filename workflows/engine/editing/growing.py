@@ -1,42 +1,18 @@
 """A container is as large as what was put into it; what then lies under its frame moves aside."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from workflows.engine.editing.context import Context
+from workflows.engine.editing.frames import Frame, frame_of
 from workflows.engine.editing.ops import Add, Move, Op, Reparent, Resize
-from workflows.engine.editing.records import Item, node_of, note_of
+from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
-from workflows.engine.geometry import BOX_PAD, note_shape, shape
+from workflows.engine.geometry import BOX_PAD
 
 
 DEEPEST: Final = 10  # containers in containers that are looked at; the language allows fewer
-GAP: Final = 40.0  # nearer to the frame than this counts as covered
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> float:
-        return self.y + self.height
-
-    def crowds(self, other: "_Frame") -> bool:
-        return (
-            self.x < other.right
-            and other.x < self.right + GAP
-            and self.y < other.bottom
-            and other.y < self.bottom + GAP
-        )
+GAP: Final = 40.0  # nearer to a container's frame than this counts as covered
 
 
 def grown(store: Store, done: Sequence[Op], context: Context) -> Iterator[Op]:
@@ -62,40 +38,30 @@ def _fitted(store: Store, container: str, context: Context, depth: int) -> Itera
     item = store.item(container)
     if item is None or depth == 0:
         return
-    frame = _frame(item, context)
-    inside = [_frame(child, context) for child in store.children(container)]
+    frame = frame_of(item, context)
+    inside = [frame_of(child, context) for child in store.children(container)]
     width = max([frame.width, *(child.right + BOX_PAD for child in inside)])
     height = max([frame.height, *(child.bottom + BOX_PAD for child in inside)])
     if (width, height) == (frame.width, frame.height):
         return
     yield Resize(container, width, height)
-    yield from _aside(store, item, frame, _Frame(frame.x, frame.y, width, height), context)
+    yield from _aside(store, item, frame, Frame(frame.x, frame.y, width, height), context)
     if item.parent is not None:
         yield from _fitted(store, item.parent, context, depth - 1)
 
 
-def _aside(
-    store: Store, item: Item, before: _Frame, after: _Frame, context: Context
-) -> Iterator[Op]:
+def _aside(store: Store, item: Item, before: Frame, after: Frame, context: Context) -> Iterator[Op]:
     """Only where something would be covered; all that lies on that side keeps its distances."""
     others = [
-        (other, _frame(other, context))
+        (other, frame_of(other, context))
         for other in store.children(item.parent)
         if other.id != item.id
     ]
     beside = [(other, at) for other, at in others if at.x >= before.right]
     below = [(other, at) for other, at in others if at.x < before.right and at.y >= before.bottom]
     by = after.width - before.width
-    if by and any(after.crowds(at) for other, at in beside if not other.is_note):
+    if by and any(after.hits(at, GAP) for other, at in beside if not other.is_note):
         yield from (Move(other.id, at.x + by, at.y) for other, at in beside)
     by = after.height - before.height
-    if by and any(after.crowds(at) for other, at in below if not other.is_note):
+    if by and any(after.hits(at, GAP) for other, at in below if not other.is_note):
         yield from (Move(other.id, at.x, at.y + by) for other, at in below)
-
-
-def _frame(item: Item, context: Context) -> _Frame:
-    if item.is_note:
-        drawn = note_shape(note_of(item))
-    else:
-        drawn = shape(node_of(item), context.kinds, is_box=context.is_container(item))
-    return _Frame(item.x, item.y, drawn.width, drawn.height)
