@@ -1,6 +1,7 @@
 // What happened to the draft, applied in the order it happened, whoever did it and however this tab heard of it.
 
 import { snapshotChange } from "./resync.js";
+import { isSame, shapeOf } from "./shape.js";
 import { ask, fetchPage } from "./wire.js";
 
 // What a waiting gesture shows at once and an older state of the server would show differently again.
@@ -14,6 +15,8 @@ export class Replay {
   #owed = new Set(); // ids still to be put back as the server has them
   #timer = 0;
   #pause = FIRST_PAUSE;
+  #differed = -1; // the revision at which the page showed something else than the server has
+  #isComparable = true; // a fresh page has shown what the server says it consists of
 
   /** `waiting` answers the operations that the server hasn't got yet. */
   constructor(editor, waiting) {
@@ -74,10 +77,26 @@ export class Replay {
       const before = this.revision;
       const news = body.changes.filter(({ revision }) => revision > before);
       if (news.length) await this.#apply(news.length === 1 ? news[0] : merged(news));
-      if (this.revision >= body.revision) return this.#owed.size ? this.#resync([...this.#owed]) : true;
+      if (this.revision >= body.revision) return this.#owed.size ? this.#resync([...this.#owed]) : this.#compare(body.shape);
       // a draft that was replaced as a whole has no operations to tell
       if (this.revision === before) return this.#resync();
     }
+  }
+
+  /**
+   * A net below everything else: where the page shows other nodes or edges than the draft of this revision has, it is
+   * read anew. What waits here is shown already and not there yet, so then nothing is compared.
+   */
+  async #compare(shape) {
+    if (!shape || shape.revision !== this.revision || this.waiting().length || !this.#isComparable) return true;
+    if (isSame(shape, shapeOf(this.editor.model))) return true;
+    if (this.#differed === this.revision) {
+      this.#isComparable = false; // read anew it still differs: then it isn't the page that is wrong
+      return true;
+    }
+    this.#differed = this.revision;
+    console.info("changes: the page shows something else than the server has; reading it anew");
+    return (await this.#resync()) && this.#compare(shape);
   }
 
   async #apply(change) {

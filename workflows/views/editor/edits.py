@@ -27,6 +27,7 @@ from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
 from workflows.services.editing.changes import Change, clash_tree, problem_tree
 from workflows.services.editing.reading import changes_after
+from workflows.services.editing.shape import shape_of
 from workflows.views.editor.fragments import fragments_for
 from workflows.views.finding import workflow_for
 
@@ -120,6 +121,7 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             "revision": since.revision,
             "reload": since.reload,
             "changes": [told(change) for change in since.changes],
+            "shape": shape_of(principal, workflow).tree(),
         }
     )
 
