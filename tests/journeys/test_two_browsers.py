@@ -78,10 +78,12 @@ class Script:
     def _drag(self, known: dict[str, Any]) -> None:
         """By hand: it goes the way of the canvas, and is told by where the card lies at the end."""
         node = self._one_of(known)
-        box = node and self.seat.page.locator(f"#node-{node} > .wf-card").bounding_box()
-        inside = box and 280 < box["x"] < 950 and 80 < box["y"] < 800
-        if node and inside and not self.seat.page.locator("dialog[open]").count():
-            self.seat.drag(node, self.chance.randrange(-60, 60), self.chance.randrange(-60, 60))
+        box = self.seat.box_of(node) if node else None
+        if not box or self.seat.page.locator("dialog[open]").count():
+            return
+        if 280 < box["x"] < 950 and 80 < box["y"] < 800:
+            # from where it was: the other may have taken it away since
+            self.seat.drag_from(box, self.chance.randrange(-60, 60), self.chance.randrange(-60, 60))
 
     def _title(self, known: dict[str, Any]) -> None:
         if node := self._one_of(known):
