@@ -47,6 +47,11 @@ ROUTES = {
 }
 
 
+# Nodes a new workflow comes with: with more, what is drawn needs the room first, and the outline and
+# the palette beside it open when there is width for them.
+BEGUN = 3
+
+
 @login_required
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
@@ -69,6 +74,7 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_embedded": "embed" in request.GET,
+        "left": "auto" if len(shown["document"].nodes) > BEGUN else "open",
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_published(request, workflow, shown),
