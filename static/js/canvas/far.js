@@ -10,6 +10,7 @@ import { paint } from "./far_paint.js";
 
 const MANY = 260; // cards in view
 const MOST_PIXELS = 6_000_000;
+const PAUSE = 400; // milliseconds between two pictures
 const AT_ONCE = Infinity; // milliseconds of a slice
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,6 +19,7 @@ export class Far {
   #version = 0; // of the graph
   #picture = null; // {version, k, bounds}
   #painting = null;
+  #paintedAt = -PAUSE;
 
   constructor(canvas) {
     this.canvas = canvas;
@@ -107,9 +109,11 @@ export class Far {
     return Math.min(most, Math.max(this.canvas.viewport.k, 0.02) * devicePixelRatio);
   }
 
+  /** Soon; while many changes come in, a few times a second. */
   #repaint() {
     clearTimeout(this.#painting);
-    this.#painting = setTimeout(() => this.#paint(), this.isOn ? 60 : 300);
+    const rest = this.#paintedAt + PAUSE - performance.now();
+    this.#painting = setTimeout(() => this.#paint(), this.isOn ? Math.max(60, rest) : 300);
   }
 
   async #paint(slice) {
@@ -125,6 +129,7 @@ export class Far {
     [this.sheet.width, this.sheet.height] = [sheet.width, sheet.height];
     this.sheet.getContext("2d").drawImage(sheet, 0, 0);
     this.#picture = { version, k, bounds };
+    this.#paintedAt = performance.now();
     if (this.isOn) this.follow();
   }
 

@@ -2,6 +2,9 @@
 
 import { t } from "./words.js";
 
+// What is only moved about is as right or wrong as before.
+const HARMLESS = new Set(["move", "resize", "note"]);
+
 export function install(editor) {
   const { root } = editor;
   const panel = root.querySelector("#panel-problems");
@@ -44,7 +47,8 @@ export function install(editor) {
 
   // After an edit, once typing rests: the whole list is asked for, whatever the edit touched.
   let waiting;
-  editor.addEventListener("change", () => {
+  editor.addEventListener("change", ({ detail: { ops } }) => {
+    if (ops?.length && ops.every(({ op }) => HARMLESS.has(op))) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 400);
   });
