@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from workflows.engine.comparisons import OPERATORS, UNARY
 from workflows.engine.document import Json
 from workflows.engine.kinds import Field, Widget
 from workflows.engine.operations import OPERATIONS
 from workflows.engine.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.views.editor.operators import operator_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,25 +317,5 @@ def canonical_type(written: str) -> str:
     return kind.value if kind else "any"
 
 
-# What people read of an operator; signs speak for themselves.
-OPERATOR_WORDS: Final[Mapping[str, str | Promise]] = {
-    "contains": _("contains"),
-    "not contains": _("doesn't contain"),
-    "start with": _("starts with"),
-    "end with": _("ends with"),
-    "is": _("is"),
-    "is not": _("is not"),
-    "empty": _("is empty"),
-    "not empty": _("is not empty"),
-    "in": _("is one of"),
-    "not in": _("is none of"),
-    "all of": _("has all of"),
-    "null": _("is null"),
-    "not null": _("is not null"),
-    "exists": _("exists"),
-    "not exists": _("doesn't exist"),
-}
-
-
 def operator_choices() -> list[tuple[str, str]]:
-    return [(name, str(OPERATOR_WORDS.get(name, name))) for name in OPERATORS]
+    return [(name, operator_word(name)) for name in OPERATORS]

@@ -1,0 +1,56 @@
+"""What the editor says in words: conditions on cards, and how long ago something was done."""
+
+import json
+
+import pytest
+
+from tests.factories.workflows import make_version, make_workflow
+from workflows.engine.document import NodeSpec
+from workflows.services.kinds import installed_kinds
+from workflows.views.editor.summaries import ways
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "said"),
+    [
+        ("end with", "?", "query ends with “?”"),
+        ("start with", "Hi", "query starts with Hi"),
+        ("starts_with", "Hi", "query starts with Hi"),
+        ("contains", "cat", "query contains cat"),
+        ("not contains", "cat", "query doesn't contain cat"),
+        ("empty", "left over", "query is empty"),
+        ("not null", "", "query is not null"),
+        ("in", "a, b", "query is one of a, b"),
+        (">", 2, "query > 2"),
+        (">=", 2, "query ≥ 2"),
+        ("of my own", "x", "query of my own x"),
+    ],
+)
+def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, said):
+    condition = {
+        "variable_selector": ["sys", "query"],
+        "comparison_operator": operator,
+        "value": value,
+    }
+    node = NodeSpec("c", "if-else", {"cases": [{"case_id": "true", "conditions": [condition]}]})
+
+    [way] = ways(node, installed_kinds().get("if-else"), ["true"])
+
+    assert way.text == said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("language", "said"), [("en", "now"), ("zh-hans", "现在")])
+def test_history_says_how_long_ago_with_the_day_at_hand(alice, language, said):
+    workflow = make_workflow(alice)
+    make_version(alice, workflow, note="First")
+    body = {"base": 1, "ops": [{"op": "rename", "id": "end", "title": "Finish"}]}
+    alice.client.patch(
+        f"/workflows/{workflow.pk}/draft/", json.dumps(body), content_type="application/json"
+    )
+    alice.client.cookies["django_language"] = language
+
+    html = alice.client.get(f"/workflows/{workflow.pk}/history/").content.decode()
+
+    assert html.count(f">{said}</time>") == 2
+    assert html.count('title="') >= 2
