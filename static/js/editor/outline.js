@@ -72,7 +72,7 @@ export function install(editor) {
   goToAsked(editor);
   editor.commands.add({
     id: "outline",
-    label: t("Outline"),
+    label: t("Show the outline"),
     keys: "Shift+O",
     group: "view",
     run: (e) => {

@@ -311,7 +311,7 @@ function remember(kind, recent) {
 }
 
 function pickNode(editor, { title, nodes, at }) {
-  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
+  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
   return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
 }
 

@@ -365,7 +365,7 @@ class Runs {
     const chosen = (e) => only(e) && !only(e).isNote;
     const part = (extent) => (e) => this.part(extent, only(e).id);
     this.editor.commands.add(
-      { id: "run", label: t("Run"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
+      { id: "run", label: t("Run the workflow"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
       { id: "start-stepping", label: t("Run step by step"), group: "run", run: () => this.start({ step: true }) },
       { id: "run-node", label: t("Run this node"), group: "run", menu: ["node"], when: chosen, run: part("only") },
       { id: "run-until", label: t("Run up to here"), group: "run", menu: ["node"], when: chosen, run: part("until") },

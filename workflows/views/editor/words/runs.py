@@ -19,6 +19,7 @@ TEXTS = (
     _("{name}: its results are older than its settings."),
     _("{name} runs again: the way to it has changed."),
     _("Run"),
+    _("Run the workflow"),
     _("Run step by step"),
     _("Run this node"),
     _("Run up to here"),
