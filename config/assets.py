@@ -87,6 +87,7 @@ class Assets:
             return None
         path = file.get_path_and_headers({})[0]
         about = Path(path).stat()
+        file = finder.get_static_file(path, address)  # its length as it is now
         self._known[address] = _Asset(file, path, about.st_mtime_ns, about.st_size)
         return self._known[address]
 

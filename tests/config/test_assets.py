@@ -93,11 +93,11 @@ async def test_assets_what_is_no_file_of_ours_is_left_to_django(path: str, metho
     assert (status, body) == (418, b"Django's")
 
 
-@pytest.fixture
-def own_folder(tmp_path: Path, settings: Any) -> Iterator[Path]:
+@pytest.fixture(params=[True, False], ids=["checkout", "deployed"])
+def own_folder(tmp_path: Path, settings: Any, request: pytest.FixtureRequest) -> Iterator[Path]:
     """Static files are looked for here alone."""
     settings.STATICFILES_DIRS = [tmp_path]
-    settings.WHITENOISE_AUTOREFRESH = True
+    settings.WHITENOISE_AUTOREFRESH = request.param
     finders.get_finder.cache_clear()
     yield tmp_path
     finders.get_finder.cache_clear()
@@ -108,9 +108,10 @@ async def test_assets_edited_file_is_sent_as_it_is_now(own_folder: Path) -> None
     file.write_text("a {}")
     _, before, _ = await _asked("/static/own.css", query=digest(file), front=front)
     old = digest(file)
-    file.write_text("b {}")
+    file.write_text("b { color: red }")
     os.utime(file, ns=(1, 1))
     _, after, body = await _asked("/static/own.css", query=old, front=front)
-    assert body == b"b {}"
+    assert body == b"b { color: red }"
+    assert after["content-length"] == str(len(body))
     assert "immutable" in before["cache-control"]
     assert "immutable" not in after["cache-control"]
