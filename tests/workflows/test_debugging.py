@@ -237,8 +237,8 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
         Step.objects.unscoped().filter(run=run, node_key="end").update(
             inputs={"messages": messages}
         )
-        entry = {"id": str(uuid4()), "key": "tea", "value": "likes tea", "score": 0.5,
-                 "parts": {"words": 0.25}, "run": str(learnt.pk)}  # fmt: skip
+        entry = {"id": str(uuid4()), "key": f"said_{uuid4()}", "value": "likes tea", "score": 0.5,
+                 "parts": {"words": 0.25, "literal": 0.0}, "run": str(learnt.pk)}  # fmt: skip
         data = {"node": "end", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
         RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data)  # fmt: skip
 
@@ -249,6 +249,30 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
     for words in ("What do I like?", "likes tea", "in the prompt", "words 0.25", "I like tea"):
         assert words in shown
     assert reverse("workflows:run", args=[learnt.pk]) in shown
+    # an id isn't something to read
+    assert f">said_…{entry['key'][-4:]}<" in shown
+    assert "This person" in shown
+    assert "literally" not in shown
+
+
+def test_memory_of_a_run_says_why_what_was_not_searched_for_has_no_score(
+    cast: Cast, workflow: Workflow
+) -> None:
+    from workflows.models import RunEvent
+
+    run = done(cast.alice, workflow)
+    entry = {"id": str(uuid4()), "key": "tea", "value": "likes tea", "score": None, "parts": {}}
+    data = {"node": "start", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
+    with tenant([workflow.team_id]):
+        Step.objects.unscoped().filter(run=run, node_key="start").update(title="A message arrives")
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data | {"query": None})  # fmt: skip
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=2, name="memory_recalled", data=data | {"query": "tea?"})  # fmt: skip
+
+    shown = text_of(cast.alice.client.get(reverse("workflows:run_memory", args=[run.pk])))
+
+    assert shown.count("likes tea") == 2
+    assert shown.count("among the newest") == 1
+    assert shown.count(">A message arrives</button>") == 2
 
 
 def test_large_value_is_shortened_until_all_of_it_is_asked_for(

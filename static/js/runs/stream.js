@@ -71,7 +71,8 @@ class RunStream extends HTMLElement {
     },
     memory_recalled: (event) => {
       const list = this.#part("recalled");
-      for (const entry of event.entries) list?.append(recalled(entry, template("recalled-row")));
+      const searched = Boolean(event.query);
+      for (const entry of event.entries) list?.append(recalled(entry, template("recalled-row"), { searched }));
       this.#reveal(list, event.entries.length);
     },
     memory_written: (event) => {

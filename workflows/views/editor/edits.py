@@ -1,6 +1,6 @@
 """Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -26,9 +26,10 @@ from workflows.errors import (
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
 from workflows.services.editing.changes import Change, clash_tree, problem_tree
+from workflows.services.editing.parts import MOST, parts_of
 from workflows.services.editing.reading import changes_after
 from workflows.services.editing.shape import shape_of
-from workflows.views.editor.fragments import fragments_for
+from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
 
 
@@ -110,11 +111,17 @@ def redo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 @told_as_json
 def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """What happened after a revision; ``reload`` when that takes more than operations to tell."""
+    """What happened after a revision; ``reload`` when that takes more than operations to tell.
+
+    With ``part=<id>``, as often as wanted, also how these nodes and edges look now.
+    """
     principal, workflow = workflow_for(request, workflow_id)
     after = request.GET.get("after", "")
     if not after.isdecimal():
         raise InvalidValue(field="after")
+    asked = request.GET.getlist("part")
+    if len(asked) > MOST:
+        raise InvalidValue(field="part")
     since = changes_after(principal, workflow=workflow, after=int(after[:9]))
     return JsonResponse(
         {
@@ -122,20 +129,29 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             "reload": since.reload,
             "changes": [told(change) for change in since.changes],
             "shape": shape_of(principal, workflow).tree(),
+            "parts": _parts(principal, workflow, asked) if asked else None,
         }
     )
 
 
 def told(change: Change) -> dict[str, Any]:  # Any: JSON
     """A change with the HTML of what it touched."""
-    html = fragments_for(
+    return {**change.tree(), "html": _html(change, change.touched.gone)}
+
+
+def _parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
+    parts = parts_of(principal, workflow, ids)
+    return _html(parts.now, parts.gone)
+
+
+def _html(change: Change, gone: Sequence[str]) -> Fragments:
+    return fragments_for(
         [note_of(item) if item.is_note else node_of(item) for item in change.items],
         [edge_of(wire) for wire in change.wires],
-        gone=change.touched.gone,
+        gone=gone,
         problems=change.problems,
         pinned=change.pinned,
     )
-    return {**change.tree(), "html": html}
 
 
 def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
