@@ -38,7 +38,7 @@ def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
 
 def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     page = draft.page
-    page.get_by_role("tab", name="Add").click()
+    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
     page.get_by_role("searchbox", name="Search nodes to add").fill("recall")
     item = page.locator('[data-add-kind="memory-recall"]')
     expect(page.locator("[data-add-kind]:visible")).to_have_count(1)
@@ -57,7 +57,7 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
 
 def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
-    page.get_by_role("tab", name="Add").click()
+    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
     edge = between(draft, "Find what fits", "Think of an answer")
     item = page.locator('[data-add-kind="template-transform"]')
     item.scroll_into_view_if_needed()
@@ -211,6 +211,7 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
 
 def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
+    page.get_by_role("button", name="Outline and nodes to add").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
     expect(tree.get_by_role("treeitem")).to_have_count(6)
     tree.get_by_role("treeitem").first.focus()
