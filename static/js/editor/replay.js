@@ -7,6 +7,7 @@ import { ask, fetchPage } from "./wire.js";
 // What a waiting gesture shows at once and an older state of the server would show differently again.
 export const SHOWN_AT_ONCE = new Set(["move", "resize", "reparent", "delete", "disconnect"]);
 
+const MOST_PARTS = 60; // ids asked for one by one; more come quicker with the whole page
 const FIRST_PAUSE = 1000; // ms until what couldn't be had is asked for again
 const LONGEST_PAUSE = 30_000;
 
@@ -67,6 +68,8 @@ export class Replay {
     for (;;) {
       const url = new URL(this.editor.urls.changes, location.href);
       url.searchParams.set("after", this.revision);
+      const owed = this.#owed.size <= MOST_PARTS ? [...this.#owed] : [];
+      for (const id of owed) url.searchParams.append("part", id);
       const { kind, body } = await ask(url);
       if (kind !== "done") {
         if (this.#owed.size) this.#later();
@@ -77,7 +80,8 @@ export class Replay {
       const before = this.revision;
       const news = body.changes.filter(({ revision }) => revision > before);
       if (news.length) await this.#apply(news.length === 1 ? news[0] : merged(news));
-      if (this.revision >= body.revision) return this.#owed.size ? this.#resync([...this.#owed]) : this.#compare(body.shape);
+      if (body.parts) this.#putBack(owed, body.parts);
+      if (this.revision >= body.revision) return this.#owed.size ? this.#settle() : this.#compare(body.shape);
       // a draft that was replaced as a whole has no operations to tell
       if (this.revision === before) return this.#resync();
     }
@@ -113,6 +117,20 @@ export class Replay {
   #keepShown() {
     const ops = this.waiting().filter((op) => SHOWN_AT_ONCE.has(op.op));
     if (ops.length) this.editor.canvas.apply({ ops, html: { nodes: {}, edges: {}, gone: [] } });
+  }
+
+  /** What came to be owed while the server was asked is asked for in turn. */
+  #settle() {
+    return this.#owed.size <= MOST_PARTS ? this.#fetch() : this.#resync([...this.#owed]);
+  }
+
+  /** As the server has them now; what is gone there too stays away. */
+  #putBack(ids, html) {
+    for (const id of ids) this.#owed.delete(id);
+    const change = { revision: this.revision, resync: true, author: null, ops: [], html, problems: null };
+    this.editor.canvas.apply(change);
+    this.#keepShown();
+    this.editor.emit("change", change);
   }
 
   /** The ids, or everything, as a fresh page has it. What can't be had now is asked for again. */

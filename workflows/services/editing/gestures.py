@@ -11,6 +11,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import EditRefused, Op, Performed, perform
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
+from workflows.engine.editing.records import Item, Wire
 from workflows.engine.problems import Problem
 from workflows.errors import InvalidValue
 from workflows.models import Pin, Revision, Workflow
@@ -139,15 +140,20 @@ def looked_at(store: Rows, change: Change) -> Change:
     """With what it touched as it is now, and what is wrong there."""
     touched = change.touched
     store.prefetch(touched.nodes)
-    items = [item for id_ in touched.nodes if (item := store.item(id_)) is not None]
-    wires = [wire for id_ in touched.edges if (wire := store.wire(id_)) is not None]
+    items = tuple(item for id_ in touched.nodes if (item := store.item(id_)) is not None)
+    wires = tuple(wire for id_ in touched.edges if (wire := store.wire(id_)) is not None)
+    return drawn(store, change, items, wires)
+
+
+def drawn(store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]) -> Change:
+    """With these, and what else a card shows."""
     problems = problems_of(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
         change,
-        items=tuple(items),
-        wires=tuple(wires),
+        items=items,
+        wires=wires,
         problems=problems,
         checked=checked,
         pinned=tuple(pins.values_list("node_key", flat=True)) if checked else (),
