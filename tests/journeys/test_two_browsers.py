@@ -22,6 +22,13 @@ DARK = 0.08  # the part of it during which the server, or a network, is away
 # Notes, in the page, what becomes of every gesture: its answer, or the reports it ended in.
 WATCH = """(e) => {
   window.sent = [];
+  window.unwanted = []; // what the server said no to, for whoever reads why it failed
+  const asked = window.fetch;
+  window.fetch = async (url, about) => {
+    const answer = await asked(url, about);
+    if (about?.method === "PATCH" && !answer.ok) answer.clone().text().then((text) => window.unwanted.push([Math.round(performance.now()), answer.status, about.body, text.slice(0, 400)]));
+    return answer;
+  };
   window.reported = [];
   e.edits.ledger.addEventListener("change", ({ detail }) => detail && window.reported.push({ kind: detail.kind, label: detail.label, ops: detail.ops }));
 }"""
@@ -178,14 +185,16 @@ def rest(both: Pair, scripts: list[Script]) -> None:
             for seat in both.seats
         ):
             return
-        assert time.monotonic() < until, [at, *(story_of(seat) for seat in both.seats)]
+        if time.monotonic() > until:
+            pytest.fail("\n".join(str(one) for one in (at, *map(story_of, both.seats))))
         both.seats[0].page.wait_for_timeout(100)
 
 
 def story_of(seat: Seat) -> Any:
     return seat.editor(
-        "(e) => [e.edits.state, e.edits.revision, e.edits.waiting.length, e.edits.waiting[0] ?? null,"
-        " e.edits.ledger.clashes.length]"
+        "(e) => [e.edits.state, e.edits.revision, e.edits.waiting.length,"
+        " JSON.stringify(e.edits.waiting[0] ?? null), e.edits.ledger.clashes.length,"
+        " JSON.stringify(window.unwanted.slice(-6))]"
     )
 
 
