@@ -1,0 +1,62 @@
+// How what went along an edge begins: asked for a little after a step ended, many at once, and put before the size on its label.
+
+import { t } from "./words.js";
+
+const REST = 200; // ms in which more steps may end
+const AT_ONCE = 100; // nodes in one question
+
+export class Previews {
+  #wanted = new Set();
+  #known = new Map(); // node → {name, text}
+  #timer = 0;
+
+  /** `show(node, preview)` is called for each that was found. */
+  constructor(editor, show) {
+    this.editor = editor;
+    this.show = show;
+  }
+
+  reset(run) {
+    this.run = run;
+    this.#wanted.clear();
+    this.#known.clear();
+  }
+
+  of(node) {
+    return this.#known.get(node);
+  }
+
+  want(node) {
+    this.#known.delete(node);
+    this.#wanted.add(node);
+    this.#timer ||= setTimeout(() => this.#ask(), REST);
+  }
+
+  async #ask() {
+    this.#timer = 0;
+    const { run } = this;
+    const nodes = [...this.#wanted].slice(0, AT_ONCE);
+    for (const node of nodes) this.#wanted.delete(node);
+    if (!run || !nodes.length) return;
+    const query = new URLSearchParams(nodes.map((node) => ["node", node]));
+    const place = this.editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
+    try {
+      const answer = await fetch(`${place}previews/?${query}`);
+      if (!answer.ok || run !== this.run) return;
+      for (const [node, preview] of Object.entries((await answer.json()).previews)) {
+        this.#known.set(node, preview);
+        this.show(node, preview);
+      }
+    } catch {
+      return; // the sizes stand there; the values are a press away
+    }
+    if (this.#wanted.size) this.#timer ||= setTimeout(() => this.#ask(), 0);
+  }
+}
+
+/** What a label says, shortest first where there is nothing to show. */
+export function labelled(size, preview) {
+  if (!preview?.text) return { text: size, title: t("Show what went along here") };
+  const whole = `${preview.name}: ${preview.text}`;
+  return { text: [preview.text, size].filter(Boolean).join(" · "), title: `${whole}\n${t("Show what went along here")}` };
+}
