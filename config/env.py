@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 
+ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated list
 
 
@@ -108,6 +110,10 @@ class Env(BaseSettings):
         (),
         description="internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local never",
     )
+    embed_origins: Words = Field(
+        (),
+        description="sites whose pages may show a workflow's drawing in a frame, to people signed in here: https://wiki.example.com, comma-separated; of the same site as this server, or browsers send no session",
+    )
 
     # What it says
     log_format: Literal["console", "json"] = Field(
@@ -127,7 +133,9 @@ class Env(BaseSettings):
     )
     email_from: str = Field("mnemoflow@localhost", description="sender of those mails")
 
-    @field_validator("allowed_hosts", "secret_keys_at_rest", "net_allow", mode="before")
+    @field_validator(
+        "allowed_hosts", "secret_keys_at_rest", "net_allow", "embed_origins", mode="before"
+    )
     @classmethod
     def split_words(cls, value: object) -> object:
         return (
@@ -135,6 +143,14 @@ class Env(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("embed_origins")
+    @classmethod
+    def are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # They go into a header: nothing but scheme, host and port may be in them.
+        if wrong := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
+            raise ValueError(f"{wrong[0]} is not an origin like https://wiki.example.com")
+        return value
 
     @field_validator("database_url", "database_owner_url")
     @classmethod

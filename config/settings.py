@@ -195,6 +195,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
 NET_ALLOW = ENV.net_allow
 

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,6 +18,7 @@ from workflows.services.editing import reading
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
+from workflows.views.embedding import framable
 from workflows.views.finding import workflow_for
 from workflows.views.published import base_url, snippets_of
 from workflows.views.tour import tour_of
@@ -56,7 +58,8 @@ BEGUN = 3
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "editor/page.html", page_context(request, principal, workflow))
+    response = render(request, "editor/page.html", page_context(request, principal, workflow))
+    return framable(response) if "embed" in request.GET else response
 
 
 def page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
@@ -73,12 +76,19 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "stacks": reading.undoable(principal, workflow=workflow),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
-        "is_embedded": "embed" in request.GET,
+        **_embedded(request),
         "left": "auto" if len(shown["document"].nodes) > BEGUN else "open",
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_published(request, workflow, shown),
     }
+
+
+def _embedded(request: HttpRequest) -> dict[str, Any]:
+    """The canvas alone is to look at: in a frame nobody can tell what they are clicking on."""
+    if "embed" not in request.GET:
+        return {"is_embedded": False}
+    return {"is_embedded": True, "can_edit": False, "can_publish": False}
 
 
 def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) -> dict[str, Any]:
@@ -90,6 +100,7 @@ def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) 
     return {
         "snippets": snippets_of(request, workflow, document),
         "base_url": base_url(request),
+        "embed_origins": settings.EMBED_ORIGINS,
     }
 
 
