@@ -256,6 +256,7 @@ def test_align_and_tidy_change_positions_as_one_step(draft: Draft):
 
 def test_f6_goes_round_the_panels(draft: Draft):
     page = draft.page
+    page.get_by_role("button", name="Outline and nodes to add").click()
     page.locator("[data-canvas]").focus()
     seen = []
     for _ in range(5):

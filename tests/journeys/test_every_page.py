@@ -125,7 +125,7 @@ def version_and_change(page: Page) -> None:
 
 # What stands open in the editor, by how one gets there: a selector pressed after another.
 PANELS = {
-    "add": ["#tab-add"],
+    "add": [".ed-top [data-command=search-palette]"],
     "run": ["#tab-run", "[data-open-run]"],
     "log": ["#tab-run", "[data-open-run]", "#tab-log"],
     "memory": ["#tab-run", "[data-open-run]", "#tab-memory"],
