@@ -32,7 +32,16 @@ export function install(editor) {
     }
   }
 
+  function showName({ ops }) {
+    const name = ops?.findLast(({ op, field }) => op === "header" && field === "name")?.value;
+    const shown = root.querySelector("#workflow-name");
+    if (!name || !shown) return;
+    document.title = document.title.replace(shown.textContent, name);
+    shown.textContent = name;
+  }
+
   edits.addEventListener("state", showState);
+  editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-command]");
