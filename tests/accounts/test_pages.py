@@ -16,3 +16,14 @@ def test_page_opened_by_role_answers_as_the_role_allows(cast, name, expected):
     seen = {who: getattr(cast, who).client.get(reverse(name)).status_code for who in expected}
 
     assert seen == expected
+
+
+def test_new_key_is_shown_once_beside_a_button_that_copies_it(alice):
+    sent = {"name": "deploy", "scopes": ["runs:write"], "days": "90"}
+
+    made = alice.client.post(reverse("accounts:keys"), sent).content.decode()
+    later = alice.client.get(reverse("accounts:keys")).content.decode()
+
+    assert 'id="new-key" readonly value="' in made
+    assert 'data-copy="new-key"' in made
+    assert "new-key" not in later
