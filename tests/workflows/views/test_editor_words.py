@@ -4,9 +4,10 @@ import re
 
 import pytest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
 
-from tests.factories.workflows import make_version, make_workflow
+from tests.factories.workflows import make_run, make_version, make_workflow
 from workflows.engine.document import NodeSpec
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor.summaries import ways
@@ -58,3 +59,14 @@ def test_history_says_how_long_ago_with_the_day_at_hand(alice, language, said):
     [(title, words)] = re.findall(r'<time datetime="[^"]+" title="([^"]+)">([^<]+)</time>', html)
     assert re.fullmatch(said, words)
     assert str(workflow.published_version.created_at.year) in title
+
+
+@pytest.mark.django_db
+def test_earlier_runs_are_compared_with_the_newest_from_the_list(alice):
+    workflow = make_workflow(alice)
+    older, newer = (make_run(alice, workflow, inputs={"text": text}) for text in ("a", "b"))
+
+    html = alice.client.get(reverse("workflows:run_list", args=[workflow.pk])).content.decode()
+
+    [link] = re.findall(r'href="([^"]+/compare/[^"]+)"', html)
+    assert link == reverse("workflows:compare_runs", args=[older.pk, newer.pk])
