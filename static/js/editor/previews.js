@@ -1,4 +1,4 @@
-// How what went along an edge begins: asked for a little after a step ended, many at once, and put before the size on its label.
+// How what went along an edge begins: asked for a little after a step ended, many at once, and put in the place of its size.
 
 import { t } from "./words.js";
 
@@ -54,9 +54,9 @@ export class Previews {
   }
 }
 
-/** What a label says, shortest first where there is nothing to show. */
-export function labelled(size, preview) {
-  if (!preview?.text) return { text: size, title: t("Show what went along here") };
+/** What a label says: how many and how they begin; the size only where there is nothing to show, it stands at the node as well. */
+export function labelled({ count, size }, preview) {
+  if (!preview?.text) return { text: count || size, title: t("Show what went along here") };
   const whole = `${preview.name}: ${preview.text}`;
-  return { text: [preview.text, size].filter(Boolean).join(" · "), title: `${whole}\n${t("Show what went along here")}` };
+  return { text: [count, preview.text].filter(Boolean).join(" · "), title: [whole, size, t("Show what went along here")].join("\n") };
 }

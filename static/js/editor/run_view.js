@@ -96,7 +96,7 @@ export class RunView {
       if (taken !== undefined) this.editor.canvas.paintEdge(edge.id, taken === false ? { taken, text: "" } : { taken });
     }
     const before = this.sizes.get(node);
-    this.sizes.set(node, { text: items != null ? t("{n} items", { n: items }) : bytes(size), away: edited ? (before?.away ?? away) : away });
+    this.sizes.set(node, { count: items == null ? "" : t("{n} items", { n: items }), size: bytes(size), away: edited ? (before?.away ?? away) : away });
     if (this.previews.run !== this.run) this.previews.reset(this.run);
     if (size > EMPTY && items !== 0) this.previews.want(node);
     this.#label(node);
@@ -106,7 +106,7 @@ export class RunView {
   #label(node) {
     const known = this.sizes.get(node);
     if (!known) return;
-    const paint = labelled(known.text, this.previews.of(node));
+    const paint = labelled(known, this.previews.of(node));
     for (const edge of this.#from(node)) if (!known.away.has(edge.id)) this.editor.canvas.paintEdge(edge.id, paint);
   }
 
