@@ -4,11 +4,14 @@ import { t } from "./words.js";
 
 const REST = 200; // ms in which more steps may end
 const AT_ONCE = 100; // nodes in one question
+const AGAIN = 600; // ms until a step is asked about again: it may be told of before it is stored
+const TRIES = 4;
 
 export class Previews {
   #wanted = new Set();
   #known = new Map(); // node → {name, text}
   #timer = 0;
+  #tries = new Map();
 
   /** `show(node, preview)` is called for each that was found. */
   constructor(editor, show) {
@@ -19,6 +22,7 @@ export class Previews {
   reset(run) {
     this.run = run;
     this.#wanted.clear();
+    this.#tries.clear();
     this.#known.clear();
   }
 
@@ -29,6 +33,7 @@ export class Previews {
   want(node) {
     this.#known.delete(node);
     this.#wanted.add(node);
+    this.#tries.set(node, TRIES);
     this.#timer ||= setTimeout(() => this.#ask(), REST);
   }
 
@@ -43,14 +48,29 @@ export class Previews {
     try {
       const answer = await fetch(`${place}previews/?${query}`);
       if (!answer.ok || run !== this.run) return;
-      for (const [node, preview] of Object.entries((await answer.json()).previews)) {
+      const { previews } = await answer.json();
+      if (run !== this.run) return;
+      for (const [node, preview] of Object.entries(previews)) {
         this.#known.set(node, preview);
         this.show(node, preview);
       }
+      this.#later(nodes.filter((node) => !(node in previews)));
     } catch {
       return; // the sizes stand there; the values are a press away
     }
     if (this.#wanted.size) this.#timer ||= setTimeout(() => this.#ask(), 0);
+  }
+
+  #later(missing) {
+    const { run } = this;
+    const again = missing.filter((node) => this.#tries.get(node) > 0);
+    for (const node of again) this.#tries.set(node, this.#tries.get(node) - 1);
+    if (!again.length) return;
+    setTimeout(() => {
+      if (run !== this.run) return;
+      for (const node of again) this.#wanted.add(node);
+      this.#timer ||= setTimeout(() => this.#ask(), 0);
+    }, AGAIN);
   }
 }
 

@@ -38,7 +38,7 @@ export class RunView {
   }
 
   on_node_state_change(data) {
-    this.began ||= data.at;
+    if (!data.reused) this.began ||= data.at; // what was kept ran long before
     this.#paint(data);
     this.#write(data);
     this.editor.emit("node-state", data);
