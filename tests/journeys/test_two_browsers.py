@@ -17,6 +17,7 @@ from tests.support.stack import LiveStack
 
 
 SHORT, LONG = 25.0, 300.0  # seconds of editing
+MOST_WAITING = 40  # gestures; who has made as many rests until some got through
 DARK = 0.08  # the part of it during which the server, or a network, is away
 
 # Notes, in the page, what becomes of every gesture: its answer, or the reports it ended in.
@@ -62,6 +63,8 @@ class Script:
 
     def step(self) -> None:
         self._decide()
+        if self.seat.editor("(e) => e.edits.waiting.length") >= MOST_WAITING:
+            return
         known = self.seat.editor(KNOWN)
         steps: list[Callable[[dict[str, Any]], Any]] = [
             self._move, self._move, self._drag, self._title, self._title, self._text, self._text,
