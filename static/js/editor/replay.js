@@ -165,6 +165,8 @@ function merged(changes) {
     client: clients.size === 1 ? changes[0].client : "",
     ops: changes.flatMap(({ ops }) => ops),
     html: { nodes, edges, gone },
+    // each node's problems come with the last change that touched it
+    problems: changes.flatMap(({ problems }) => problems ?? []),
     checked: [...new Set(changes.flatMap(({ checked }) => checked ?? []))],
     isMerged: true,
   };
