@@ -224,6 +224,35 @@ def test_undo_takes_back_ones_own_alone(both: Pair):
     assert [both.rows()["nodes"][node][2] for node in ("t1", "t2")] == ["t1", "Bob's"]
 
 
+def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
+    alice, bob = both.seats
+    for seat, title in ((alice, "Alice's"), (bob, "Bob's")):
+        rename(seat, "t1", title)
+        both.until_equal()  # or Bob's would be a clash itself
+    dialog = alice.page.locator("#conflicts")
+
+    alice.editor("(e) => { e.edits.undo(); }")
+    expect(dialog.locator("legend")).to_have_text("Bob's: title")
+    dialog.get_by_text("Keep Bob's").click()
+    dialog.get_by_role("button", name="Apply").click()
+    expect(dialog).to_be_hidden()
+    both.until_equal()
+    assert both.rows()["nodes"]["t1"][2] == "Bob's"
+
+    bob.editor("(e) => e.edits.undo()")
+    both.until_equal()
+    assert both.rows()["nodes"]["t1"][2] == "Alice's"
+    for seat, title in ((alice, "One"), (bob, "Two")):
+        rename(seat, "t2", title)
+        both.until_equal()
+    alice.editor("(e) => { e.edits.undo(); }")
+    dialog.get_by_text("Undo anyway").click()
+    dialog.get_by_role("button", name="Apply").click()
+
+    both.until(lambda: both.rows()["nodes"]["t2"][2] == "t2")
+    both.until_equal()
+
+
 def test_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
     alice, bob = both.seats
     alice.editor("(e) => { e.canvas.pick(['t2']); e.panel('comments'); }")

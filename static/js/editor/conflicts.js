@@ -67,7 +67,9 @@ function headingOf(entries) {
 
 function clashForm(editor, entry) {
   const form = make("form", { className: "tg-clash" });
-  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`)));
+  const ofStep = offersOf[entry.way];
+  if (ofStep) form.append(make("p", { textContent: entry.message }));
+  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`, ofStep)));
   const all = (choice, words) => {
     const pick = make("button", { type: "button", className: "button button-quiet button-s", textContent: words });
     pick.addEventListener("click", () => form.querySelectorAll(`input[value=${choice}]`).forEach((radio) => (radio.checked = true)));
@@ -75,7 +77,7 @@ function clashForm(editor, entry) {
   };
   const row = make("div", { className: "row" });
   const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
-  if (entry.clashes.length > 1) {
+  if (entry.clashes.length > 1 && !entry.way) {
     const isOwn = entry.clashes.every(({ own }) => own);
     row.append(all("yours", isOwn ? t("All from this tab") : t("All mine")), all("theirs", isOwn ? t("All from the other tab") : t("All theirs")));
   }
@@ -84,22 +86,30 @@ function clashForm(editor, entry) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const chosen = entry.clashes.map((_clash, at) => form.elements[`${entry.id}-${at}`].value);
+    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.clashes.map(({ op }, at) => [op, chosen[at] === "yours" ? "mine" : "theirs"])));
     const ops = entry.clashes.map((clash, at) => decided(clash, chosen[at])).filter(Boolean);
     editor.edits.decide(entry, ops);
   });
   return form;
 }
 
-function choices(editor, clash, name) {
+/** Of an undo and a redo that somebody's later edit stands in the way of. */
+const offersOf = {
+  undo: (clash) => [["yours", t("Undo anyway"), valueOf(clash.yours)], ["theirs", keeping(clash), valueOf(clash.theirs)]],
+  redo: (clash) => [["yours", t("Redo anyway"), valueOf(clash.yours)], ["theirs", keeping(clash), valueOf(clash.theirs)]],
+};
+const keeping = ({ by }) => t("Keep {who}'s", { who: by || t("Somebody") });
+
+function choices(editor, clash, name, ofStep) {
   const set = make("fieldset", { className: "tg-choice" });
   const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.field) : clash.field });
   if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.field });
   set.append(legend);
-  const offers = [
+  const offers = ofStep?.(clash) ?? [
     ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : clash.own ? t("From this tab") : t("Yours"), valueOf(clash.yours)],
     ["theirs", clash.own ? t("From your other tab") : t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
   ];
-  if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value)]);
+  if (!ofStep && canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value)]);
   for (const [choice, words, value] of offers) {
     const label = make("label", { className: "tg-offer" });
     const radio = make("input", { type: "radio", name, value: choice, required: true });

@@ -74,6 +74,13 @@ export class Edits extends EventTarget {
     return sent;
   }
 
+  /** The same of an undo or a redo that others' later edits stood in the way of: by clash, "mine" or "theirs". */
+  decideStep(entry, resolve) {
+    const sent = this.#add({ kind: entry.way, ops: [], label: "", resolve, undoes: entry.undoes });
+    this.ledger.remove(entry.id);
+    return sent;
+  }
+
   undo() {
     return this.editor.canEdit ? this.#add({ kind: "undo", ops: [], label: "" }) : Promise.resolve(null);
   }
@@ -144,10 +151,10 @@ export class Edits extends EventTarget {
     await act.call(this, gesture, answer);
   }
 
-  #post({ kind, ops, label, base, key, client, resolve }) {
+  #post({ kind, ops, label, base, key, client, resolve, undoes }) {
     const { urls } = this.editor;
     if (kind === "edit") return ask(urls.draft, { method: "PATCH", body: { base, key, client, label, ops, resolve } });
-    return ask(urls[kind], { method: "POST", body: { base, key, client } });
+    return ask(urls[kind], { method: "POST", body: { base, key, client, resolve, undoes } });
   }
 
   async #accepted(gesture, { body }) {
@@ -165,7 +172,7 @@ export class Edits extends EventTarget {
   /** What doesn't clash goes on; the rest is written down before the gesture is given up: at no moment is it in neither place. */
   async #clashed(gesture, { body }) {
     const { message, clashes } = body.error;
-    if (gesture.kind !== "edit") return this.#refused(gesture, { body });
+    if (gesture.kind !== "edit") return this.#stepClashed(gesture, body);
     const { again, resolve, ask: asked } = sorted(gesture.ops, clashes);
     const { label, base, client } = gesture;
     if (asked.length) this.ledger.add({ kind: "clash", label, base, client, message, ops: asked.map(({ op }) => op), clashes: asked });
@@ -179,6 +186,18 @@ export class Edits extends EventTarget {
     await this.#replay.restore(touched(asked.map(({ op }) => op)));
     if (asked.length) this.editor.say(message);
     if (!again.length) this.#answer(gesture, null);
+  }
+
+  /** Others' later edits stand in the way of an undo or a redo: what is to hold is asked, once. */
+  async #stepClashed(gesture, body) {
+    const { message, clashes, undoes } = body.error;
+    const isOpen = this.ledger.clashes.some((entry) => entry.way && entry.undoes === undoes);
+    if (gesture.resolve || undoes == null) return this.#refused(gesture, { body });
+    if (!isOpen) this.ledger.add({ kind: "clash", way: gesture.kind, undoes, label: gesture.label, message, ops: [], clashes });
+    this.#queue.done(gesture);
+    this.#answer(gesture, null);
+    await this.#replay.catchUp();
+    this.editor.say(message);
   }
 
   async #refused(gesture, { body, status }) {

@@ -71,3 +71,31 @@ def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
     assert (own.status_code, others.status_code) == (409, 409)
     assert [(c["own"], c["by"]) for c in own.json()["error"]["clashes"]] == [(True, "Alice")]
     assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]
+
+
+def test_undo_that_clashes_says_of_which_revision_and_is_decided(alice, bob):
+    workflow = make_workflow(alice)
+    for person, title in ((alice, "Mine"), (bob, "His")):
+        patch(person, workflow, [{"op": "rename", "id": "end", "title": title}])
+        workflow.revision += 1
+    path = f"/workflows/{workflow.pk}/undo/"
+
+    clashed = alice.client.post(path, "{}", content_type="application/json")
+    error = clashed.json()["error"]
+    done = alice.client.post(
+        path,
+        json.dumps({"undoes": error["undoes"], "resolve": {"0": "mine"}}),
+        content_type="application/json",
+    )
+
+    assert clashed.status_code == 409
+    [clash] = error["clashes"]
+    assert (clash["node"], clash["field"], clash["theirs"], clash["by"]) == (
+        "end",
+        "title",
+        "His",
+        "Bob",
+    )
+    assert done.status_code == 200, done.content
+    assert done.json()["undoes"] == error["undoes"]
+    assert [(op["op"], op["title"]) for op in done.json()["ops"]] == [("rename", "")]

@@ -1,6 +1,6 @@
 """Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -27,7 +27,7 @@ from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
 from workflows.services.editing.changes import Change, clash_tree, problem_tree
 from workflows.services.editing.parts import MOST, parts_of
-from workflows.services.editing.reading import changes_after
+from workflows.services.editing.reading import changes_after, since_by
 from workflows.services.editing.shape import shape_of
 from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
@@ -55,6 +55,7 @@ class GestureIn(BaseModel):
     label: str = Field("", max_length=255)
     ops: Any = []  # Any: see ``read_ops``
     resolve: dict[int, gestures.Choice] = {}
+    undoes: int | None = Field(None, ge=0)  # of a clash of an undo or redo that was decided: which
 
 
 def told_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
@@ -157,8 +158,10 @@ def _html(change: Change, gone: Sequence[str]) -> Fragments:
 def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     asked = _asked(request)
+    decided = None if asked.undoes is None else undoing.Decided(asked.undoes, asked.resolve)
+    about = {"client": asked.client, "key": asked.key, "decided": decided}
     try:
-        change = way(principal, workflow=workflow, client=asked.client, key=asked.key)
+        change = way(principal, workflow=workflow, **about)
     except EditClash as clash:
         return _clashed(principal, workflow, clash, asked.base)
     return JsonResponse(told(change))
@@ -183,31 +186,23 @@ def _asked(request: HttpRequest) -> GestureIn:
 def _clashed(
     principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
 ) -> HttpResponse:
-    """Both values, and what the tab hasn't seen yet, so that it can show them and ask again."""
-    since = changes_after(
+    """Both values. What else the tab hasn't seen yet it asks for itself."""
+    since = since_by(
         principal, workflow=workflow, after=workflow.revision if base is None else base
     )
-    changes = [told(change) for change in since.changes]
-    own = _own_names(principal, changes)
+    own = _own_names(principal, since.authors)
     clashes = [{**clash_tree(each), "own": each.by in own} for each in clash.clashes]
-    error = {**_error(clash), "clashes": clashes}
+    error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
     if clashes and all(each["own"] for each in clashes):
         error["message"] = _("You have changed the same thing in another tab meanwhile.")
-    answer = {
-        "error": error,
-        "revision": since.revision,
-        "reload": since.reload,
-        "changes": changes,
-    }
-    return JsonResponse(answer, status=409)
+    return JsonResponse({"error": error, "revision": since.revision}, status=409)
 
 
-def _own_names(principal: Principal, changes: list[dict[str, Any]]) -> set[str]:  # Any: JSON
+def _own_names(principal: Principal, authors: Iterable[tuple[UUID | None, str]]) -> set[str]:
     """What only the asker was called in these changes: theirs came from another tab, not from another person."""
     names: dict[bool, set[str]] = {True: set(), False: set()}
-    for change in changes:
-        author = change["author"]
-        names[author["id"] == str(principal.user_id)].add(author["name"])
+    for id_, name in authors:
+        names[id_ == principal.user_id].add(name)
     return names[True] - names[False]
 
 
