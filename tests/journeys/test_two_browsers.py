@@ -236,8 +236,7 @@ def check(both: Pair) -> dict[str, int]:
 @pytest.mark.parametrize(
     "seconds",
     [
-        # By night as well until it has been green three times on a quiet machine.
-        pytest.param(SHORT, id="short", marks=pytest.mark.nightly),
+        pytest.param(SHORT, id="short"),
         pytest.param(LONG, id="five minutes", marks=pytest.mark.nightly),
     ],
 )
