@@ -26,7 +26,9 @@ TEXTS = (
     _("Run from here"),
     _("Set a breakpoint: pause before it"),
     _("Remove the breakpoint"),
-    _("Breakpoints: {n}. Runs from this editor pause there. They are yours alone and kept in this browser."),
+    _(
+        "Breakpoints: {n}. Runs from this editor pause there. They are yours alone and kept in this browser."
+    ),
     _("Remove all breakpoints"),
     _("Continue"),
     _("Step"),
