@@ -72,6 +72,7 @@ export class Containers {
     this.#showCrumbs(scope);
     canvas.pick([]);
     canvas.fit();
+    canvas.far.stale();
     canvas.emit("scope", { scope });
     canvas.say(scope === ROOT ? t("The whole workflow") : t("Inside {name}", { name: canvas.nameOf(scope) }));
   }

@@ -53,6 +53,11 @@ export class Far {
   /** The graph looks different now. */
   stale() {
     this.#version += 1;
+    this.sharpen();
+  }
+
+  /** It is looked at from elsewhere: as sharp as that wants, and until then as it is. */
+  sharpen() {
     if (this.isOn || this.canvas.model.nodes.size >= MANY) this.#repaint();
   }
 

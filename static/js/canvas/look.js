@@ -60,7 +60,7 @@ export class Look {
     const { viewport, model } = canvas;
     viewport.fit(box, bounds, roomFor(box, shown.map((node) => model.box(node)), [viewport.width, viewport.height], this.#floating()));
     canvas.mini.stale();
-    canvas.far.stale();
+    canvas.far.sharpen();
     canvas.culling.update(true);
   }
 
