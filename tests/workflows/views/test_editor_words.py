@@ -48,17 +48,17 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
 )
 def test_history_says_how_long_ago_with_the_day_at_hand(alice, language, said):
     workflow = make_workflow(alice)
-    make_version(alice, workflow, note="First")
+    version = make_version(alice, workflow, note="First")
 
     with translation.override(language):
         html = render_to_string(
             "editor/_history.html",
-            {"workflow": workflow, "versions": [workflow.published_version]},
+            {"workflow": workflow, "versions": [version]},
         )
 
     [(title, words)] = re.findall(r'<time datetime="[^"]+" title="([^"]+)">([^<]+)</time>', html)
     assert re.fullmatch(said, words)
-    assert str(workflow.published_version.created_at.year) in title
+    assert str(version.created_at.year) in title
 
 
 @pytest.mark.django_db
