@@ -18,8 +18,9 @@ class Breaks:
     """Every service a node may ask, out of order."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
+        for _nothing in ():  # makes it a stream, as a model's is
+            yield
         raise ModelFailed("The model is away")
-        yield
 
     async def run(self, request: CodeRequest) -> Any:
         raise CodeFailed("ZeroDivisionError: division by zero")

@@ -237,7 +237,7 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
         Step.objects.unscoped().filter(run=run, node_key="end").update(
             inputs={"messages": messages}
         )
-        entry = {"id": str(uuid4()), "key": f"said_{uuid4()}", "value": "likes tea", "score": 0.5,
+        entry: dict[str, Any] = {"id": str(uuid4()), "key": f"said_{uuid4()}", "value": "likes tea", "score": 0.5,
                  "parts": {"words": 0.25, "literal": 0.0}, "run": str(learnt.pk)}  # fmt: skip
         data = {"node": "end", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
         RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data)  # fmt: skip
@@ -261,7 +261,13 @@ def test_memory_of_a_run_says_why_what_was_not_searched_for_has_no_score(
     from workflows.models import RunEvent
 
     run = done(cast.alice, workflow)
-    entry = {"id": str(uuid4()), "key": "tea", "value": "likes tea", "score": None, "parts": {}}
+    entry: dict[str, Any] = {
+        "id": str(uuid4()),
+        "key": "tea",
+        "value": "likes tea",
+        "score": None,
+        "parts": {},
+    }
     data = {"node": "start", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
     with tenant([workflow.team_id]):
         Step.objects.unscoped().filter(run=run, node_key="start").update(title="A message arrives")

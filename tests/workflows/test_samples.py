@@ -127,7 +127,7 @@ async def test_suggested_question_of_a_sample_finds_a_memory(sample, services):
         for turn, done in zip(said, result.turns, strict=True)
     }
     # What ends with a full stop tells something: before the first of them there is nothing to find.
-    asked = {say: count for say, count in found.items() if not say.endswith(".")}
+    asked = {say: count for say, count in found.items() if not str(say).endswith(".")}
     assert result.problem == ""
     assert sum(count is not None for count in asked.values()) >= 1
     assert [say for say, count in asked.items() if count == 0] == []

@@ -107,6 +107,7 @@ def test_undo_decided_for_others_takes_back_the_rest_and_goes_on(alice, stuck):
 
     change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
 
+    assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["move"]
     assert titles(workflow)["end"] == "His"
     undo(alice, workflow)
@@ -123,6 +124,7 @@ def test_undo_decided_for_others_alone_changes_nothing_and_goes_on(alice, bob):
 
     change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
 
+    assert change.revision is not None
     assert change.revision.ops == []
     undo(alice, workflow)
     assert titles(workflow) == {"start": "Echo", "end": "His"}
@@ -157,6 +159,7 @@ def test_undo_asks_once_of_a_title_that_is_written_in_two_ways(alice, bob):
 
     change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
 
+    assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["set", "rename"]
     assert titles(workflow)["t"] == "One"
 
