@@ -18,8 +18,10 @@ class Breaks:
     """Every service a node may ask, out of order."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
-        for _nothing in ():  # makes it a stream, as a model's is
-            yield
+        await self.away()
+        yield None
+
+    async def away(self) -> None:
         raise ModelFailed("The model is away")
 
     async def run(self, request: CodeRequest) -> Any:
