@@ -13,6 +13,7 @@ from accounts.tenancy import tenant
 from memory.core.errors import MemoryFault
 from memory.providers.in_memory import InMemoryProvider
 from memory.services import MemoryCaller, recall, remember
+from tests.support.engine import JinjaHere
 from workflows.engine.cases import Case, Turn
 from workflows.engine.dsl import load_document
 from workflows.engine.geometry import note_shape, shape
@@ -35,7 +36,12 @@ SUGGESTED = "suggested_questions"
 
 
 def runner_of(slug: str) -> WorkflowRunner:
-    return WorkflowRunner(BY_SLUG[slug].source, memory=InMemoryProvider(), models=OfflineModels())
+    return WorkflowRunner(
+        BY_SLUG[slug].source,
+        memory=InMemoryProvider(),
+        models=OfflineModels(),
+        templates=JinjaHere(),
+    )
 
 
 async def said(runner: WorkflowRunner, query: str, *, person: str, talk: str) -> str:
@@ -203,7 +209,9 @@ async def test_chatbot_told_a_fact_knows_it_in_a_new_conversation_of_the_same_pe
 
 async def test_chatbot_keeps_statements_and_not_questions():
     memory = InMemoryProvider()
-    runner = WorkflowRunner(BY_SLUG["chatbot"].source, memory=memory, models=OfflineModels())
+    runner = WorkflowRunner(
+        BY_SLUG["chatbot"].source, memory=memory, models=OfflineModels(), templates=JinjaHere()
+    )
 
     for text in ("What is my name?", "我叫什么？", "My name is Ana.", "I live in Bern."):
         await said(runner, text, person="ana", talk="c1")

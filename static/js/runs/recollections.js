@@ -32,6 +32,7 @@ function explain(place, parts, names) {
 }
 
 function fill(row, entry) {
+  row.querySelector(".recollection")?.setAttribute("data-entry-id", entry.id ?? "");
   const key = row.querySelector("[data-key]");
   key.textContent = entry.key.replace(ID, "…$1"); // ids in keys are for machines
   key.title = entry.key;

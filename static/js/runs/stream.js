@@ -72,8 +72,9 @@ class RunStream extends HTMLElement {
     memory_recalled: (event) => {
       const list = this.#part("recalled");
       const searched = Boolean(event.query);
-      for (const entry of event.entries) list?.append(recalled(entry, template("recalled-row"), { searched }));
-      this.#reveal(list, event.entries.length);
+      const fresh = event.entries.filter((entry) => !this.#isListed(list, entry));
+      for (const entry of fresh) list?.append(recalled(entry, template("recalled-row"), { searched }));
+      this.#reveal(list, fresh.length);
     },
     memory_written: (event) => {
       const list = this.#part("written");
@@ -82,6 +83,11 @@ class RunStream extends HTMLElement {
     },
     run_finished: (event) => this.#finish(event),
   };
+
+  /** Two nodes of one run may recall the same memory: it is one thing that was known. */
+  #isListed(list, entry) {
+    return Boolean(entry.id && list?.querySelector(`[data-entry-id="${CSS.escape(entry.id)}"]`));
+  }
 
   #reveal(list, more) {
     const box = list?.closest("[data-count-box]");
