@@ -60,7 +60,6 @@ export class Canvas {
     this.viewport.addEventListener("rest", () => this.#rested());
     root.addEventListener("dblclick", (e) => this.#open(e));
     root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
-    root.addEventListener("keydown", (e) => e.key === "Enter" && e.target.localName === "wf-node" && this.open(e.target.dataset.id, undefined, true));
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     this.elements.listen();
     this.containers.restore();
@@ -156,8 +155,8 @@ export class Canvas {
     return [corner.left + this.viewport.x + x * this.viewport.k, corner.top + this.viewport.y + y * this.viewport.k];
   }
 
-  open(id, field, focus = false) {
-    if (this.model.nodes.has(id)) this.emit("open", { id, field, focus });
+  open(id, field) {
+    if (this.model.nodes.has(id)) this.emit("open", { id, field });
   }
 
   // ——— what the parts share

@@ -2,7 +2,7 @@
 
 import { hits } from "./geometry.js";
 import { ROOT } from "./model.js";
-import { roomFor } from "./room.js";
+import { clear, roomFor } from "./room.js";
 import { remember, remembered } from "./tools.js";
 
 const READABLE = 0.45; // the least scale a small graph is first shown at
@@ -37,9 +37,10 @@ export class Look {
     const seen = v.seen();
     const margin = Math.min(NEAR / v.k, seen.w / 4, seen.h / 4);
     const [dx, dy] = [missing(box.x, box.w, seen.x, seen.w, margin), missing(box.y, box.h, seen.y, seen.h, margin)];
-    if (!dx && !dy) return;
     if (Math.abs(dx) > seen.w || Math.abs(dy) > seen.h) return this.centre(node.id);
-    v.set(v.x - dx * v.k, v.y - dy * v.k);
+    const [x, y] = [v.x - dx * v.k, v.y - dy * v.k];
+    const [aside, down] = clear({ x: x + box.x * v.k, y: y + box.y * v.k, w: box.w * v.k, h: box.h * v.k }, [v.width, v.height], this.#floating());
+    if (dx || dy || aside || down) v.set(x + aside, y + down);
   }
 
   centre(id, k = this.canvas.viewport.k) {

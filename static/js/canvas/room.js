@@ -36,6 +36,24 @@ function asides(insets, [width, height], { x, y, w }) {
   return [above, beside];
 }
 
+/**
+ * The shortest way to where nothing floats over a box and it is wholly in view; none where there is no such place.
+ * @returns {[number, number]} pixels
+ */
+export function clear(box, [width, height], floating) {
+  const covered = (at) => floating.some((other) => hits({ x: at.x - ASIDE / 2, y: at.y - ASIDE / 2, w: at.w + ASIDE, h: at.h + ASIDE }, other));
+  if (!floating.some((other) => hits(box, other))) return [0, 0];
+  const isSeen = (at) => at.x >= 0 && at.y >= 0 && at.x + at.w <= width && at.y + at.h <= height;
+  const across = [0, ...floating.flatMap(({ x, w }) => [x - ASIDE - box.w - box.x, x + w + ASIDE - box.x])];
+  const down = [0, ...floating.flatMap(({ y, h }) => [y - ASIDE - box.h - box.y, y + h + ASIDE - box.y])];
+  const ways = across.flatMap((dx) => down.map((dy) => [dx, dy])).sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
+  const fits = ([dx, dy]) => {
+    const at = { ...box, x: box.x + dx, y: box.y + dy };
+    return isSeen(at) && !covered(at);
+  };
+  return ways.find(fits) ?? [0, 0];
+}
+
 function isCovered(box, nodes, size, insets, other) {
   const k = scaleIn(box, size, insets);
   const [x, y] = placeIn(box, size, insets, k);

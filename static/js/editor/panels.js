@@ -25,7 +25,7 @@ export class Panels {
     const place = panel?.closest("[data-place]");
     if (!place) return;
     for (const other of place.querySelectorAll(":scope > [role=tabpanel]")) other.hidden = other !== panel;
-    for (const tab of place.querySelectorAll("[role=tab]")) {
+    for (const tab of place.querySelectorAll("[role=tab][data-panel]")) {
       const chosen = tab.dataset.panel === name;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;

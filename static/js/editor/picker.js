@@ -145,7 +145,7 @@ class Picker {
       event.stopPropagation();
       this.#take(this.#options[this.#chosen]?.choice);
     } else if (event.key === "Tab") {
-      event.preventDefault();
+      this.box.hidePopover(); // the focus is where it was, and the browser takes it on from there
     } else if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
@@ -209,7 +209,8 @@ export function install(editor) {
 function addCommands(editor) {
   const hasOne = (e) => Boolean(only(e)) && !isNote(only(e));
   editor.commands.add(
-    { id: "add-node", label: t("Add a node"), keys: ["/", "A", "Tab"], group: "add", edits: true, menu: ["canvas"], words: t("new insert step"), when: onCanvas, run: (e, detail) => addHere(e, detail) },
+    { id: "add-node", label: t("Add a node"), keys: ["/", "A"], shown: "Tab", group: "add", edits: true, menu: ["canvas"], words: t("new insert step"), when: onCanvas, run: (e, detail) => addHere(e, detail) },
+    { id: "add-by-tab", label: t("Add a node after this one"), keys: "Tab", group: "add", edits: true, quiet: true, hidden: true, when: isOnNode, run: (e) => addHere(e) },
     { id: "add-after", label: t("Add a node after this one"), group: "add", edits: true, menu: ["node"], quiet: true, when: hasOne, run: (e) => addHere(e) },
     { id: "insert-after", label: t("Insert a node between this and the next"), keys: "I", group: "add", edits: true, menu: ["node"], when: (e) => hasOne(e) && edgesFrom(e, only(e).id).length > 0, run: insertAfter },
     { id: "insert-here", label: t("Insert a node here"), group: "add", edits: true, menu: ["edge"], quiet: true, when: (e) => Boolean(oneEdge(e)), run: (e, detail) => insertInto(e, oneEdge(e), detail) },
@@ -218,7 +219,9 @@ function addCommands(editor) {
   );
 }
 
-// Tab leaves the canvas, as everywhere, unless a node is focused there; in the outline it is for the browser alone.
+// Tab goes on, as everywhere, unless a node is focused; pressed once more, in the picker, it goes on from there too.
+const isOnNode = () => document.activeElement?.localName === "wf-node";
+
 function onCanvas(editor) {
   const active = document.activeElement;
   return active === document.body || !active || Boolean(active.closest("[data-canvas], #outline")) || editor.selection.size === 0;

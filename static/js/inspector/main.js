@@ -52,6 +52,7 @@ export class Inspector {
     editor.addEventListener("open", (event) => this.open(event.detail));
     editor.addEventListener("panel", (event) => event.detail.name === "node" && this.#chosen === null && this.#show(this.#wanted()));
     editor.addEventListener("run", () => this.tabs.stale());
+    editor.edits.ledger.addEventListener("change", () => this.form?.showMine());
     this.#follow();
   }
 
@@ -74,11 +75,12 @@ export class Inspector {
     if (focus && !field) this.#enter();
   }
 
-  /** To the first thing that can be set; where there is none, to the tabs. */
+  /** To the first thing that can be set; where there is none, or rows would be added first, to the tabs. */
   #enter() {
     const controls = [...this.root.querySelectorAll(".insp-form :is(input, select, textarea, button, summary)")];
     const settable = controls.find((control) => !control.disabled && control.checkVisibility());
-    (settable ?? this.root.querySelector("[data-tab][aria-selected=true]"))?.focus();
+    const isSafe = settable && !settable.matches("[data-row]"); // a key held a little long would add another
+    (isSafe ? settable : this.root.querySelector("[data-tab][aria-selected=true]"))?.focus();
   }
 
   /** Everything in a new part of the form begins to work. */
@@ -190,6 +192,7 @@ export class Inspector {
     });
     this.form.addEventListener("saved", (event) => this.#saved(event.detail));
     this.form.addEventListener("refused", () => this.#later(0));
+    this.form.showMine();
     this.enhance(this.panel);
     this.problems.show(held.problems);
     this.tabs.setUp();
@@ -248,6 +251,7 @@ export class Inspector {
     this.form.receive(held.data, held.shown);
     this.variables = new Variables(held.sources);
     if (this.#isForeign) this.#mergeFields(page, blocks);
+    this.form.showMine();
     this.#isForeign = false;
     const title = this.root.querySelector(".insp-title");
     if (title !== document.activeElement) title.value = held.title;
