@@ -100,7 +100,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if run and run.conversation
         else request.POST.get("conversation", ""),
         "by_conversation": "conversation" in scopes_of(document),
-        "run_error": message,
+        # what is said at each field isn't said above them once more
+        "run_error": "" if errors else message,
         "started": run,
     }
     if request.htmx:  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ TEXTS = (
     _("Breakpoint set"),
     _("Breakpoint removed"),
     _("Say something first."),
+    _("Fill this in first: the run needs it."),
     _("It didn't start."),
     _("Next: {names}"),
     _("Paused before {names}"),
