@@ -112,7 +112,7 @@ def compared_and_restored(draft: Draft) -> None:
     expect(history).to_contain_text("The first that knows cats")
     history.locator("a[href*='/versions/1/diff/draft/']").first.click()
 
-    changes = page.locator(".diff-graph .node[data-mark=changed]")
+    changes = page.locator(".diff-graph wf-node[data-mark=changed]")
     expect(changes).to_have_count(1)
     expect(changes).to_contain_text("Think twice")
     expect(page.locator(".diff-list")).to_contain_text("Think twice")

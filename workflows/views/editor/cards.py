@@ -34,6 +34,15 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """How a part differs between two versions: never by colour alone."""
+
+    name: str
+    sign: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
 class CardView:
     id: str
     kind: str
@@ -59,10 +68,11 @@ class CardView:
     joins: int
     badge: Badge | None
     label: str
+    mark: Mark | None = None
 
     @property
     def short_title(self) -> str:
-        chips = (self.badge is not None) + self.is_disabled + self.is_pinned
+        chips = sum((bool(self.badge), self.is_disabled, self.is_pinned, bool(self.mark)))
         return clipped(self.title, BOX_ROOM if self.is_box else TITLE_ROOM - CHIP_ROOM * chips)
 
     @property
