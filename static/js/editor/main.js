@@ -4,6 +4,7 @@ import { Canvas } from "../canvas/index.js";
 import * as inspector from "../inspector/main.js";
 import * as align from "./align.js";
 import * as announce from "./announce.js";
+import * as begin from "./begin.js";
 import * as checklist from "./checklist.js";
 import * as clipboard from "./clipboard.js";
 import * as commandPalette from "./command_palette.js";
@@ -38,7 +39,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist,
+  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist, begin,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */

@@ -40,9 +40,16 @@ export function install(editor) {
     shown.textContent = name;
   }
 
+  /** From what is published: at once by any edit; whether one led back to it the server tells. */
+  function showDiffers(on) {
+    root.querySelector("#published.pill-ok")?.toggleAttribute("data-differs", on);
+  }
+
   edits.addEventListener("state", showState);
   editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));
+  editor.addEventListener("change", ({ detail }) => detail.ops?.length && showDiffers(true));
+  editor.addEventListener("differs", ({ detail }) => showDiffers(detail));
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-command]");
     if (button) editor.commands.run(button.dataset.command);

@@ -12,8 +12,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
+from workflows.engine.document import Document
 from workflows.models import Workflow
 from workflows.models.documents import from_json
+from workflows.services import publishing
 from workflows.services.editing import reading
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
@@ -70,12 +72,14 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "palette": palette.offered(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
+        "differs": shown["can_edit"] and publishing.differs(workflow, shown["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
         "words": words(),
         "stacks": reading.undoable(principal, workflow=workflow),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
+        "is_bare": shown["can_edit"] and _is_bare(shown["document"]),
         **_embedded(request),
         "left": "auto" if len(shown["document"].nodes) > BEGUN else "open",
         "me": str(principal.user_id or ""),
@@ -84,11 +88,16 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
     }
 
 
+def _is_bare(document: Document) -> bool:
+    """A start, and nothing yet to lead to: what the empty canvas explains."""
+    return len(document.nodes) + len(document.notes) <= 1
+
+
 def _embedded(request: HttpRequest) -> dict[str, Any]:
     """The canvas alone is to look at: in a frame nobody can tell what they are clicking on."""
     if "embed" not in request.GET:
         return {"is_embedded": False}
-    return {"is_embedded": True, "can_edit": False, "can_publish": False}
+    return {"is_embedded": True, "can_edit": False, "can_publish": False, "is_bare": False}
 
 
 def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) -> dict[str, Any]:
