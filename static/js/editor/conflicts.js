@@ -28,8 +28,12 @@ export function install(editor) {
     const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? headingOf(ledger.clashes) : t("Not accepted") });
     const close = make("button", { type: "button", className: "button button-quiet", textContent: t("Close") });
     close.addEventListener("click", () => dialog.close());
-    const forms = ledger.clashes.map((entry) => clashForm(editor, entry));
+    const chosen = new Map([...dialog.querySelectorAll("input:checked")].map(({ name, value }) => [name, value]));
+    const { name, value } = dialog.contains(document.activeElement) ? document.activeElement : {};
+    const forms = ledger.clashes.map((entry) => clashForm(editor, entry, chosen));
     dialog.replaceChildren(title, ...forms, ...reports(editor, ledger), close);
+    const radios = [...dialog.querySelectorAll("input[type=radio]")];
+    radios.find((radio) => radio.name === name && radio.value === value)?.focus();
   }
 
   function open() {
@@ -65,29 +69,39 @@ function headingOf(entries) {
   return isOwn ? t("Changed in another tab of yours") : t("Changed by two people");
 }
 
-function clashForm(editor, entry) {
+/** `chosen`: what was picked in it before it was drawn anew, by the name of the choice. */
+function clashForm(editor, entry, chosen) {
   const form = make("form", { className: "tg-clash" });
   const ofStep = offersOf[entry.way];
   if (ofStep) form.append(make("p", { textContent: entry.message }));
   form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`, ofStep)));
   const all = (choice, words) => {
     const pick = make("button", { type: "button", className: "button button-quiet button-s", textContent: words });
-    pick.addEventListener("click", () => form.querySelectorAll(`input[value=${choice}]`).forEach((radio) => (radio.checked = true)));
+    pick.addEventListener("click", () => {
+      for (const radio of form.querySelectorAll(`input[value=${choice}]`)) radio.checked = true;
+      check();
+    });
     return pick;
   };
   const row = make("div", { className: "row" });
   const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
+  const picked = () => entry.clashes.map((_clash, at) => form.querySelector(`input[name="${entry.id}-${at}"]:checked`)?.value);
+  const check = () => (apply.disabled = picked().includes(undefined));
   if (entry.clashes.length > 1 && !entry.way) {
     const isOwn = entry.clashes.every(({ own }) => own);
     row.append(all("yours", isOwn ? t("All from this tab") : t("All mine")), all("theirs", isOwn ? t("All from the other tab") : t("All theirs")));
   }
   row.append(apply);
   form.append(row);
+  for (const radio of form.querySelectorAll("input[type=radio]")) radio.checked = chosen.get(radio.name) === radio.value;
+  check();
+  form.addEventListener("change", check);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const chosen = entry.clashes.map((_clash, at) => form.elements[`${entry.id}-${at}`].value);
-    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.clashes.map(({ op }, at) => [op, chosen[at] === "yours" ? "mine" : "theirs"])));
-    const ops = entry.clashes.map((clash, at) => decided(clash, chosen[at])).filter(Boolean);
+    const choice = picked();
+    if (choice.includes(undefined)) return;
+    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.clashes.map(({ op }, at) => [op, choice[at] === "yours" ? "mine" : "theirs"])));
+    const ops = entry.clashes.map((clash, at) => decided(clash, choice[at])).filter(Boolean);
     editor.edits.decide(entry, ops);
   });
   return form;

@@ -14,6 +14,7 @@ export function setUpWorkflow(inspector) {
     about: () => held.name,
   });
   inspector.form.addEventListener("refused", () => inspector.reload());
+  inspector.form.showMine();
   inspector.enhance(inspector.panel);
   for (const field of root.querySelectorAll("[data-header]")) setUpHeader(field, inspector);
   for (const area of root.querySelectorAll("[data-area]")) setUpArea(area, inspector);
@@ -38,7 +39,7 @@ function setUpHeader(field, { editor }) {
     if (value === stored) return;
     const before = stored;
     stored = value;
-    if (await editor.edits.send([{ op: "header", field: name, value }], { label: HEADER_LABELS[name]() })) return;
+    if (await editor.edits.send([{ op: "header", field: name, value }], { label: HEADER_LABELS[name](), texts: ["description"] })) return;
     stored = before;
     field.value = before;
   });
