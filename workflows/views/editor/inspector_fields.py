@@ -173,10 +173,18 @@ def _look(field: Field, value: Json) -> Look:
 def _choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
     """What is written stays choosable, whatever it is."""
     offered = field.choices
-    known = {str(choice) for choice, _words in offered}
-    if value is None or not offered or str(value) in known:
+    if value is None or not offered:
         return offered
-    return (*offered, (str(value), str(value)))
+    known = {str(choice) for choice, _words in offered}
+    written = _types_written(value) if field.widget is Widget.TYPED_OUTPUTS else [str(value)]
+    return (*offered, *((one, one) for one in dict.fromkeys(written) if one not in known))
+
+
+def _types_written(outputs: Json) -> list[str]:
+    """Of outputs by name: here the choice is each one's type."""
+    rows = outputs.values() if isinstance(outputs, Mapping) else ()
+    found = (row.get("type") if isinstance(row, Mapping) else row for row in rows)
+    return [written for written in found if isinstance(written, str)]
 
 
 def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
