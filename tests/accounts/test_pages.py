@@ -1,7 +1,11 @@
 """Pages of accounts, as each of the cast sees them."""
 
+import re
+
 import pytest
 from django.urls import reverse
+
+from accounts.roles import SCOPES
 
 
 @pytest.mark.parametrize(
@@ -27,3 +31,10 @@ def test_new_key_is_shown_once_beside_a_button_that_copies_it(alice):
     assert 'id="new-key" readonly value="' in made
     assert 'data-copy="new-key"' in made
     assert "new-key" not in later
+
+
+def test_key_page_names_each_scope_beside_what_it_lets_do(alice):
+    page = alice.client.get(reverse("accounts:keys")).content.decode()
+
+    for scope, words in SCOPES.items():
+        assert re.search(rf"<span>{re.escape(str(words))} <code[^>]*>{scope}</code></span>", page)
