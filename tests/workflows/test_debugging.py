@@ -321,3 +321,33 @@ def test_would_be_memory_is_dropped_one_by_one(cast: Cast, workflow: Workflow) -
 
 def test_document_of_the_factory_has_the_nodes_named_here() -> None:
     assert [node["id"] for node in document()["nodes"]] == ["start", "end"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ({"names": ["Pinned", 5]}, "Item 2 of names is of type integer, not string."),
+        ({"names": "Pinned"}, "names is of type string, not array[string]."),
+        ({"names": ["Pinned"], "many": "5"}, "many is of type string, not number."),
+        ({"names": ["Pinned"], "many": 5}, ""),
+        ({"names": None, "extra": [1, "2"]}, ""),
+        ({"names": []}, ""),
+    ],
+)
+def test_pin_of_another_type_than_its_node_declares_is_refused_by_name_place_and_type(
+    api: KeyClient, cast: Cast, outputs: dict[str, Any], said: str
+) -> None:
+    declared = {"names": {"type": "array[string]"}, "many": {"type": "number"}}
+    code = {"type": "code", "code": "def main(): ...", "outputs": declared}
+    source = {"version": "0.1.0", "nodes": [{"id": "c", "data": code}], "edges": []}
+    workflow = make_workflow(cast.alice, "typed", source)
+
+    answer = api.put(
+        f"/api/v1/workflows/{workflow.pk}/pins/c", {"outputs": outputs}, content_type=JSON
+    )
+
+    if said:
+        assert answer.status_code == 422
+        assert said in answer.content.decode()
+    else:
+        assert answer.status_code == 200, answer.content
