@@ -13,8 +13,8 @@ from workflows.engine import dsl
 from workflows.engine.nodes import builtin_kinds
 from workflows.models import Workflow
 from workflows.services import importing
-from workflows.views.editor.cards import Mark
 from workflows.views.editor.drawing import draw_editor
+from workflows.views.editor.marks import Mark
 
 
 ADDED = Mark("added", "+", "Added")
@@ -39,6 +39,15 @@ def test_marks_are_on_the_canvas_own_cards_and_edges():
     assert f'id="edge-{edge}"' in html.partition('data-mark="added" d=')[0]
     assert html.count('title="Added"') == 2  # also on the dot of a container's start
     assert "is-dot" in html.partition('data-id="begin"')[2].partition("</wf-node>")[0]
+
+
+def test_note_that_differs_is_marked_too():
+    drawn = dsl.load_document(one_of_everything()).document
+    note = drawn.notes[0].id
+    html = str(draw_editor(drawn, (), builtin_kinds(), marks={note: ADDED}).html)
+
+    assert re.search(rf'<wf-node id="node-{note}"[^>]*data-mark="added"', html)
+    assert html.count('class="diff-mark"') == 1
 
 
 def test_frame_of_a_marked_drawing_is_around_every_card():

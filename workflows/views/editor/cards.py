@@ -11,6 +11,7 @@ from workflows.engine.geometry import DOTS, SOURCE, Shape, number, shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.problems import Problem
 from workflows.views.editor.looks import look_of
+from workflows.views.editor.marks import Mark
 from workflows.views.editor.summaries import Way, clipped, summary, ways
 
 
@@ -31,15 +32,6 @@ class Badge:
     word: str
     sentences: str
     is_error: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How a part differs between two versions: never by colour alone."""
-
-    name: str
-    sign: str
-    word: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from workflows.engine.geometry import number
 from workflows.models import Version
 from workflows.services.editing.comparing import Comparison, compare
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.cards import Mark
 from workflows.views.editor.drawing import EditorDrawing, draw_editor
+from workflows.views.editor.marks import Mark
 from workflows.views.finding import workflow_for
 
 
@@ -109,7 +109,13 @@ def _united(found: Comparison) -> Document:
     """The later one, and of the earlier one what is gone."""
     nodes = {node.id: node for node in (*found.before.nodes, *found.after.nodes)}
     edges = {edge.id: edge for edge in (*found.before.edges, *found.after.edges)}
-    return replace(found.after, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+    notes = {note.id: note for note in (*found.before.notes, *found.after.notes)}
+    return replace(
+        found.after,
+        nodes=tuple(nodes.values()),
+        edges=tuple(edges.values()),
+        notes=tuple(notes.values()),
+    )
 
 
 def _drawing(found: Comparison) -> EditorDrawing:

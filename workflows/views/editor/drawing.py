@@ -18,9 +18,10 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.layout import Box, layered
 from workflows.engine.problems import Problem
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.cards import CardView, Mark, card
+from workflows.views.editor.cards import CardView, card
 from workflows.views.editor.icons import rules_for
 from workflows.views.editor.looks import EVERY_LOOK
+from workflows.views.editor.marks import Mark
 from workflows.views.editor.notes import NoteView, note_view
 from workflows.views.editor.rendering import macros
 
@@ -171,7 +172,8 @@ class _Drawn:
 
     @cached_property
     def notes(self) -> list[NoteView]:
-        return [note_view(note) for note in self.document.notes]
+        views = [note_view(note) for note in self.document.notes]
+        return [replace(v, mark=self.marks.get(v.id)) for v in views] if self.marks else views
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
