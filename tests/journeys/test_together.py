@@ -176,6 +176,13 @@ def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
     bob.page.get_by_role("tab", name="Docs").click()
     dialog = bob.page.locator("#conflicts")
     expect(dialog).to_contain_text("Changed in another tab of yours")
+    expect(dialog.locator(".tg-offer b")).to_have_text(
+        ["From this tab", "From your other tab", "Both"]
+    )
+    twin.page.locator("#reported").click()
+    told = twin.page.locator("#conflicts .tg-offer b")
+    expect(told).to_have_text(["Not accepted", "Saved", "Both"])
+    twin.page.keyboard.press("Escape")
     dialog.locator("input[value=both]").check()
     dialog.get_by_role("button", name="Apply").click()
 

@@ -74,7 +74,7 @@ function clashForm(editor, entry, chosen) {
   const form = make("form", { className: "tg-clash" });
   const ofStep = offersOf[entry.way];
   if (ofStep) form.append(make("p", { textContent: entry.message }));
-  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`, ofStep)));
+  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`, ofStep ?? wordsFor(editor, entry))));
   const all = (choice, words) => {
     const pick = make("button", { type: "button", className: "button button-quiet button-s", textContent: words });
     pick.addEventListener("click", () => {
@@ -87,8 +87,8 @@ function clashForm(editor, entry, chosen) {
   const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
   const picked = () => entry.clashes.map((_clash, at) => form.querySelector(`input[name="${entry.id}-${at}"]:checked`)?.value);
   const check = () => (apply.disabled = picked().includes(undefined));
-  if (entry.clashes.length > 1 && !entry.way) {
-    const isOwn = entry.clashes.every(({ own }) => own);
+  const isOwn = entry.clashes.every(({ own }) => own);
+  if (entry.clashes.length > 1 && !entry.way && !(isOwn && isElsewhere(editor, entry))) {
     row.append(all("yours", isOwn ? t("All from this tab") : t("All mine")), all("theirs", isOwn ? t("All from the other tab") : t("All theirs")));
   }
   row.append(apply);
@@ -114,17 +114,29 @@ const offersOf = {
 };
 const keeping = ({ by }) => t("Keep {who}'s", { who: by || t("Somebody") });
 
-function choices(editor, clash, name, ofStep) {
+/** A page that wasn't the one where it was written, or was loaded since, doesn't say "this tab". */
+const isElsewhere = (editor, { client }) => client !== editor.edits.client;
+
+function wordsFor(editor, entry) {
+  const isHere = !isElsewhere(editor, entry);
+  return (clash) => {
+    const [mine, other] = !clash.own
+      ? [t("Yours"), t("{who}'s", { who: clash.by || t("Somebody") })]
+      : isHere ? [t("From this tab"), t("From your other tab")] : [t("Not accepted"), t("Saved")];
+    const offers = [
+      ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : mine, valueOf(clash.yours)],
+      ["theirs", other, valueOf(clash.theirs)],
+    ];
+    return canBeBoth(clash) ? [...offers, ["both", t("Both"), valueOf(decided(clash, "both").value)]] : offers;
+  };
+}
+
+function choices(editor, clash, name, offersFor) {
   const set = make("fieldset", { className: "tg-choice" });
   const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.field) : clash.field });
   if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.field });
   set.append(legend);
-  const offers = ofStep?.(clash) ?? [
-    ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : clash.own ? t("From this tab") : t("Yours"), valueOf(clash.yours)],
-    ["theirs", clash.own ? t("From your other tab") : t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
-  ];
-  if (!ofStep && canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value)]);
-  for (const [choice, words, value] of offers) {
+  for (const [choice, words, value] of offersFor(clash)) {
     const label = make("label", { className: "tg-offer" });
     const radio = make("input", { type: "radio", name, value: choice, required: true });
     label.append(radio, make("b", { textContent: words }), make("pre", { textContent: value }));
