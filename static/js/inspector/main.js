@@ -120,18 +120,22 @@ export class Inspector {
 
   /** Resolves once it is there, also for who asks a second time while it is on its way. */
   #show(wanted) {
-    if (wanted !== this.#chosen || !this.panel) this.#shown = this.#fetchAndDraw(wanted);
+    const isThere = wanted === this.#chosen && (this.panel || this.#asked);
+    if (!isThere) this.#shown = this.#fetchAndDraw(wanted);
     return this.#shown;
   }
 
+  /** Of two that are on their way only the later is drawn: the other would come under the hands of who types already. */
   async #fetchAndDraw(wanted) {
     clearTimeout(this.#waiting);
     this.#chosen = wanted;
     this.#asked?.abort();
-    this.#asked = new AbortController();
+    const asked = (this.#asked = new AbortController());
     await this.#settled();
-    if (this.#chosen !== wanted) return;
-    const html = await this.#fetch(wanted, this.#asked.signal);
+    if (this.#asked !== asked) return;
+    const html = await this.#fetch(wanted, asked.signal);
+    if (this.#asked !== asked) return;
+    this.#asked = null;
     if (this.#chosen !== wanted) return;
     if (html === null) {
       this.#chosen = null;
