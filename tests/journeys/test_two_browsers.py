@@ -247,7 +247,7 @@ def check(both: Pair) -> dict[str, int]:
 @pytest.mark.parametrize(
     "seconds",
     [
-        pytest.param(SHORT, id="short"),
+        pytest.param(SHORT, id="short", marks=pytest.mark.nightly),
         pytest.param(LONG, id="five minutes", marks=pytest.mark.nightly),
     ],
 )
