@@ -138,8 +138,10 @@ class Script:
         self.seat.editor("(e) => { e.edits.undo(); }")
 
     def _decide(self) -> None:
-        """By mouse, as the dialog asks for it."""
+        """By mouse, as the dialog asks for it; one that was closed too soon is opened again from the bar."""
         dialog = self.seat.page.locator("#conflicts[open]")
+        if not dialog.count() and self.seat.editor("(e) => e.edits.ledger.clashes.length"):
+            self.seat.page.locator("#reported").click()
         while dialog.locator(".tg-clash").count():
             form = dialog.locator(".tg-clash").first
             for choice in form.locator("fieldset").all():
