@@ -53,7 +53,11 @@ OURS = """() => {
     async closeUp(id) { canvas.centre(id, 1); await frames(); },
     box: (id) => node(id).el.getBoundingClientRect().toJSON(),
     place: (id) => [node(id).x, node(id).y],
-    blank: (x, y) => { const at = document.elementFromPoint(x, y); return !!at && !!at.closest("[data-canvas]") && !at.closest("wf-node, g.edge, .minimap, button"); },
+    // beside a card lies its port, which is found by distance and not by an element: a drag from it draws an edge
+    blank: (x, y) => [0, -40, 40].every((dx) => {
+      const at = document.elementFromPoint(x + dx, y);
+      return !!at && !!at.closest("[data-canvas]") && !at.closest("wf-node, g.edge, .minimap, button");
+    }),
   };
 }"""
 GRAPH = """() => {
