@@ -117,7 +117,7 @@ export class Containers {
   /** Where a container's rounds begin, as long as nothing follows there. */
   idleStart(scope) {
     const { model } = this.canvas;
-    const start = scope !== ROOT && model.inside(scope).find((node) => !node.isNote && !node.ins.length && node.kind.endsWith("-start"));
+    const start = scope !== ROOT && model.inside(scope).find((node) => node.isEntry);
     return start && ![...model.edgesOf(start.id)].some((edge) => edge.from === start.id) ? start : null;
   }
 

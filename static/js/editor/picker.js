@@ -2,7 +2,7 @@
 
 import { ask } from "./asking.js";
 import { goTo } from "./keyboard.js";
-import { ROOT, edgesFrom, hasWayIn, inScope, isNote, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
+import { ROOT, edgesFrom, hasWayIn, inScope, isNote, kindName, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
 import { addBetween, addNode } from "./adding.js";
 import { refusal } from "../canvas/rules.js";
 import { search } from "./fuzzy.js";
@@ -314,7 +314,7 @@ function remember(kind, recent) {
 }
 
 function pickNode(editor, { title, nodes, at }) {
-  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
+  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: kindName(editor, node.kind), icon: node.el.querySelector(".icon"), words: [node.id] }));
   return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
 }
 

@@ -19,7 +19,7 @@ export function install(editor) {
     menu: ["node"],
     lone: true,
     words: t("pin mock freeze hold outputs"),
-    when: (e) => Boolean(only(e)) && !only(e).isNote && !only(e).kind.endsWith("-start"),
+    when: (e) => Boolean(only(e)) && !only(e).isNote && !only(e).isEntry,
     run: (e) => open(e, panel, only(e).id),
   });
 
