@@ -100,7 +100,7 @@ def clash_tree(clash: Clash) -> dict[str, Json]:
         "field": clash.field,
         "yours": clash.yours,
         "theirs": clash.theirs,
-        "by": clash.by,
+        "by": clash.by.name,
     }
 
 

@@ -4,8 +4,6 @@ An edit costs what it touches, so the database guesses first, from what it knows
 anything: never too little. Only a draft that may be too large is written out and counted.
 """
 
-from typing import TYPE_CHECKING
-
 from django.db import connection
 
 from workflows.engine.dsl.strict import MAX_BYTES, size_of
@@ -13,10 +11,8 @@ from workflows.engine.editing.errors import EditRefused, refuse
 from workflows.models import Workflow
 from workflows.models.documents import to_json
 from workflows.services import rows
+from workflows.services.editing.rows import Rows
 
-
-if TYPE_CHECKING:
-    from workflows.services.editing.rows import Rows
 
 # ``jsonb`` takes more room than its text, unless it was compressed. The numbers are the names of
 # a part's other fields.
@@ -35,7 +31,7 @@ FROM workflows_node WHERE workflow_id = %(workflow)s
 """
 
 
-def check_size(store: "Rows") -> None:
+def check_size(store: Rows) -> None:
     """After a flush. What doesn't grow is never refused: there must be a way back."""
     if not store.grown or _guess(store.workflow) <= MAX_BYTES:
         return

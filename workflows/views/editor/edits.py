@@ -1,6 +1,6 @@
 """Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -27,7 +27,7 @@ from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
 from workflows.services.editing.changes import Change, clash_tree, problem_tree
 from workflows.services.editing.parts import MOST, parts_of
-from workflows.services.editing.reading import changes_after, since_by
+from workflows.services.editing.reading import changes_after, revision_now
 from workflows.services.editing.shape import shape_of
 from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
@@ -90,7 +90,7 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             resolve=asked.resolve,
         )
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, asked.base)
+        return _clashed(principal, workflow, clash)
     return JsonResponse(told(change))
 
 
@@ -163,7 +163,7 @@ def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -
     try:
         change = way(principal, workflow=workflow, **about)
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, asked.base)
+        return _clashed(principal, workflow, clash)
     return JsonResponse(told(change))
 
 
@@ -183,27 +183,18 @@ def _asked(request: HttpRequest) -> GestureIn:
         ) from None
 
 
-def _clashed(
-    principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
-) -> HttpResponse:
+def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
     """Both values. What else the tab hasn't seen yet it asks for itself."""
-    since = since_by(
-        principal, workflow=workflow, after=workflow.revision if base is None else base
-    )
-    own = _own_names(principal, since.authors)
-    clashes = [{**clash_tree(each), "own": each.by in own} for each in clash.clashes]
+    own = [each.by.id is not None and each.by.id == principal.user_id for each in clash.clashes]
+    clashes = [
+        {**clash_tree(each), "own": is_own}  # it came from another tab, not from another person
+        for each, is_own in zip(clash.clashes, own, strict=True)
+    ]
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
-    if clashes and all(each["own"] for each in clashes):
+    if own and all(own):
         error["message"] = _("You have changed the same thing in another tab meanwhile.")
-    return JsonResponse({"error": error, "revision": since.revision}, status=409)
-
-
-def _own_names(principal: Principal, authors: Iterable[tuple[UUID | None, str]]) -> set[str]:
-    """What only the asker was called in these changes: theirs came from another tab, not from another person."""
-    names: dict[bool, set[str]] = {True: set(), False: set()}
-    for id_, name in authors:
-        names[id_ == principal.user_id].add(name)
-    return names[True] - names[False]
+    revision = revision_now(principal, workflow=workflow)
+    return JsonResponse({"error": error, "revision": revision}, status=409)
 
 
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
