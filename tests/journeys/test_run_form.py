@@ -113,3 +113,29 @@ def draw_larger(page: Page, box: Locator) -> None:
     page.mouse.move(x, y + 40, steps=4)
     page.mouse.up()
     assert box.evaluate("(box) => box.hasAttribute('style')")
+
+
+def test_what_was_typed_outlives_a_reload_then_what_was_run_until_it_is_cleared(draft: Draft):
+    page, card = draft.page, draft.page.locator("#run-card")
+    clear = card.get_by_role("button", name="Clear")
+    expect(clear).to_be_hidden()
+    card.get_by_label("Names").fill("Ada\nMary")
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Names")).to_have_value("Ada\nMary")
+
+    card.get_by_label("Town").fill("London")
+    card.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("[data-run-state]").first).to_have_text("succeeded")
+    card.get_by_label("Town").fill("")
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Town")).to_have_value("London")
+
+    clear.click()
+    expect(card.get_by_label("Names")).to_have_value("")
+    expect(clear).to_be_hidden()
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Town")).to_have_value("")

@@ -1,5 +1,7 @@
-// The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed stays.
+// The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed
+// stays. It comes with what was given last; what was typed since and not run is kept in this tab until it is.
 
+import { Typed } from "./run_typed.js";
 import { fetchPage } from "./wire.js";
 import { t } from "./words.js";
 
@@ -8,6 +10,7 @@ const REST = 250;
 export function install(editor) {
   if (!document.querySelector("#run-card > form")) return;
   let waiting = 0;
+  const typed = new Typed(editor);
 
   // Captured: these events don't bubble. The browser asks one field after the other; the first one is named.
   let asking = false;
@@ -26,7 +29,9 @@ export function install(editor) {
 
   async function refresh() {
     const page = await fetchPage(location.pathname);
-    if (page) show(page);
+    if (!page) return;
+    show(page);
+    typed.look();
   }
 
   editor.addEventListener("change", ({ detail }) => {
