@@ -2,7 +2,7 @@
 
 import { t } from "./words.js";
 
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 const NAMES = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Delete: "Del", " ": "Space", Enter: "↵", ContextMenu: "Menu" };
 const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
@@ -103,7 +103,7 @@ function pressed(event) {
 }
 
 /** "Mod+Shift+Z" as it stands on this machine's keys. */
-export function keysInWords(keys) {
+function keysInWords(keys) {
   const parts = keys === "+" ? ["+"] : keys.split("+");
   const key = parts.pop();
   const names = parts.map((part) => (isMac ? MAC[part] : part === "Mod" ? "Ctrl" : part));

@@ -94,7 +94,7 @@ function freePort(editor, node) {
   return outs.find((port) => !taken.has(port)) ?? outs[0];
 }
 
-export function fitsInto(editor, offer, scope) {
+function fitsInto(editor, offer, scope) {
   const container = editor.model.nodes.get(scope)?.kind ?? "";
   return (!offer.inside.length || offer.inside.includes(container)) && (scope === ROOT || offer.takes);
 }

@@ -29,7 +29,7 @@ export function install(editor) {
   editor.inspector = new Inspector(editor);
 }
 
-export class Inspector {
+class Inspector {
   #chosen = null; // "node:…", "edge:…", "nodes:…" or "": what is shown
   #asked = null;
   #shown = Promise.resolve();
