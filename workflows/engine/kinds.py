@@ -106,7 +106,7 @@ class NodeResult:
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
-    inputs: Mapping[str, Json] = field(default_factory=dict)  # for people, and for provenance
+    inputs: Mapping[str, Json] = field(default_factory=dict)  # where ``give`` didn't say them
     writes: tuple[Write, ...] = ()
     usage: Usage | None = None
     events: tuple[Event, ...] = ()
@@ -128,7 +128,7 @@ class NodeContext:
     given: dict[str, Json] = field(default_factory=dict)  # see ``give``
 
     def give(self, inputs: Mapping[str, Json]) -> None:
-        """The step's inputs, as soon as they are known: what is written down of it should it fail."""
+        """The step's inputs, as soon as they are known: for people, and for provenance, even should it fail."""
         self.given.clear()
         self.given.update(inputs)
 

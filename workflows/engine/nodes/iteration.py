@@ -116,7 +116,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         else:
             for index in range(len(items)):
                 await gathered.round(index)
-        return NodeResult({prepared.output_name: gathered.output()}, inputs={"items": items})
+        return NodeResult({prepared.output_name: gathered.output()})
 
 
 def _items(config: IterationConfig, ctx: NodeContext) -> list[Json]:

@@ -197,8 +197,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
-        inputs = {**_shown_model(config), **prompt.shown()}
-        ctx.give(inputs)
+        ctx.give({**_shown_model(config), **prompt.shown()})
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
         usage, finish_reason = await _ask(_request(config, prompt, ctx), reasoning, ctx)
         text = "".join(reasoning.text)
@@ -212,7 +211,6 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             outputs["structured_output"] = _parsed(text)
         return NodeResult(
             outputs,
-            inputs=inputs,
             usage=usage,
             events=(prompt.event,) if prompt.event is not None else (),
         )
