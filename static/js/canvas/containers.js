@@ -142,6 +142,7 @@ export class Containers {
   #moveEdge(edge, target) {
     edge.scope = target;
     this.canvas.edgeLayer(target).append(edge.el);
+    if (edge.label) this.canvas.edgeLayer(target).after(edge.label);
     this.canvas.model.route(edge);
   }
 }

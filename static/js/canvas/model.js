@@ -61,6 +61,7 @@ export class Model {
     const { id, from, fp, to, tp } = el.dataset;
     const old = this.edges.get(id);
     if (old) this.#unlink(old);
+    old?.label?.remove(); // painted again, if there is anything to say
     const scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     const edge = { id, from, fp, to, tp, scope, el, off: false };
     this.edges.set(id, edge);
@@ -87,6 +88,7 @@ export class Model {
     this.#unlink(edge);
     this.edges.delete(id);
     edge.el.remove();
+    edge.label?.remove();
   }
 
   #unlink(edge) {
