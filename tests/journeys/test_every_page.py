@@ -15,6 +15,7 @@ from tests.journeys.looking import (
     IDS,
     NAMELESS,
     OVERFLOW,
+    STATES,
     UNSEEN_FOCUS,
     complaints,
     shut_out,
@@ -189,10 +190,10 @@ def test_page_fits_reads_and_names_what_it_offers(
         keeps_out = shut_out(page) if language == "en" else []
         if keeps_out:
             wrong[f"{name}, to axe"] = keeps_out
-        checks = [HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS]
+        checks = [HEADINGS, IDS, CONTRAST, UNSEEN_FOCUS]
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            if found := complaints(page, OVERFLOW, *checks):
+            if found := complaints(page, OVERFLOW, NAMELESS, STATES, *checks):
                 wrong[f"{name} at {width}"] = found
             checks = []
 
@@ -225,11 +226,14 @@ def speak(context: BrowserContext, live_stack: LiveStack, language: str) -> None
 
 BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 <h1>One</h1><h1>Two</h1><div style="width:3000px">wide</div>
-<p style="color:#ccc">faint</p><button></button><input id="same"><a id="same" href="/">link</a>
+<p style="color:#ccc">faint</p><button></button><button><i hidden>Run</i></button><input id="same"><a id="same" href="/">link</a>
+<div role="tablist"><span role="tab">Not chosen</span></div>
 <style>a:focus { outline: none }</style></body></html>"""
 
 
-@pytest.mark.parametrize("check", [OVERFLOW, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS])
+@pytest.mark.parametrize(
+    "check", [OVERFLOW, HEADINGS, NAMELESS, STATES, IDS, CONTRAST, UNSEEN_FOCUS]
+)
 def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str):
     page = chromium.new_page()
     page.set_content(BAD)
@@ -237,4 +241,4 @@ def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str
     found = complaints(page, check)
 
     page.close()
-    assert len(found) == (2 if check == NAMELESS else 1)
+    assert len(found) == (3 if check == NAMELESS else 1)
