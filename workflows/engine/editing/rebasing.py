@@ -68,6 +68,17 @@ class Clash:
     edge: str | None = None
     shifts: bool = False  # a list moved under it: what stands at its place is another thing now
 
+    def tree(self) -> dict[str, Json]:
+        return {
+            "op": self.op,
+            "node": self.node,
+            "edge": self.edge,
+            "field": self.field,
+            "yours": self.yours,
+            "theirs": self.theirs,
+            "by": self.by.name,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
