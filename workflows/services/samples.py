@@ -9,7 +9,7 @@ from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.cases import PERSON, Seed
-from workflows.models import Workflow
+from workflows.models import Folder, Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services import importing
 from workflows.services.debugging import cases
@@ -19,7 +19,9 @@ from workflows.services.runs import subject_of
 __all__ = ["SAMPLES", "Sample", "copy_sample"]
 
 
-def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
+def copy_sample(
+    principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
+) -> Workflow:
     """A workflow of the team's own, its test cases, and what it remembers at first: all or nothing."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
@@ -28,7 +30,12 @@ def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
     document, _warnings = importing.read(sample.source, confirm_newer=False)
     with tenant([team_id]):
         workflow = importing.create(
-            principal, team_id=team_id, document=document, name=str(sample.title), sample=slug
+            principal,
+            team_id=team_id,
+            document=document,
+            name=str(sample.title),
+            folder=folder,
+            sample=slug,
         )
         for case in sample.cases:
             cases.save_case(principal, workflow=workflow, spec=cases.as_json(case))
