@@ -25,7 +25,7 @@ from workflows.errors import (
 )
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
-from workflows.services.editing.changes import Change, clash_tree, problem_tree
+from workflows.services.editing.changes import Change, problem_tree
 from workflows.services.editing.parts import MOST, parts_of
 from workflows.services.editing.reading import changes_after, revision_now
 from workflows.services.editing.shape import shape_of
@@ -187,7 +187,7 @@ def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> Http
     """Both values. What else the tab hasn't seen yet it asks for itself."""
     own = [each.by.id is not None and each.by.id == principal.user_id for each in clash.clashes]
     clashes = [
-        {**clash_tree(each), "own": is_own}  # it came from another tab, not from another person
+        {**each.tree(), "own": is_own}  # it came from another tab, not from another person
         for each, is_own in zip(clash.clashes, own, strict=True)
     ]
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
