@@ -1,6 +1,7 @@
 """The draft's history at the bottom of the editor: versions and edits, and the ways back to them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from workflows.services.editing.changes import author_name
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor.history_told import Named, Told, mentioned, told
 from workflows.views.finding import typed, workflow_for
+from workflows.views.publishing_in_place import is_in_place, now_public
 
 
 SHOWN = 40
@@ -125,12 +127,16 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
-    return _done(
+    said = _("That version is the published one now.")
+    done = _done(
         request,
         workflow,
         lambda: publishing.publish_version(principal, workflow=workflow, version=version),
-        _("That version is the published one now."),
+        said,
     )
+    if is_in_place(request) and done.status_code == HTTPStatus.OK:
+        return now_public(request, principal, workflow, version, said)
+    return done
 
 
 def _done(
@@ -140,11 +146,11 @@ def _done(
     try:
         act()
     except (WorkflowsFault, DocumentInvalid) as refused:
-        if "HX-Request" in request.headers:
+        if is_in_place(request):
             return HttpResponse(_sentence(refused), status=409, content_type="text/plain")
         messages.error(request, _sentence(refused))
         return redirect("workflows:detail", workflow.pk)
-    if "HX-Request" in request.headers:
+    if is_in_place(request):
         return HttpResponse(said, content_type="text/plain")
     messages.success(request, said)
     return redirect("workflows:detail", workflow.pk)
