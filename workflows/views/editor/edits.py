@@ -1,6 +1,6 @@
 """Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.principals import Principal
 from config import strict
-from workflows.engine.editing import EditRefused, read_ops
+from workflows.engine.editing import EditRefused, Op, read_log, read_ops
+from workflows.engine.editing.ops import Paste
+from workflows.engine.editing.pasting import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
 from workflows.engine.problems import Problem
 from workflows.errors import (
@@ -78,11 +80,12 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """One gesture."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     asked = _asked(request)
+    ops = read_ops(asked.ops)
     try:
         change = gestures.edit(
             principal,
             workflow=workflow,
-            ops=read_ops(asked.ops),
+            ops=ops,
             base=asked.base,
             key=asked.key,
             label=asked.label,
@@ -91,7 +94,12 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
     except EditClash as clash:
         return _clashed(principal, workflow, clash)
-    return JsonResponse(told(change))
+    return JsonResponse({**told(change), "left_start": _left_start(ops, change)})
+
+
+def _left_start(ops: Iterable[Op], change: Change) -> bool:
+    done = read_log(change.revision.ops) if change.revision else ()
+    return any(isinstance(op, Paste) and leaves_start(op, done) for op in ops)
 
 
 @login_required
