@@ -1,4 +1,4 @@
-"""Edges that heal over a deleted node: asked only what may have changed, and what hangs on them still."""
+"""Edges that heal over a deleted node, and edges that two people draw."""
 
 from itertools import pairwise
 
@@ -6,7 +6,9 @@ import pytest
 
 from tests.engine.editing.gestures import context
 from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
-from workflows.engine.editing import EditRefused, Memory, perform, read_ops
+from workflows.engine.editing import EditRefused, Memory, perform, read_ops, rebase
+from workflows.engine.editing.ops import Connect
+from workflows.engine.editing.rebasing import Theirs
 
 
 class Asked(Memory):
@@ -34,7 +36,9 @@ def test_edge_that_heals_is_not_followed_through_the_graph():
 
     done = did(store, {"op": "delete", "id": "b", "heal": True})
 
-    assert [op.wire.ends[:2] for op in done.ops if hasattr(op, "wire")] == [("a", "c")]
+    assert [(op.wire.source, op.wire.target) for op in done.ops if isinstance(op, Connect)] == [
+        ("a", "c")
+    ]
     assert store.times == 0
 
 
@@ -47,3 +51,24 @@ def test_circle_that_leads_over_a_healing_edge_is_refused():
             {"op": "delete", "id": "b", "heal": True},
             {"op": "connect", "edge": {"source": "d", "target": "a"}},
         )
+
+
+def test_edge_drawn_and_cut_again_leaves_alone_the_one_somebody_else_drew():
+    mine = read_ops(
+        [
+            {"op": "connect", "edge": {"id": "mine", "source": "a", "target": "c"}},
+            {"op": "disconnect", "id": "mine"},
+        ]
+    )
+    theirs = read_ops([{"op": "connect", "edge": {"id": "x", "source": "a", "target": "c"}}])
+
+    rebased = rebase(mine, [Theirs(op) for op in theirs])
+
+    assert (rebased.ops, rebased.clashes) == ((), ())
+
+
+def test_edge_cut_that_was_there_before_is_cut_though_somebody_drew_another():
+    mine = read_ops([{"op": "disconnect", "id": "a-b"}])
+    theirs = read_ops([{"op": "connect", "edge": {"id": "x", "source": "a", "target": "c"}}])
+
+    assert rebase(mine, [Theirs(op) for op in theirs]).ops == mine

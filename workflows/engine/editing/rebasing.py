@@ -204,6 +204,9 @@ class _Since:
         elif self.drawn.pop(op.id, None) is None:
             self.cut[op.id] = by
 
+    def has_drawn(self, wire: Wire) -> bool:
+        return any(theirs.ends == wire.ends for theirs, _by in self.drawn.values())
+
     def against(self, subject: Subject, mine: _Write) -> _Write | None:
         """Their write that mine can't stand beside."""
         found = [w for w in self.writes.get(subject, ()) if w.meets(mine)]
@@ -220,13 +223,22 @@ class _Own:
     deleted: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
+    drawn: Mapping[str, Wire] = field(default_factory=dict)  # edges that weren't there before
 
     @staticmethod
     def of(mine: Sequence[Op]) -> "_Own":
+        cut: set[str] = set()
+        drawn: dict[str, Wire] = {}
+        for op in mine:
+            if isinstance(op, Connect) and op.wire.id not in cut:
+                drawn.setdefault(op.wire.id, op.wire)
+            elif isinstance(op, Disconnect) and op.id not in drawn:
+                cut.add(op.id)
         return _Own(
             frozenset(op.id for op in mine if isinstance(op, Delete)),
-            frozenset(op.id for op in mine if isinstance(op, Disconnect)),
+            frozenset(cut),
             frozenset(op.item.id for op in mine if isinstance(op, Add)),
+            drawn,
         )
 
 
@@ -356,15 +368,18 @@ def _judge_connect(op: Connect, since: _Since, own: _Own) -> _Verdict:
     for end in (wire.source, wire.target):
         if end in since.gone:
             return _Against("edge", list(wire.ends), GONE, since.gone[end], node=end, edge=wire.id)
+    if since.has_drawn(wire):
+        return ()
     for theirs, by in since.drawn.values():
-        if theirs.ends == wire.ends:
-            return ()
         if theirs.id == wire.id:
             return _Against("edge", list(wire.ends), list(theirs.ends), by, edge=wire.id)
     return (op,)
 
 
 def _judge_disconnect(op: Disconnect, since: _Since, own: _Own) -> _Verdict:
+    mine = own.drawn.get(op.id)
+    if mine is not None and since.has_drawn(mine):
+        return ()  # drawn and cut again: all of it comes to nothing, and theirs stands
     return () if op.id in since.cut else (op,)
 
 
