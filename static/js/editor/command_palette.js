@@ -3,6 +3,7 @@
 import { goTo } from "./keyboard.js";
 import { GROUPS } from "./commands.js";
 import { isNote, kindName, nameOf } from "./graph.js";
+import { keep, kept } from "./kept.js";
 import { t } from "./words.js";
 
 const RECENT = "editor-recent-commands";
@@ -52,18 +53,5 @@ function nodes(editor) {
     .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: t("Go to · {kind}", { kind: kindName(editor, node.kind) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
 }
 
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(RECENT)) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function remember(id) {
-  try {
-    localStorage.setItem(RECENT, JSON.stringify([id, ...read().filter((other) => other !== id)].slice(0, 5)));
-  } catch {
-    // the list keeps its plain order
-  }
-}
+const read = () => kept(RECENT, []);
+const remember = (id) => keep(RECENT, [id, ...read().filter((other) => other !== id)].slice(0, 5));

@@ -18,8 +18,10 @@ const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
  * @property {(editor: object) => boolean} [when] whether it makes sense now
  * @property {boolean} [edits] changes the draft: not offered to who only looks
  * @property {boolean} [anywhere] its keys work in text fields too
- * @property {string[]} [menu] context menus it is in: "node", "edge", "canvas"
+ * @property {string[]} [menu] context menus it is in: "node", "edge", "canvas", "note", "several"
+ * @property {boolean} [lone] in the menu of one node, and not in that of several
  * @property {boolean} [quiet] not in the palette of commands
+ * @property {boolean} [hidden] not on the sheet of keys
  * @property {string} [words] what else people call it
  */
 

@@ -14,7 +14,7 @@ export class Previews {
   #timer = 0;
   #tries = new Map();
 
-  /** `show(node, preview)` is called for each that was found. */
+  /** `show(node)` is called for each that was found. */
   constructor(editor, show) {
     this.editor = editor;
     this.show = show;
@@ -53,7 +53,7 @@ export class Previews {
       if (run !== this.run) return;
       for (const [node, preview] of Object.entries(previews)) {
         this.#known.set(node, preview);
-        this.show(node, preview);
+        this.show(node);
       }
       this.#later(nodes.filter((node) => !(node in previews)));
     } catch {

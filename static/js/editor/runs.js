@@ -296,11 +296,6 @@ class Runs {
     this.log?.addEventListener("input", () => this.#filter());
     this.log?.addEventListener("change", () => this.#filter());
     this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#memory(true));
-    // The pin's form comes back from the server saying whether there is a pin now.
-    const panel = this.root.querySelector("#panel-node");
-    new MutationObserver(() => {
-      for (const el of panel.querySelectorAll("[data-pin-of]")) this.editor.canvas.paintNode(el.dataset.pinOf, { pinned: el.dataset.isPinned === "yes" });
-    }).observe(panel, { childList: true, subtree: true });
     this.panel.querySelector("[data-sandbox]")?.addEventListener("change", (event) => {
       this.panel.querySelector("[data-sandbox-hint]").hidden = !event.target.checked;
     });

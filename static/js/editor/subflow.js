@@ -131,10 +131,6 @@ async function relocate(editor, scope, words) {
 
 /** As when they are dropped there: the first into an empty container follows its start. */
 function begun(editor, nodes, scope) {
-  const start = editor.canvas.containers.idleStart(scope);
-  const ids = new Set(nodes.map(({ id }) => id));
-  const first = nodes.filter((node) => edgesInto(editor, node.id).every((edge) => !ids.has(edge.from)));
-  const isEmpty = inScope(editor, scope).every((node) => isNote(node) || node === start);
-  if (!start || !isEmpty || first.length !== 1) return [];
-  return [{ op: "connect", edge: { source: start.id, handle: "source", target: first[0].id } }];
+  const [start, first] = editor.canvas.containers.beginning(nodes, scope) ?? [];
+  return start ? [{ op: "connect", edge: { source: start.id, handle: "source", target: first.id } }] : [];
 }
