@@ -1,5 +1,7 @@
 """Running a workflow that asks for something: what is missing is asked for, and nothing complains behind the scenes."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
@@ -65,8 +67,12 @@ def test_run_asks_for_the_first_empty_field_and_sends_nothing(draft: Draft):
     expect(card.get_by_label("Names")).to_be_focused()
     expect(card.locator(".run-asked")).to_have_count(1)
     expect(card.locator(".run-asked")).to_have_text("Fill this in first: the run needs it.")
+    header.click()
+    expect(card.locator(".run-asked")).to_have_count(1)
+    expect(card.get_by_label("Names")).to_be_focused()
     page.keyboard.type("Ada")
     expect(card.locator(".run-asked")).to_have_count(0)
+    expect(card.get_by_label("Names")).not_to_have_attribute("aria-describedby", re.compile("."))
     header.click()
     expect(card.get_by_label("Town")).to_be_focused()
     assert posts == []
