@@ -15,6 +15,8 @@ from workflows.engine.document import Document
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editing import reading
+from workflows.services.kinds import installed_kinds
+from workflows.templatetags.problems import titles_in
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
@@ -67,6 +69,7 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return shown | {
         "drawing": draw_editor(shown["document"], shown["problems"], pinned=pins),
+        "titles": titles_in(shown["document"], installed_kinds()),
         "palette": palette.offered(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
