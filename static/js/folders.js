@@ -15,9 +15,9 @@ function installDialog() {
     if (!place.childElementCount || dialog.open) return;
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
     dialog.showModal();
-    const name = place.querySelector("input[name=name]");
-    name?.select();
-    place.querySelector("[name=into]:checked")?.scrollIntoView({ block: "nearest" });
+    // in the list of places the arrows begin where the thing lies now
+    place.querySelector("[name=name], [name=into]:checked")?.focus();
+    place.querySelector("[name=name]")?.select();
   }).observe(place, { childList: true });
   dialog.addEventListener("close", () => place.replaceChildren());
   dialog.addEventListener("click", (event) => {
@@ -76,11 +76,13 @@ function installDragging() {
     document.body.toggleAttribute("data-dragging", true);
     for (const one of dragged.items) one.classList.add("is-dragged");
   });
-  document.addEventListener("dragover", (event) => {
+  const over = (event) => {
     const target = targetOf(event, dragged);
     mark(target);
     if (target) event.preventDefault();
-  });
+  };
+  document.addEventListener("dragenter", over);
+  document.addEventListener("dragover", over);
   document.addEventListener("drop", (event) => {
     const target = targetOf(event, dragged);
     if (!target) return;
