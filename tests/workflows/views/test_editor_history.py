@@ -58,12 +58,12 @@ EDGE = {"id": "e", "source": "n1", "target": "n2", "handle": "source", "target_h
         (
             {"op": "set", "id": "n2", "path": ["outputs"], "value": [OUTPUT, MORE]},
             {"op": "set", "id": "n2", "path": ["outputs"], "value": [OUTPUT]},
-            ("Say it › Outputs", "(empty)", "variable: more, value_selector: LLM › text"),
+            ("Say it › Outputs", "(empty)", "more = LLM › text"),
         ),
         (
             {"op": "set", "id": "n2", "path": ["outputs", 0], "remove": True},
             {"op": "set", "id": "n2", "path": ["outputs", 0], "value": OUTPUT, "insert": True},
-            ("Say it › Outputs › 1", "variable: said, value_selector: Start › text", "(empty)"),
+            ("Say it › Outputs › 1", "said = Start › text", "(empty)"),
         ),
         (
             {"op": "connect", "edge": EDGE},
@@ -146,8 +146,13 @@ def test_history_shows_old_and_new_value_of_a_field(alice: Person, bob: Person):
     edit(alice, workflow, {"op": "rename", "id": "end", "title": "Enough"})
     edit(alice, workflow, {"op": "rename", "id": "end", "title": "<Finish>"}, label="Rename")
 
+    chosen = [{"variable": "said", "value_selector": ["start", "text"]}]
+    edit(alice, workflow, {"op": "rename", "id": "start", "title": "Begin"})
+    edit(alice, workflow, {"op": "set", "id": "end", "path": ["outputs"], "value": chosen})
+
     page = history(bob, workflow)
 
+    assert "<Finish> › Outputs: text = Begin › text → said = Begin › text" in page
     assert "Title: Enough → <Finish>" in page
     assert "</span>Enough</del>" in page
 

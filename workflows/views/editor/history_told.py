@@ -57,12 +57,26 @@ class Told:
 
 
 def mentioned(trees: Iterable[Tree]) -> set[str]:
-    """Ids of the nodes an edit is about."""
+    """Ids of the nodes an edit is about, and of what could be one in its values."""
     found: set[Any] = set()
     for tree in trees:
         edge = tree.get("edge") or {}
         found |= {tree.get("id"), tree.get("parent"), edge.get("source"), edge.get("target")}
+        found |= set(_heads(tree.get("value")))
     return {id_ for id_ in found if isinstance(id_, str)}
+
+
+def _heads(value: Json) -> Iterator[str]:
+    """What lists of names begin with: a variable's is its node's id."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Mapping):
+            todo += part.values()
+        elif isinstance(part, list):
+            todo += part
+            if part and isinstance(part[0], str):
+                yield part[0]
 
 
 def named_in(trees: Iterable[Tree]) -> dict[str, Named]:
@@ -205,6 +219,8 @@ class _Words:
         if {"value_type", "rank"} <= value.keys():  # a variable: its value is what people gave it
             is_secret = value["value_type"] == "secret"
             return _("(secret)") if is_secret else self._text(value.get("value"))
+        if value.keys() == {"variable", "value_selector"}:
+            return f"{value['variable']} = {self._text(value['value_selector'])}"
         told = {name: self._text(part) for name, part in value.items()}
         return ", ".join(f"{name}: {text}" for name, text in told.items() if text)
 
