@@ -24,7 +24,7 @@ from workflows.engine.validation import validate_node
 from workflows.llm.config import canonical
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import by_title, in_words, titles_in
 from workflows.views.editor import inspector_fields as forms
 from workflows.views.editor.inspector_docs import docs_of, outputs_now
 from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
@@ -130,7 +130,7 @@ def _held(
         "id": spec.id,
         "title": spec.title,
         "data": dict(spec.data),
-        "problems": [_said(problem) for problem in problems],
+        "problems": _said(problems, titles_in(document, installed_kinds())),
         "sources": [_source(one) for one in reach(document, installed_kinds(), spec.id)],
         "operators": forms.operators_by_type(),
         "unary": forms.UNARY_OPERATORS,
@@ -144,12 +144,15 @@ def _shown(found: Iterable[forms.Control], data: Mapping[str, Json]) -> dict[str
     return {one.key: one.value for one in found if one.value is not None and one.key not in data}
 
 
-def _said(problem: Problem) -> dict[str, Json]:
-    return {
-        "severity": problem.severity.value,
-        "message": in_words(problem),
-        "field": problem.field,
-    }
+def _said(problems: Iterable[Problem], titles: Mapping[str, str]) -> list[Json]:
+    return [
+        {
+            "severity": problem.severity.value,
+            "message": by_title(in_words(problem), titles),
+            "field": problem.field,
+        }
+        for problem in problems
+    ]
 
 
 def _source(source: Source) -> dict[str, Json]:
