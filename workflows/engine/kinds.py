@@ -91,13 +91,31 @@ class Field:
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
+    wanted: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
+
+
+class Likeness(StrEnum):
+    """How an output's type follows from a variable's."""
+
+    ELEMENT = "element"  # one of the list's items
+    GATHERED = "gathered"  # a list of such values
+    JOINED = "joined"  # as gathered; where each is a list, one of all their items
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    selector: Selector
+    how: Likeness
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
+    """``like``: whence its type comes where the kind alone knows none; ``type`` holds until it is found."""
+
     name: str
     type: str = "any"
     help: str = ""
+    like: Like | None = None
 
 
 @dataclass(frozen=True, slots=True)

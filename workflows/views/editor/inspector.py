@@ -19,14 +19,14 @@ from workflows import permissions, selectors
 from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, NodeKind
 from workflows.engine.problems import Problem
-from workflows.engine.reach import Source, Variable, reach
+from workflows.engine.reach import Source, Variable, outputs_given, reach
 from workflows.engine.validation import validate_node
 from workflows.llm.config import canonical
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import by_title, in_words, titles_in
 from workflows.views.editor import inspector_fields as forms
-from workflows.views.editor.inspector_docs import docs_of, outputs_now
+from workflows.views.editor.inspector_docs import docs_of
 from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
 from workflows.views.editor.inspector_workflow import workflow_form
 from workflows.views.editor.looks import PLAIN, look_of
@@ -99,6 +99,7 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
     # Where there is no memory the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or settings.MEMORY_ENABLED]
     policy = policy_controls(kind, spec)
+    outputs = outputs_given(document, kinds, spec.id)
     return {
         "node": spec,
         "kind": kind,
@@ -108,8 +109,8 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
         "controls": forms.controls(fields, spec.data),
         "description": forms.control(DESCRIPTION, spec.data),
         "policy": policy,
-        "outputs": outputs_now(kind, spec),
-        "docs": docs_of(kind, spec),
+        "outputs": outputs,
+        "docs": docs_of(kind, spec, outputs),
         "policy_open": any(spec.data.get(one.key) for one in policy),
         "roles": ROLES,
         "operators": forms.operator_choices(),
