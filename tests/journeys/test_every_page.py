@@ -51,6 +51,7 @@ def fixed_places() -> Places:
         "home": "/",
         "first steps": "/first-steps/",
         "new workflow": "/workflows/new/",
+        "new folder": "/workflows/folders/new/",
         "samples": "/samples/",
         "workflows": "/workflows/",
         "nothing found": "/workflows/?q=nothing-is-called-this",
@@ -78,6 +79,7 @@ def places_of_rows(page: Page) -> Places:
     older = run_once(page, "one")
     newer = run_once(page, "two")
     version_and_change(page)
+    folder = folder_inside_another(page)
     page.goto("/memory/")
     namespace = page.get_by_role("row").filter(has_text="you").get_by_role("link")
     namespace.click()
@@ -91,6 +93,8 @@ def places_of_rows(page: Page) -> Places:
         "rename": f"{form}rename/",
         "replace": f"{form}replace/",
         "memories": memories,
+        "folder": f"/workflows/?folder={folder}",
+        "move": f"/workflows/folders/{folder}/move/",
         "memory": page.url,
         "outline": f"{exchange}outline/?node=llm1",
         "difference": f"{exchange}versions/1/diff/draft/",
@@ -98,6 +102,21 @@ def places_of_rows(page: Page) -> Places:
         "node": f"{exchange}?node=llm1",
         **{f"editor: {panel}": f"{exchange}#{panel}" for panel in PANELS},
     }
+
+
+def folder_inside_another(page: Page) -> str:
+    """The outer one's id."""
+    page.goto("/workflows/folders/new/")
+    page.locator("form.form [name=name]").fill(LONG)
+    page.locator("form.form button[type=submit]").click()
+    outer = page.locator("a.folder-open").filter(has_text=LONG)
+    address = str(outer.get_attribute("href"))
+    folder = address.partition("folder=")[2]
+    page.goto(f"/workflows/folders/new/?folder={folder}")
+    page.locator("form.form [name=name]").fill("Inside")
+    page.locator("form.form button[type=submit]").click()
+    expect(page.locator("h1")).to_have_text(LONG)
+    return folder
 
 
 def run_once(page: Page, words: str) -> str:
