@@ -59,9 +59,12 @@ def workflows_for(
 
 
 def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
-    """One workflow, admitted for a verb of ``CHECKS``."""
+    """One workflow, admitted for a verb of ``CHECKS``; what is published is known by its hash, and read
+    when it is asked for."""
     found = _one(
-        Workflow.objects.visible_to(principal).select_related("published_version__snapshot"),
+        Workflow.objects.visible_to(principal)
+        .select_related("published_version__snapshot")
+        .defer("published_version__snapshot__document"),
         pk=workflow_id,
     )
     CHECKS[verb](principal, found)
