@@ -28,6 +28,7 @@ SENTENCES: Mapping[str, str | Promise] = {
     "code.output_type": _("An output has an unknown type"),
     "code.variable": _("A variable can't be an argument of the code"),
     "condition.invalid": _("A condition is incomplete"),
+    "config.empty": _("What the node needs to be of use is empty"),
     "config.unknown_field": _("A setting of the node is not known"),
     "document.edges": _("The workflow has too many edges"),
     "document.kind": _("The document's kind is not the usual one"),

@@ -97,7 +97,8 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               help=gettext_noop("Messages in the order the model reads them."),
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
               example=[{"role": "system", "text": "You answer in one sentence."},
-                       {"role": "user", "text": "{{#sys.query#}}"}]),
+                       {"role": "user", "text": "{{#sys.query#}}"}],
+              wanted="There is no prompt"),
         Field("prompt_config", gettext_noop("Variables of Jinja2 messages"), Widget.SECTION, fields=(
             Field("jinja2_variables", gettext_noop("Variables"), Widget.OUTPUTS,
                   help=gettext_noop("Under these names a message written in Jinja2 finds them.")),

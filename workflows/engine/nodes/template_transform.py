@@ -62,6 +62,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
             Widget.JINJA,
             required=True,
             example="About {{ topic|upper }}",
+            wanted="The template is empty",
         ),
     )
 
