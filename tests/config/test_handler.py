@@ -1,6 +1,5 @@
 """Under ASGI an address is looked up once, whichever chain answers it."""
 
-from collections.abc import Iterator
 from io import BytesIO
 
 import pytest
@@ -11,7 +10,7 @@ from config.handler import Handler
 
 
 @pytest.fixture
-def lookups(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was asked of the root of all addresses."""
     found: list[str] = []
     resolve = URLResolver.resolve
