@@ -125,7 +125,7 @@ def test_message_survives_its_json(messages: list[Message]):
     assert [from_json(to_json(one)) for one in messages] == messages
 
 
-WRONG = [{}, {"role": "nobody"}, [], None, {"role": "user", "content": "x", "id": 1}]
+WRONG: list[Any] = [{}, {"role": "nobody"}, [], None, {"role": "user", "content": "x", "id": 1}]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
