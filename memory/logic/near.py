@@ -109,10 +109,13 @@ _CONTRACTIONS = (
     (re.compile(r"\bcannot\b"), "can not"),
 )
 
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(stem for word in words.split() for stem in (word, *terms(word)))
+
+
 # Words whose coming or going changes nothing.
-_HARMLESS = frozenset(
-    ["a", "an", "the", "please", "just", "also", "that", "的", "了", "吧", "呢", "啊"]
-)
+_HARMLESS = _stems("a an the please just also that 的 了 吧 呢 啊")
 
 # Words whose coming or going changes everything: negations, limits, times, amounts.
 _NEGATIONS = _stems(
