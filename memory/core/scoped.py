@@ -8,7 +8,7 @@ from typing import Protocol
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import resolve_namespace
+from memory.core.scopes import life_in, resolve_namespace
 
 
 class OriginLike(Protocol):
@@ -63,7 +63,7 @@ class ScopedMemory:
             value=value,
             metadata=metadata or {},
             tier=tier_named(tier),
-            ttl_seconds=ttl_seconds,
+            ttl_seconds=life_in(scope, ttl_seconds),
             source=Source(run_id=origin.run_id, node_id=origin.node_id),
         )
         return await self._provider.store(params)

@@ -18,6 +18,7 @@ from memory.core.provider import check_query
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scoped import check_target, tier_named
+from memory.core.scopes import life_in
 from memory.core.values import check_params
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
@@ -121,7 +122,7 @@ class SandboxMemory:
                     metadata=metadata or {},
                     category=category_of(metadata or {}),
                     tier=tier_named(tier),
-                    ttl_seconds=ttl_seconds,
+                    ttl_seconds=life_in(scope, ttl_seconds),
                     source=Source(caller.principal.actor, origin.run_id, origin.node_id),
                 )
                 check_params(params)

@@ -1,0 +1,35 @@
+"""A run's notes and what it is about, through the door: as the run itself, which reaches nothing else here."""
+
+from uuid import UUID
+
+from accounts.principals import run_principal
+from config.ids import uuid7
+from memory.core.scopes import metadata_namespace, notes_namespace
+from memory.notes.metadata import RunBook
+from memory.notes.notebook import Notebook
+from memory.services.caller import CallOrigin, MemoryCaller
+from memory.services.entries import DoorEntries
+from memory.upkeep.notes import clear_run_notes
+
+
+__all__ = ["book_of", "clear_run_notes", "notebook_of"]
+
+
+def notebook_of(team_id: UUID, run_id: UUID | str) -> Notebook:
+    return Notebook(DoorEntries(_caller(team_id, run_id)), new_id=lambda: str(uuid7()))
+
+
+def book_of(team_id: UUID, run_id: UUID | str) -> RunBook:
+    return RunBook(DoorEntries(_caller(team_id, run_id)), notebook_of(team_id, run_id))
+
+
+def _caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:
+    named = str(run_id)
+    principal = run_principal(run_id=UUID(named), team_id=team_id)
+    return MemoryCaller(
+        principal,
+        team_id,
+        identity={"run_id": named},
+        origin=CallOrigin(run_id=named),
+        reach=frozenset({notes_namespace(named), metadata_namespace(named)}),
+    )
