@@ -5,20 +5,19 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
 
+from workflows import memory_app
 from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models.run import ENDED
 
 
 LONGEST = 60
 
 
 def register() -> None:
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.naming import name_with  # noqa: PLC0415
-    from memory.permissions import asks_who_takes_part  # noqa: PLC0415
-
     for scope, namer in NAMERS.items():
-        name_with(scope, namer)
-    asks_who_takes_part("conversation", takes_part)
+        memory_app.name_with(scope, namer)
+    memory_app.asks_who_takes_part("conversation", takes_part)
+    memory_app.asks_which_ended(ended_runs)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
@@ -26,6 +25,11 @@ def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
     found = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
     ids = found.values_list("started_by_id", "subject_user_id", "api_key_id").first() or ()
     return frozenset(filter(None, ids))
+
+
+def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
+    rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids), status__in=ENDED)
+    return [str(pk) for pk in rows.values_list("pk", flat=True)]
 
 
 def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

@@ -4,16 +4,18 @@ Each is made when the run first asks for it: a run without memory nodes costs no
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.db import DatabaseError
 
 from accounts.access import run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
+from workflows import memory_app
 from workflows.engine.document import Json
 from workflows.engine.local import SystemClock
 from workflows.engine.ports import (
@@ -38,8 +40,7 @@ from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
 
 
-if TYPE_CHECKING:
-    from memory.services.caller import MemoryCaller
+log = logging.getLogger(__name__)
 
 
 class NewIds:
@@ -72,7 +73,7 @@ def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
         clock=services.clock,
         ids=services.ids,
         model=services.models(claim.team_id, bool(claim.row["offline"])),
-        memory=LateMemory(claim) if settings.MEMORY_ENABLED else None,
+        memory=LateMemory(claim) if memory_app.is_on() else None,
         templates=services.templates,
         code=services.code,
         http=services.http,
@@ -97,6 +98,15 @@ class LateMemory:
     async def delete(self, **asked: Any) -> int:
         return await (await self._ready()).delete(**asked)
 
+    async def end(self) -> None:
+        """The run has ended, and its notes with it; what this misses, memory's upkeep finds."""
+        if self._port is None and self._claim.attempt == 1:
+            return  # it never remembered anything
+        try:
+            await in_thread(memory_app.clear_run_notes, self._claim.team_id, self._claim.run_id)
+        except DatabaseError as away:
+            log.warning("notes_left", extra={"run": str(self._claim.run_id), "why": str(away)})
+
     async def _ready(self) -> MemoryPort:
         async with self._lock:
             if self._port is None:
@@ -104,21 +114,23 @@ class LateMemory:
             return self._port
 
 
-def memory_of(claim: Claim) -> MemoryPort:
-    # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.services.port import RunMemory  # noqa: PLC0415
-    from memory.services.sandbox import SandboxMemory  # noqa: PLC0415
+async def run_ended(ports: Ports) -> None:
+    """For when the end of a run is written: what is of use to no other goes."""
+    if isinstance(ports.memory, LateMemory):
+        await ports.memory.end()
 
+
+def memory_of(claim: Claim) -> MemoryPort:
     caller = memory_caller(claim.run_id, claim.team_id, claim.row)
     if Debug.of(claim.row).memory != SANDBOX:
-        return RunMemory(caller)
-    return SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
+        return memory_app.RunMemory(caller)
+    return memory_app.SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
 
 
-def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "MemoryCaller":
+def memory_caller(
+    run_id: UUID, team_id: UUID, row: Mapping[str, Json]
+) -> "memory_app.MemoryCaller":
     """Who a run is to memory, and how far it reaches; ``row`` is the run's."""
-    from memory.services.caller import MemoryCaller, reach_of  # noqa: PLC0415
-
     identity = identity_of(run_id, row)
     subject_user = _id(row, "subject_user_id")
     principal = run_principal(
@@ -127,11 +139,11 @@ def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "Memo
         user_id=_id(row, "started_by_id"),
         key_id=_id(row, "api_key_id"),
     )
-    return MemoryCaller(
+    return memory_app.MemoryCaller(
         principal,
         team_id,
         identity=identity,
-        reach=reach_of(identity),
+        reach=memory_app.reach_of(identity),
         participants=frozenset({subject_user} if subject_user else ()),
         outside_subject=subject_user is None,
     )

@@ -1,10 +1,8 @@
 """The backends a command may be pointed at, and the model providers a shell run has."""
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
-from django.conf import settings
-
+from workflows import memory_app
 from workflows.engine.backends import Backend, InProcess
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
@@ -13,10 +11,6 @@ from workflows.llm.offline import OfflineModels
 from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.durable import DurableBackend
-
-
-if TYPE_CHECKING:
-    from memory.providers.in_memory import InMemoryProvider
 
 
 class OfflineOnly:
@@ -54,10 +48,5 @@ def backend_for(*, durable: bool, offline: bool) -> Backend:
     return DurableBackend() if durable else ShellBackend(offline=offline)
 
 
-def _memory() -> "InMemoryProvider | None":
-    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
-    if not settings.MEMORY_ENABLED:
-        return None
-    from memory.providers.in_memory import InMemoryProvider  # noqa: PLC0415
-
-    return InMemoryProvider()
+def _memory() -> "memory_app.InMemoryProvider | None":
+    return memory_app.InMemoryProvider() if memory_app.is_on() else None

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.conf import settings
 from django.utils import timezone
 
 from accounts.access import Principal
 from accounts.errors import NotAllowed
 from accounts.models import Invitation
 from accounts.tenancy import tenant
+from workflows import memory_app
 from workflows.models import FirstSteps, Run, RunEvent, Workflow
 from workflows.models.run import RunStatus
 
@@ -114,12 +114,9 @@ def _was_somebody_else(principal: Principal) -> bool:
 
 
 def _undid(principal: Principal) -> bool:
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         return False
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.models import Change  # noqa: PLC0415
-
-    return Change.objects.unscoped().filter(undone_by=principal.actor).exists()
+    return memory_app.Change.objects.unscoped().filter(undone_by=principal.actor).exists()
 
 
 def _published(principal: Principal) -> bool:

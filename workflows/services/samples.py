@@ -2,12 +2,10 @@
 
 from uuid import UUID
 
-from django.conf import settings
-
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.engine.cases import PERSON, Seed
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
@@ -32,33 +30,28 @@ def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
         )
         for case in sample.cases:
             cases.save_case(principal, workflow=workflow, spec=cases.as_json(case))
-        if settings.MEMORY_ENABLED:
+        if memory_app.is_on():
             _plant(principal, workflow, sample)
     return workflow
 
 
 def _plant(principal: Principal, workflow: Workflow, sample: Sample) -> None:
     """For who copies, through memory's own door. One that it refuses is left out; the door writes down why."""
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.core.errors import MemoryFault  # noqa: PLC0415
-
     for seed in sample.memories:
         try:
             _plant_one(principal, workflow, seed)
-        except MemoryFault:
+        except memory_app.MemoryFault:
             continue
 
 
 def _plant_one(principal: Principal, workflow: Workflow, seed: Seed) -> None:
-    from memory.services import MemoryCaller, recall, remember  # noqa: PLC0415
-
     subject = subject_of(principal, None if seed.person == PERSON else seed.person)
     identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
-    caller = MemoryCaller(principal, workflow.team_id, identity=identity)
+    caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     # What a person changed since an earlier copy is theirs: it stays as it is.
-    if recall(caller, scope=seed.scope, key=seed.key):
+    if memory_app.recall(caller, scope=seed.scope, key=seed.key):
         return
-    remember(
+    memory_app.remember(
         caller,
         scope=seed.scope,
         key=seed.key,

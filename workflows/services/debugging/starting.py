@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.engine.document import Document, Json
 from workflows.engine.inputs import check_start
 from workflows.engine.partial import Extent, given_step, reads_of, root_of
@@ -144,7 +143,7 @@ def _partial(
 
 
 def _check_memory(options: RunOptions) -> None:
-    if options.memory == "sandbox" and not settings.MEMORY_ENABLED:
+    if options.memory == "sandbox" and not memory_app.is_on():
         raise InvalidValue(_("There is no memory here to try out."), field="memory")
 
 

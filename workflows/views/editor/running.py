@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotFound
-from workflows import permissions, selectors
+from workflows import memory_app, permissions, selectors
 from workflows.engine.errors import InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowsFault
 from workflows.forms import read_inputs
@@ -152,7 +151,7 @@ def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Keep or drop what a test run would have remembered: one change, or all."""
     principal, run = run_for(request, run_id)
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         raise NotFound
     number = typed(request.POST, "number")
     chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
