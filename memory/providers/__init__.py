@@ -13,6 +13,7 @@ ProviderFactory = Callable[..., MemoryProvider]
 PROVIDERS: dict[str, str] = {
     "in_memory": "memory.providers.in_memory:InMemoryProvider",
     "postgres": "memory.providers.postgres:PostgresProvider",
+    "redis": "memory.providers.redis:RedisProvider",
 }
 
 

@@ -40,7 +40,9 @@ def remember(
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
             importance=importance,
-            ttl_seconds=ttl_seconds or life_in(door.place.named.scope, None),
+            ttl_seconds=(
+                life_in(door.place.named.scope, None) if ttl_seconds is None else ttl_seconds
+            ),
             source=_signed(source or Source(), caller),
         )
         check_params(params)

@@ -1,10 +1,10 @@
 """One provider at a time, behind the same few words, so that every table runs against each."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -60,19 +60,56 @@ class Memory:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+    """In a loop that ends with it, and with the connections that were made in it."""
 
+    async def through() -> T:
+        try:
+            return await work
+        finally:
+            for close in CLOSED_AFTERWARDS:
+                await close()
+
+    return asyncio.run(through())
+
+
+CLOSED_AFTERWARDS: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 # Threads have connections of their own, so what Postgres is told must be committed.
 COMMITTED = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=["in_memory", pytest.param("postgres", marks=COMMITTED)])
+@pytest.fixture(params=["in_memory", pytest.param("postgres", marks=COMMITTED), "redis"])
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes memories of one kind; each has a team of its own unless one is named."""
     if request.param == "in_memory":
         return make_in_memory
+    if request.param == "redis":
+        return request.getfixturevalue("make_redis")
     return make_postgres
+
+
+@pytest.fixture
+def make_redis(valkey_url: str) -> Iterator[Make]:
+    """In a real Valkey; whose memory it is has a name of its own each time."""
+    from redis import Redis
+
+    from memory.providers.redis import RedisProvider
+
+    spaces: list[str] = []
+
+    def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+        clock = clock or Ticking()
+        spaces.append(uuid4().hex)
+        provider = RedisProvider(valkey_url, space=spaces[-1], clock=clock, policy=policy)
+        CLOSED_AFTERWARDS.append(provider.aclose)
+        return Memory(provider, clock)
+
+    yield make
+    CLOSED_AFTERWARDS.clear()
+    with Redis.from_url(valkey_url) as server:
+        for space in spaces:
+            for key in server.scan_iter(f"mnemoflow:memory:{{{space}:*"):
+                server.delete(key)
 
 
 @pytest.fixture
