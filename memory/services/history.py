@@ -5,7 +5,7 @@ from uuid import UUID
 from memory.core.records import MemoryEntry
 from memory.models import Revision
 from memory.providers.postgres import rows
-from memory.providers.postgres.provider import as_it_was
+from memory.providers.postgres.past import as_it_was
 from memory.services.caller import MemoryCaller
 from memory.services.door import entry_place, key_hash, opened
 

@@ -1,6 +1,7 @@
 """Recall: by key, by text, or the newest. What a run recalled is kept as provenance."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from memory.core.provider import check_query
@@ -22,15 +23,21 @@ def recall(
     top_k: int | None = None,
     language: str = "english",
     injected: bool = False,
+    recency_days: float | None = None,
+    as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
     """Quarantined, forgotten and expired entries are never among them."""
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
-        query = MemoryQuery(door.text, key, query_text, filter, top_k, language)
+        query = MemoryQuery(
+            door.text, key, query_text, filter, top_k, language, recency_days, as_of
+        )
         check_query(query)
         row = door.place.row
         found = search(row, query, door.now) if row else []
         if key is not None:
             door.detail["key"] = key_hash(key)
+        if as_of is not None:
+            door.detail["as_of"] = as_of.isoformat()
         door.detail.update(keys=len(found), injected=injected)
         if caller.origin.run_id:
             remember_reads(door, found, injected=injected)

@@ -189,6 +189,7 @@ class SandboxMemory:
             )
             provider = InMemoryProvider(policy=door.policy)
             provider.adopt(real)
+            provider.adopt_places(door.text, rows.last_places(namespace) if namespace else {})
             for change in self._known():
                 if change.namespace == door.text:
                     _replay(provider, change)
@@ -245,6 +246,7 @@ def entry_json(entry: MemoryEntry) -> dict[str, Json]:
         "tier": entry.tier.value,
         "importance": entry.importance,
         "revision": entry.revision,
+        "position": entry.position,
         **{name: _text(getattr(entry, name)) for name in _TIMES},
         "source": {
             "actor": entry.source.actor,
@@ -266,6 +268,7 @@ def entry_from(written: Mapping[str, Json]) -> MemoryEntry:
         tier=Tier(written["tier"]),
         importance=written["importance"],
         revision=written["revision"],
+        position=written.get("position", 0),  # written down before there were places
         source=Source(source["actor"], source["run"], source["node"]),
         **{name: _time(written[name]) for name in _TIMES},
     )

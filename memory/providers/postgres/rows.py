@@ -19,8 +19,9 @@ from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import search_text, size_of
-from memory.models import Entry, Namespace, Revision
+from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
+from memory.providers.postgres.indexing import Index
 
 
 Entries = QuerySet[Entry]
@@ -89,9 +90,13 @@ def write(
     _take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
     entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
     before = entry.revision if old else 0
+    index = Index(namespace)
+    index.take_out(entry)
     _fill(entry, params, act, size)
     entry.revision = before + 1
+    index.put_in(entry)
     entry.save(force_insert=old is None, force_update=old is not None)
+    index.save()
     record_revisions([entry], act)
     return entry, before
 
@@ -99,11 +104,14 @@ def write(
 def forget(namespace: Namespace, entries: Iterable[Entry], act: Act) -> list[Entry]:
     """Soft: the rows stay, one revision further. ``namespace`` is locked, ``entries`` are living."""
     gone = list(entries)
+    index = Index(namespace)
     for entry in gone:
+        index.take_out(entry)
         entry.deleted_at = act.at
         entry.updated_at = act.at
         entry.revision += 1
     Entry.objects.unscoped().bulk_update(gone, ["deleted_at", "updated_at", "revision"])
+    index.save()
     record_revisions(gone, act)
     _give_room(namespace, entries=len(gone), size=sum(entry.size for entry in gone))
     return gone
@@ -126,6 +134,8 @@ def put_back(
         entries=int(entry.is_forgotten),
         size=size - (0 if entry.is_forgotten else entry.size),
     )
+    index = Index(namespace)
+    index.take_out(entry)
     entry.value, entry.metadata = wanted.value, wanted.metadata
     entry.category, entry.tier, entry.importance = wanted.category, wanted.tier, wanted.importance
     ends = wanted.expires_at
@@ -133,7 +143,9 @@ def put_back(
     entry.text, entry.size = search_text(entry.key, entry.value), size
     entry.deleted_at, entry.updated_at = None, act.at
     entry.revision += 1
+    index.put_in(entry)
     entry.save()
+    index.save()
     record_revisions([entry], act)
     return entry
 
@@ -160,6 +172,12 @@ def visible(namespace: Namespace, now: datetime) -> Entries:
     return living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
 
 
+def last_places(namespace: Namespace) -> dict[str, int]:
+    """By group the last place that was given in it."""
+    groups = Group.objects.unscoped().filter(namespace=namespace)
+    return dict(groups.values_list("name", "last_position"))
+
+
 def entry_of(row: Entry, namespace: str) -> MemoryEntry:
     return MemoryEntry(
         id=str(row.id),
@@ -181,6 +199,7 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
             rule=row.source_rule,
         ),
         revision=row.revision,
+        position=row.position,
     )
 
 
@@ -196,6 +215,7 @@ def record_revisions(entries: Sequence[Entry], act: Act) -> None:
             category=entry.category,
             tier=entry.tier,
             importance=entry.importance,
+            position=entry.position,
             expires_at=entry.expires_at,
             actor=act.actor,
             reason=act.reason,
