@@ -13,9 +13,9 @@ from redis import Redis
 
 from memory.core.errors import InvalidInput, ProviderError, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.records import MemoryQuery, StoreParams
+from memory.core.records import MemoryQuery, StoreParams, Tier
 from memory.providers.redis import RedisProvider
-from memory.providers.redis.rows import EPOCH, moment_of, ticks
+from memory.providers.redis.rows import moment_of, ticks
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
 from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, do, told
 
@@ -35,6 +35,7 @@ def test_redis_agrees_with_the_oracle(
 ) -> None:
     oracle = make_in_memory(policy=POLICY, clock=Ticking())
     other = make_redis(policy=POLICY, clock=Ticking())
+    began = oracle.clock.now
 
     for act in acts:
         done = do(oracle, act)
@@ -43,35 +44,32 @@ def test_redis_agrees_with_the_oracle(
 
     everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
     for question in [*everything, *questions]:
-        assert told(other, question) == told(oracle, question)
+        assert told(other, question, began) == told(oracle, question, began)
+        other.clock.now = oracle.clock.now
 
 
 def test_past_of_a_namespace_agrees_with_the_oracle(make_redis: Make) -> None:
     oracle, other = make_in_memory(clock=Ticking()), make_redis(clock=Ticking())
-    moments: list[datetime] = []
-    for act in (
-        ("store", "user:mia", "a", "one", {"group": "g"}, "long_term", None),
-        ("store", "user:mia", "b", "two cats", {"group": "g"}, "long_term", 10),
-        ("store", "user:mia", "a", "three cats", {"group": "h"}, "long_term", None),
-        ("delete", "user:mia", "b"),
-        ("store", "user:mia", "b", "four", {}, "long_term", None),
-        ("clear", "user:mia"),
-    ):
+    began = oracle.clock.now
+    for second, act in enumerate(LIFE):
         for memory in (oracle, other):
-            memory.clock.now = Ticking().now + timedelta(seconds=len(moments))
-            do(memory, _with_tier(act))
-        moments.append(oracle.clock.now)
+            memory.clock.now = began + timedelta(seconds=second)
+            do(memory, act)
 
-    for moment in [EPOCH, *moments, moments[-1] + timedelta(days=1)]:
+    for second in (-1, 0, 1, 2, 3, 4, 5, 99):
         for query in ({}, {"key": "b"}, {"query_text": "cats"}, {"filter": {"group": "g"}}):
-            asked = {"namespace": "user:mia", "as_of": moment, **query}
-            assert told(other, asked) == told(oracle, asked)
+            asked: dict[str, Any] = {"namespace": "user:mia", "as_of": second + 0.5, **query}
+            assert told(other, asked, began) == told(oracle, asked, began)
 
 
-def _with_tier(act: tuple[Any, ...]) -> tuple[Any, ...]:
-    from memory.core.records import Tier
-
-    return tuple(Tier(part) if part == "long_term" else part for part in act)
+LIFE = [
+    ("store", "user:mia", "a", "one", {"group": "g"}, Tier.LONG_TERM, None),
+    ("store", "user:mia", "b", "two cats", {"group": "g"}, Tier.LONG_TERM, 10),
+    ("store", "user:mia", "a", "three cats", {"group": "h"}, Tier.LONG_TERM, None),
+    ("delete", "user:mia", "b"),
+    ("store", "user:mia", "b", "four", {}, Tier.LONG_TERM, None),
+    ("clear", "user:mia"),
+]
 
 
 def test_place_in_a_group_is_given_once_and_kept(make_redis: Make) -> None:
