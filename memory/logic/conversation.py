@@ -52,6 +52,7 @@ class ConversationMemory:
         clock: Clock = utc_now,
         source: Source = Source(),  # noqa: B008 - a frozen value
     ) -> None:
+        self.session = session
         self.namespace = resolve_namespace(Scope.CONVERSATION, {"conversation_id": session})
         self._entries = entries
         self._new_id = new_id
@@ -159,6 +160,7 @@ class ConversationMemory:
     async def _store(self, message: Message) -> None:
         rest = to_json(message)
         content = rest.pop("content")
+        rest["group"] = self.session  # neighbours help a search to find each other
         await self._put(_message_key(message), content, category="message", metadata=rest)
 
     async def _put(
