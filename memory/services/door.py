@@ -193,6 +193,8 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
         own = {taker} if (taker := permissions.taker_of(caller.principal)) else set()
         known = permissions.taking_part(place)
         return rows.Ownership(participants=tuple(sorted(caller.participants | own | known)))
+    if named.seen_by is SeenBy.RUN and (guest := permissions.guest_of(caller.principal)):
+        return rows.Ownership(participants=(guest,))  # only runs of its own are let in here
     return rows.NOBODY
 
 

@@ -44,6 +44,8 @@ class DoorEntries(MemoryProvider):
                 filter=query.filter,
                 top_k=query.top_k,
                 language=query.language,
+                recency_days=query.recency_days,
+                as_of=query.as_of,
             )
         )
 

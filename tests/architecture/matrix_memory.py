@@ -131,6 +131,8 @@ ROWS = [
     ),
     Row("POST", "api/v1/memory/recall", "- 200 200 200 200 200", body=SHARED),
     Row("POST", "api/v1/memory/forget", "- 200 403 200 200 200", body={**SHARED, "key": "k"}),
+    Row("POST", "api/v1/memory/clear", "- 200 403 200 200 200", body=SHARED),
+    Row("GET", "api/v1/memory/history", "- 422 422 422 422 422"),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 200 200 200 404", ENTRY),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 404 404 404 404", PRIVATE),
     # Without If-Match nobody gets further
