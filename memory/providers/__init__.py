@@ -11,6 +11,7 @@ ProviderFactory = Callable[..., MemoryProvider]
 
 # Imported when asked for: ``in_memory`` must not need Django, nor any of them another's library.
 PROVIDERS: dict[str, str] = {
+    "http": "memory.providers.http:HttpProvider",
     "in_memory": "memory.providers.in_memory:InMemoryProvider",
     "postgres": "memory.providers.postgres:PostgresProvider",
     "redis": "memory.providers.redis:RedisProvider",
