@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry
 from memory.logic.near import Likeness, differs_by_negation, likeness, normalised
+from memory.logic.texts import single_text
 
 
 class Conflict(StrEnum):
@@ -51,8 +52,9 @@ def conflict_between(one: Json, other: Json) -> tuple[Conflict, str] | None:
     left, right = claim_of(one), claim_of(other)
     if left and right and _of_the_same(left, right) and _values_differ(left.value, right.value):
         return Conflict.VALUE, f"{left.subject}: {left.attribute}"
-    if isinstance(one, str) and isinstance(other, str) and differs_by_negation(one, other):
-        return Conflict.NEGATION, normalised(one)
+    said, denied = single_text(one), single_text(other)
+    if said and denied and differs_by_negation(said, denied):
+        return Conflict.NEGATION, normalised(said)
     return None
 
 
@@ -62,9 +64,8 @@ def claim_of(value: Json) -> Claim | None:
         if all(isinstance(part, str | int | float) for part in parts):
             subject, attribute, said = (normalised(str(part)) for part in parts)
             return Claim(subject, attribute, said)
-    if isinstance(value, str) and len(value) <= _LONGEST:
-        return _claim_in(" ".join(value.split()))
-    return None
+    text = single_text(value)
+    return _claim_in(" ".join(text.split())) if text and len(text) <= _LONGEST else None
 
 
 _LONGEST = 300  # a longer text says more than one thing

@@ -37,6 +37,8 @@ def likeness(one: Json, other: Json) -> Likeness:
         return _of_texts(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping) and one.keys() == other.keys():
         return _worst(likeness(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return _worst(map(likeness, one, other))
     return Likeness.SAME if same_json(one, other) else Likeness.DIFFERENT
 
 
@@ -84,7 +86,7 @@ def merged(duplicate: Duplicate, params: StoreParams) -> StoreParams:
         category=entry.category,
         tier=tier,
         importance=max(entry.importance, params.importance),
-        ttl_seconds=None if tier is Tier.LONG_TERM else params.ttl_seconds,
+        ttl_seconds=_life(entry, params),
     )
 
 
@@ -217,6 +219,23 @@ def _preference(duplicate: Duplicate) -> tuple[bool, str, str]:
 
 def _better(one: Tier, other: Tier) -> Tier:
     return Tier.LONG_TERM if Tier.LONG_TERM in (one, other) else other
+
+
+def _life(entry: MemoryEntry, params: StoreParams) -> float | None:
+    """What has no end gets none; of two ends the later."""
+    before = life_of(entry)
+    if entry.tier is Tier.LONG_TERM and params.tier is not Tier.LONG_TERM:
+        return before
+    if params.ttl_seconds is None or (before is None and entry.tier is params.tier):
+        return None
+    return params.ttl_seconds if before is None else max(before, params.ttl_seconds)
+
+
+def life_of(entry: MemoryEntry) -> float | None:
+    """Seconds from its last change to its end; nothing where there is no end."""
+    if entry.expires_at is None or entry.updated_at is None:
+        return None
+    return (entry.expires_at - entry.updated_at).total_seconds()
 
 
 def _fuller(old: Json, new: Json) -> Json:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.logic.near import proofs
+from memory.logic.near import life_of, proofs
 
 
 WORKING_TTL = timedelta(hours=24)
@@ -116,16 +116,21 @@ def settle(
 def guarded(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
     """What to store over an entry that is there already, if there is one.
 
-    Storing says tier and end anew. Where the present entry is verified, a working write brings its
-    value only, and the entry is kept for good; the old value stays a revision. Into quarantine it doesn't go by accident
+    Storing says tier and end anew. Where the present entry is long-term or verified, a working
+    write brings its value only, and neither tier nor end; the old value stays a revision. Into quarantine it doesn't go by accident
     either: that takes a move.
     """
-    if present is None or not is_verified(present) or params.tier is Tier.LONG_TERM:
+    kept = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
+    if present is None or not kept or params.tier is Tier.LONG_TERM:
         return params
     if params.tier is Tier.QUARANTINE:
         raise InvalidInput("tier: what is verified is quarantined by a move, not by a write.")
-    kept = max(present.importance, params.importance)
-    return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None, importance=kept)
+    return replace(
+        params,
+        tier=Tier.LONG_TERM,
+        ttl_seconds=None if is_verified(present) else life_of(present),
+        importance=max(present.importance, params.importance),
+    )
 
 
 def fresh(params: StoreParams) -> StoreParams:
@@ -136,7 +141,9 @@ def fresh(params: StoreParams) -> StoreParams:
 
 
 def is_verified(entry: MemoryEntry) -> bool:
-    return entry.tier is Tier.LONG_TERM or entry.metadata.get("verified") is True
+    """Kept for good, or marked by somebody. A long-term entry with an end was given it on purpose."""
+    endless = entry.tier is Tier.LONG_TERM and entry.expires_at is None
+    return endless or entry.metadata.get("verified") is True
 
 
 def is_rejected(entry: MemoryEntry) -> bool:

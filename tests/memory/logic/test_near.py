@@ -1,6 +1,7 @@
 """Duplicates: what is the same again, what only looks so, and what merging keeps."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -65,6 +66,8 @@ PAIRS: list[tuple[Any, Any, Likeness]] = [
     ({"city": "Paris"}, {"town": "Paris"}, DIFFERENT),
     ([1, 2], [1, 2], SAME),
     ([1, 2], [2, 1], DIFFERENT),
+    ({"learnings": ["Use TLS"]}, {"learnings": ["use TLS."]}, SAME),
+    ({"learnings": ["Use TLS"]}, {"learnings": ["use TLS.", "And more"]}, DIFFERENT),
     (True, 1, DIFFERENT),
     ("1", 1, DIFFERENT),
 ]
@@ -186,13 +189,27 @@ def test_merging_never_demotes():
     assert (kept.tier, kept.ttl_seconds, kept.importance) == (Tier.LONG_TERM, None, 0.9)
 
 
-def test_merging_into_working_memory_prolongs_it():
-    kept = merge(
-        entry("Alice likes tea", tier=Tier.WORKING),
-        params("Alice likes tea", tier=Tier.WORKING, ttl_seconds=60),
-    )
+LIVES: list[tuple[Tier, float | None, Tier, float | None, float | None]] = [
+    (Tier.LONG_TERM, None, Tier.LONG_TERM, 60, None),
+    (Tier.LONG_TERM, 90, Tier.LONG_TERM, 60, 90),
+    (Tier.LONG_TERM, 30, Tier.LONG_TERM, 60, 60),
+    (Tier.LONG_TERM, 30, Tier.WORKING, 60, 30),
+    (Tier.LONG_TERM, 30, Tier.LONG_TERM, None, None),
+    (Tier.WORKING, 30, Tier.LONG_TERM, None, None),
+    (Tier.WORKING, 30, Tier.WORKING, 60, 60),
+]
 
-    assert (kept.tier, kept.ttl_seconds) == (Tier.WORKING, 60)
+
+@pytest.mark.parametrize(("tier", "life", "new_tier", "new_life", "expected"), LIVES)
+def test_merging_never_shortens_a_life(
+    tier: Tier, life: float | None, new_tier: Tier, new_life: float | None, expected: float | None
+):
+    end = None if life is None else START + timedelta(seconds=life)
+    known = entry("Alice likes tea", tier=tier, expires_at=end)
+
+    kept = merge(known, params("Alice likes tea", tier=new_tier, ttl_seconds=new_life))
+
+    assert kept.ttl_seconds == expected
 
 
 def test_similarity_is_one_for_the_same_and_nothing_for_strangers():
@@ -225,6 +242,7 @@ CLAIMS = [
     ("我的生日是5月3日", Claim("我的生日", "is", "5月3日")),
     ("张三住在北京", Claim("张三", "home", "北京")),
     ({"subject": "Ann", "attribute": "age", "value": 30}, Claim("ann", "age", "30")),
+    ({"learnings": ["The deadline is Friday"]}, Claim("deadline", "is", "friday")),
     ("Alice likes tea", None),
     ("Alice is tall", None),
     ("Is the deadline Friday?", None),

@@ -109,7 +109,7 @@ def test_settling_asks_how_an_entry_was_used():
 
 
 def test_working_write_over_a_verified_entry_brings_its_value_only():
-    verified = entry(tier=Tier.LONG_TERM, importance=0.9)
+    verified = entry(tier=Tier.LONG_TERM, importance=0.9, expires_at=None)
     write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
 
     kept = guarded(write, verified)
@@ -118,6 +118,15 @@ def test_working_write_over_a_verified_entry_brings_its_value_only():
     assert kept.importance == 0.9
     assert guarded(write, None) is write
     assert guarded(write, entry()) is write
+
+
+def test_working_write_over_a_long_term_entry_with_an_end_leaves_it_its_end():
+    present = entry(tier=Tier.LONG_TERM, expires_at=START + timedelta(days=30))
+    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
+
+    kept = guarded(write, present)
+
+    assert (kept.tier, kept.ttl_seconds) == (Tier.LONG_TERM, 30 * 86_400)
 
 
 def test_verified_entry_is_not_quarantined_by_a_write():
