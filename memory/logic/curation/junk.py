@@ -123,6 +123,7 @@ _TELLING_ROWS: tuple[tuple[str, int, str], ...] = (
     ("reason", 2, r"\b(?:because|caused by|due to|root cause|the reason|therefore|turns? out|turned out|it seems that)\b|因为|由于|原因|所以|导致|原来"),
     ("solution", 2, r"\b(?:fix(?:ed|es)?|solved?|resolved?|workaround|solution|works? (?:after|with|when)|helped|instead of)\b|解决|修复|办法|改成|换成"),
     ("rule", 2, r"\b(?:always|never|must(?: not)?|should(?: not)?|only works|requires?|required|not allowed|forbidden|at most|at least|limit(?:ed)?)\b|必须|不能|不得|总是|从不|只能|至少|最多|限制|要求"),
+    ("condition", 1, r"\b(?:when|whenever|if|unless|only)\b|如果|只要|除非|的时候"),
     ("time", 1, r"\b(?:deadline|due|every (?:\w+day|week|month|year|morning|night)|until|since|by (?:\w+day|\d)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march|april|june|july|august|september|october|november|december)\b)|截止|每(?:天|周|月|年)|\d月\d|星期|周[一二三四五六日]"),
     ("number", 1, r"\d"),
     ("name", 1, r"(?-i:(?<=[a-z,;:)] )[A-Z][\w-]+)|[《「“][^》」”]{1,30}[》」”]"),
