@@ -48,6 +48,17 @@ def workflows(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "name")}
 
 
+def streams(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
+    """A workflow's own memory by its name, that of merged ones by all of theirs."""
+    parts = {one: _merged(one) for one in ids}
+    names = workflows(team_id, [part for found in parts.values() for part in found])
+    return {
+        one: " + ".join(names[part] for part in found)
+        for one, found in parts.items()
+        if found and all(part in names for part in found)
+    }
+
+
 def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids))
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
@@ -56,9 +67,16 @@ def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
 NAMERS = {
     "conversation": conversations,
     "global": workflows,
-    "workflow": workflows,
+    "workflow": streams,
     "run": runs,
 }
+
+
+def _merged(stream: str) -> list[str]:
+    """The ids of a stream; one too long to name them all has none."""
+    length = len(str(UUID(int=0)))
+    found = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
+    return found if "-".join(str(one) for one in _uuids(found)) == stream else []
 
 
 def _short(text: str) -> str:

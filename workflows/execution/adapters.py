@@ -151,7 +151,10 @@ def memory_caller(
 
 def identity_of(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """The run's system variables as the server knows them, which the row is the only source of."""
-    names = ("conversation_id", "user_id", "app_id", "workflow_id", "group_id")
+    names = (
+        *("conversation_id", "user_id", "app_id", "workflow_id"),
+        *("workflow_names", "group_id"),  # of a workflow's own memory; see services.streams
+    )
     system = row["system"]
     known = {name: system[name] for name in names if system.get(name)}
     return {**known, "run_id": str(run_id)}

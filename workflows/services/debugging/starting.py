@@ -40,6 +40,7 @@ from workflows.services.runs import (
     start_run,
     subject_of,
 )
+from workflows.services.streams import Stream, carried, system_of
 
 
 def start_as_asked(principal: Principal, options: RunOptions | None, **asked: Any) -> Run:
@@ -61,6 +62,7 @@ def start_debug_run(
     version: Which | Version | None = None,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
+    stream: Stream | None = None,
 ) -> Run:
     """As ``services.runs.start_run``; a part of a chat's turn is no turn of its conversation.
 
@@ -90,6 +92,7 @@ def start_debug_run(
                 version=version,
                 mocks=mocks,
                 offline=offline,
+                stream=stream,
             )
             return queue_run(principal, replace(order, debug=options.stored()))
         order = Order(
@@ -102,6 +105,7 @@ def start_debug_run(
             None,
             mocks,
             offline,
+            system_of(principal, workflow, stream),
         )
         return queue_run(
             principal, _partial(principal, order, document, options, former, query, conversation)
@@ -131,7 +135,8 @@ def _partial(
         turn=place.get("turn"),
         variables=place.get("variables"),
     )
-    system = _said(order, former, query, place)
+    carried_over = carried(former.run.system) if former else {}
+    system = {**carried_over, **order.system, **_said(order, former, query, place)}
     return replace(
         order,
         system=system,
