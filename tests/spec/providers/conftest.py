@@ -73,6 +73,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(through())
 
 
+SLOW_MACHINE = 60.0  # seconds; what is late is not what is tested here
 CLOSED_AFTERWARDS: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 # Threads have connections of their own, so what Postgres is told must be committed.
@@ -150,7 +151,9 @@ def make_http(served: str, monkeypatch: pytest.MonkeyPatch) -> Make:
 
     def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
         clock = clock or Ticking()
-        provider = HttpProvider(served, new_guest(policy), allow=["127.0.0.1:*"])
+        provider = HttpProvider(
+            served, new_guest(policy), allow=["127.0.0.1:*"], timeout=SLOW_MACHINE
+        )
         return Memory(Asking(provider, clock, door), clock)
 
     return make
