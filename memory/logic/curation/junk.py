@@ -32,15 +32,19 @@ def judge(sentence: str) -> Judgement:
     for name, pattern in _TALK:
         if pattern.search(line):
             return Judgement(0, (name,))
-    if _length(line) < _FEWEST_TERMS:
-        return Judgement(0, ("too short",))
     if len(line) > _LONGEST:
         return Judgement(0, ("too long",))
-    told = tuple((name, points) for name, points, pattern in _TELLING if pattern.search(line))
-    return Judgement(sum(points for _, points in told), tuple(name for name, _ in told))
+    told = [(name, points) for name, points, pattern in _TELLING if pattern.search(line)]
+    if _length(line) >= _MANY_TERMS and not _CHATTY.search(line):
+        told.append(("says something", 1))
+    points = sum(points for _, points in told)
+    if points < ENOUGH and _length(line) < _FEWEST_TERMS:
+        return Judgement(0, ("too short",))
+    return Judgement(points, tuple(name for name, _ in told))
 
 
 _FEWEST_TERMS = 3
+_MANY_TERMS = 4
 _LONGEST = 400
 
 
@@ -71,7 +75,7 @@ _TALK = _rows(
     ),
     (
         "assent",
-        r"^(?:好的?|嗯+|对|是的|行|可以|没问题|明白了?|知道了|收到|了解|当然|哈哈+|哦+|不错|太好了|真棒)[^,，]{0,6}[。！!~～]*$",
+        r"^(?:好的?|嗯+|对|是的|行|可以|没问题|明白了?|知道了|收到|了解|当然|哈哈+|哦+|原来如此|不错|太好了|真棒)[^,，]{0,6}[。！!~～]*$",
     ),
     (
         "offer",
@@ -89,11 +93,11 @@ _TALK = _rows(
     ),
     (
         "progress",
-        r"^\W*(?:step \d+|(?:loading|processing|downloading|uploading|installing|compiling|starting|running|fetching|connecting|retrying|waiting|building)\b)|\b\d{1,3} ?%|\.\.\.$|…$|\b\d+ ?/ ?\d+ (?:done|files|items|steps)\b",
+        r"^\W*(?:step \d+|(?:loading|processing|downloading|uploading|installing|compiling|starting|running|fetching|connecting|retrying|waiting|building)\b)|^\W*\d{1,3} ?%|\.\.\.$|…$|\b\d+ ?/ ?\d+ (?:done|files|items|steps)\b",
     ),
     (
         "log line",
-        r"^\W*(?:\d{4}-\d\d-\d\d[t ]\d\d:\d\d|\d\d:\d\d:\d\d|\[?(?:debug|info|trace|warn(?:ing)?|notice)\b\]?)",
+        r"^\W*(?:(?:GET|POST|PUT|DELETE|HEAD) /|npm (?:warn|err)|\d{4}-\d\d-\d\d[t ]\d\d:\d\d|\d\d:\d\d:\d\d|\[?(?:debug|info|trace|warn(?:ing)?|notice)\b\]?)",
     ),
     (
         "stack trace",
@@ -115,19 +119,26 @@ _TALK = _rows(
     ),
 )
 
+# Who speaks of himself, the other, or "that" mostly chats.
+_CHATTY = re.compile(
+    r"^(?:i|i'\w+|you|you'\w+|let'?s|that|this|it|it'?s|please|so|anyway|well|can|we can|to be|your|as|in)\b"
+    r"|^(?:我|你|您|这|那|请|咱)",
+    re.IGNORECASE,
+)
+
 _TELLING_ROWS: tuple[tuple[str, int, str], ...] = (
     ("asked to remember", 3, r"\b(?:remember|note|keep in mind|don't forget|for the record|fyi|important)\b|记住|记得|请注意|别忘了|重要的是"),
     ("somebody's own", 2, r"\b(?:my|our|his|her|their|the user(?:'s)?|customer(?:'s)?)\s+(?:\w+\s+){0,3}(?:is|are|was|were|starts?|ends?|lives?|prefers?)\b|(?:我|我们|他|她|用户|客户)的\S{1,12}(?:是|为|在|叫)"),
-    ("about a person", 2, r"\b(?:i|we|user|customer|he|she)\s+(?:\w+ly\s+)?(?:live|lives|work|works|prefer|prefers|like|likes|love|loves|hate|hates|dislike|dislikes|need|needs|want|wants|use|uses|own|owns|speak|speaks|moved|was born|am allergic|is allergic|can't eat|avoid|avoids)\b|(?:我|我们|用户|他|她|客户)(?:住|在\S{1,10}工作|喜欢|讨厌|偏好|需要|想要|使用|会说|对\S{1,8}过敏|不吃|不喝)"),
+    ("about a person", 2, r"\b(?:i|we|he|she|they|users?|customers?|clients?|employees?|team|company)\s+(?:\w+ly\s+)?(?:live|lives|work|works|prefer|prefers|like|likes|love|loves|hate|hates|dislike|dislikes|need|needs|want|wants|use|uses|own|owns|speak|speaks|moved|was born|am allergic|is allergic|can't eat|avoid|avoids|gets?|pays?|must)\b|(?:我|我们|用户|他|她|客户)(?:住|在\S{1,10}工作|喜欢|讨厌|偏好|需要|想要|使用|会说|对\S{1,8}过敏|不吃|不喝)"),
     ("decision", 2, r"\b(?:we|they|team|board|i)\s+(?:have |has |had )?(?:decided|agreed|chose|chosen|settled|plan|scheduled|approved|rejected|switched|migrated)\b|\bdecision\b|决定|商定|选择了|同意|计划|改用|迁移到"),
     ("reason", 2, r"\b(?:because|caused by|due to|root cause|the reason|therefore|turns? out|turned out|it seems that)\b|因为|由于|原因|所以|导致|原来"),
     ("solution", 2, r"\b(?:fix(?:ed|es)?|solved?|resolved?|workaround|solution|works? (?:after|with|when)|helped|instead of)\b|解决|修复|办法|改成|换成"),
     ("rule", 2, r"\b(?:always|never|must(?: not)?|should(?: not)?|only works|requires?|required|not allowed|forbidden|at most|at least|limit(?:ed)?)\b|必须|不能|不得|总是|从不|只能|至少|最多|限制|要求"),
     ("condition", 1, r"\b(?:when|whenever|if|unless|only)\b|如果|只要|除非|的时候"),
-    ("time", 1, r"\b(?:deadline|due|every (?:\w+day|week|month|year|morning|night)|until|since|by (?:\w+day|\d)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march|april|june|july|august|september|october|november|december)\b)|截止|每(?:天|周|月|年)|\d月\d|星期|周[一二三四五六日]"),
+    ("time", 1, r"\b(?:deadline|due|every (?:\w+day|week|month|quarter|year|morning|night)|until|since|by (?:\w+day|\d)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march|april|june|july|august|september|october|november|december)\b)|截止|每(?:\d+|[一二三两几])?个?(?:天|周|月|年|季度|小时)|\d月\d|星期|周[一二三四五六日]"),
     ("number", 1, r"\d"),
     ("name", 1, r"(?-i:(?<=[a-z,;:)] )[A-Z][\w-]+)|[《「“][^》」”]{1,30}[》」”]"),
-    ("state of things", 1, r"\b(?:is|are|was|were|has|have|costs?|runs? on|lives? in|located|stored|called|named|belongs?|contains?|supports?|returns?|fails?|failed|uses?)\b|(?:是|位于|叫做|存放|包含|支持|返回|失败|属于|运行在)"),
+    ("state of things", 1, r"\b(?:is|are|was|were|has|have|costs?|runs? on|lives? in|located|stored|called|named|belongs?|contains?|supports?|returns?|fails?|failed|uses?)\b|(?:是|位于|叫做|存放|包含|支持|返回|失败|属于|运行在|总部|在\S{2,8}[。.]?$)"),
 )  # fmt: skip
 _TELLING = tuple(
     (name, points, re.compile(pattern, re.IGNORECASE)) for name, points, pattern in _TELLING_ROWS

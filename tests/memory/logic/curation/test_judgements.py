@@ -17,7 +17,7 @@ from memory.logic.curation.scoring import (
     may_expire,
 )
 from memory.logic.tiers import Use
-from tests.memory.logic.curation.transcripts import FACTS, JUNK
+from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE, START
 
 
@@ -32,10 +32,19 @@ def test_junk_is_not():
     assert kept == []
 
 
+def test_sentences_the_rules_were_not_written_for_are_judged_well_enough():
+    """Most talk stays out, and most facts come in; a model does better on the second."""
+    junk = [sentence for sentence in OTHER_JUNK if judge(sentence).worth_keeping]
+    facts = [sentence for sentence in OTHER_FACTS if judge(sentence).worth_keeping]
+
+    assert len(junk) <= 0.1 * len(OTHER_JUNK)
+    assert len(facts) >= 0.75 * len(OTHER_FACTS)
+
+
 def test_judgement_says_why():
     assert judge("Thanks a lot!").because == ("thanks",)
     told = judge("We decided on Go because of its compiler.")
-    assert (told.points, told.because) == (5, ("decision", "reason", "name"))
+    assert (told.points, told.because) == (6, ("decision", "reason", "name", "says something"))
     assert judge("Go is fast here") == Judgement(1, ("state of things",))
 
 
