@@ -7,8 +7,8 @@ from config.ids import uuid7
 from memory.core.scopes import metadata_namespace, notes_namespace
 from memory.notes.metadata import RunBook
 from memory.notes.notebook import Notebook
-from memory.services.caller import CallOrigin, MemoryCaller
 from memory.services.as_provider import DoorEntries
+from memory.services.caller import CallOrigin, MemoryCaller
 from memory.upkeep.notes import clear_run_notes
 
 
