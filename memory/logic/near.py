@@ -48,6 +48,15 @@ def normalised(text: str) -> str:
     return " ".join(_WORD.findall(_expanded(plain)))
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """Stemmed words in order, without the harmless ones; single characters for unspaced scripts."""
+    return tuple(
+        one
+        for one in terms(normalised(text))
+        if one not in _HARMLESS and not (len(one) > 1 and is_unspaced(one))
+    )
+
+
 def similarity(one: str, other: str) -> float:
     """How much two texts have in common, 0 to 1, whatever it means."""
     return dice(grams(one), grams(other))
@@ -143,7 +152,7 @@ def _expanded(text: str) -> str:
 
 
 def _of_texts(one: str, other: str) -> Likeness:
-    left, right = _said(one), _said(other)
+    left, right = words_of(one), words_of(other)
     if left == right:
         # Texts of signs alone ("👍", "…") have no words to compare.
         same = bool(left) or one.strip() == other.strip()
@@ -155,15 +164,6 @@ def _of_texts(one: str, other: str) -> Likeness:
     if added is None or any(map(is_telling, added)):
         return Likeness.DIFFERENT
     return Likeness.NEAR
-
-
-def _said(text: str) -> tuple[str, ...]:
-    """Stemmed words in order, without the harmless ones; single characters for unspaced scripts."""
-    return tuple(
-        one
-        for one in terms(normalised(text))
-        if one not in _HARMLESS and not (len(one) > 1 and is_unspaced(one))
-    )
 
 
 def is_telling(term: str) -> bool:
@@ -183,7 +183,7 @@ def _added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
 
 def differs_by_negation(one: str, other: str) -> bool:
     """The same words, but one of them says no."""
-    left, right = _said(one), _said(other)
+    left, right = words_of(one), words_of(other)
     no_left, no_right = (sum(t in _NEGATIONS for t in side) for side in (left, right))
     if no_left % 2 == no_right % 2:
         return False
@@ -239,7 +239,7 @@ def life_of(entry: MemoryEntry) -> float | None:
 
 
 def _fuller(old: Json, new: Json) -> Json:
-    if isinstance(old, str) and isinstance(new, str) and len(_said(new)) < len(_said(old)):
+    if isinstance(old, str) and isinstance(new, str) and len(words_of(new)) < len(words_of(old)):
         return old
     return new
 

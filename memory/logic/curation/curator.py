@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memory.core.errors import MemoryFault
-from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
+from memory.core.records import Json, MemoryQuery, StoreParams
 from memory.logic.curation.batches import batches
 from memory.logic.curation.feedback import Recalled, without_recalled
 from memory.logic.curation.parsing import Analysis, drafts
@@ -17,8 +17,8 @@ from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
 from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
 from memory.logic.messages import estimate
-from memory.logic.near import life_of
 from memory.logic.ports import Entries, NewId
+from memory.logic.writes import Writes
 
 
 class Curator(Protocol):
@@ -91,7 +91,7 @@ async def keep(
 
     All are stored or none: what was written before a failure is put back as it was.
     """
-    writes = _Writes(entries)
+    writes = Writes(entries)
     decisions = []
     try:
         for draft in curated.drafts:
@@ -131,38 +131,3 @@ async def _decided(
     recent = await entries.recall(query)
     # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
     return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits))
-
-
-class _Writes:
-    """What was written, so that it can be taken back."""
-
-    def __init__(self, entries: Entries) -> None:
-        self._entries = entries
-        self._before: list[tuple[StoreParams, MemoryEntry | None]] = []
-
-    async def store(self, params: StoreParams) -> None:
-        found = await self._entries.recall(MemoryQuery(params.namespace, key=params.key))
-        await self._entries.store(params)
-        self._before.append((params, found[0] if found else None))
-
-    async def take_back(self) -> None:
-        for params, before in reversed(self._before):
-            if before is None:
-                await self._entries.delete(params.namespace, params.key)
-            else:
-                await self._entries.store(as_it_was(before))
-
-
-def as_it_was(entry: MemoryEntry) -> StoreParams:
-    """To store an entry again. Its end stays where it was, seen from its last change."""
-    return StoreParams(
-        entry.namespace,
-        entry.key,
-        entry.value,
-        entry.metadata,
-        entry.category,
-        entry.tier,
-        entry.importance,
-        life_of(entry),
-        entry.source,
-    )
