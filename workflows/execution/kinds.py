@@ -14,6 +14,7 @@ def kinds() -> Kinds:
     """Memory's kinds are offered when the memory app is installed."""
     return builtin_kinds(
         memory=memory_app.offers_nodes(),
+        remembers=memory_app.is_on(),
         plugins=listed("node_kinds"),
         scopes=_scopes(),
         languages=offered_languages(),

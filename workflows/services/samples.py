@@ -1,5 +1,6 @@
 """The gallery: looking at the shipped workflows, and taking a copy of one."""
 
+from functools import cache
 from uuid import UUID
 
 from accounts.access import Principal
@@ -7,6 +8,9 @@ from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.cases import PERSON, Seed
+from workflows.engine.dsl import load_document
+from workflows.engine.remembering import scopes_of
+from workflows.execution.kinds import kinds
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services import importing
@@ -14,14 +18,19 @@ from workflows.services.debugging import cases
 from workflows.services.runs import subject_of
 
 
-__all__ = ["SAMPLES", "Sample", "copy_sample"]
+__all__ = ["SAMPLES", "Sample", "copy_sample", "offered"]
+
+
+def offered() -> tuple[Sample, ...]:
+    """Those that can run here: of kinds that are installed, and with a memory where they need one."""
+    return tuple(sample for sample in SAMPLES if _runs_here(sample))
 
 
 def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
     """A workflow of the team's own, its test cases, and what it remembers at first: all or nothing."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
-    if sample is None:
+    if sample is None or not _runs_here(sample):
         raise NotFound
     document, _warnings = importing.read(sample.source, confirm_newer=False)
     with tenant([team_id]):
@@ -33,6 +42,18 @@ def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
         if memory_app.is_on():
             _plant(principal, workflow, sample)
     return workflow
+
+
+def _runs_here(sample: Sample) -> bool:
+    needed, remembers = _needs(sample.slug)
+    return needed <= kinds().keys() and (memory_app.is_on() or not remembers)
+
+
+@cache
+def _needs(slug: str) -> tuple[frozenset[str], bool]:
+    """Kinds of nodes, and whether memory; the documents are files of ours, which don't change."""
+    document = load_document(BY_SLUG[slug].source).document
+    return frozenset(node.kind for node in document.nodes), bool(scopes_of(document))
 
 
 def _plant(principal: Principal, workflow: Workflow, sample: Sample) -> None:
