@@ -22,6 +22,8 @@ def provider_factory(
     name: str, plugged: Mapping[str, ProviderFactory] | None = None
 ) -> ProviderFactory:
     """The class behind a name; ``plugged`` is what plug-ins offered, see ``memory.plugins``."""
+    if taken := sorted(set(PROVIDERS) & set(plugged or {})):
+        raise InvalidInput(f"A plug-in offers a memory provider {taken[0]!r}, which is built in.")
     if plugged and name in plugged:
         return plugged[name]
     if name not in PROVIDERS:
