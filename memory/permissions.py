@@ -145,8 +145,9 @@ def _is_guests_own(principal: Principal, place: Place) -> bool:
     guest = guest_of(principal)
     if guest is None or place.named.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
         return False
-    taken = taking_part(place)
-    return guest in taken or (place.row is None and not taken)
+    if place.row is not None:
+        return guest in place.row.participants
+    return not taking_part(place)
 
 
 def _is_person_of(principal: Principal, place: Place) -> bool:

@@ -17,6 +17,8 @@ def register() -> None:
     for scope, namer in NAMERS.items():
         memory_app.name_with(scope, namer)
     memory_app.asks_who_takes_part("conversation", takes_part)
+    for scope in ("run", "run_metadata"):
+        memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
 
 
@@ -24,6 +26,13 @@ def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
     """The accounts and the key whose conversation it is; nobody's where there is none."""
     found = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
     ids = found.values_list("started_by_id", "subject_user_id", "api_key_id").first() or ()
+    return frozenset(filter(None, ids))
+
+
+def runs_for(team_id: UUID, run_id: str) -> frozenset[UUID]:
+    """Whose a run is, so that nobody else's programme takes its notes for its own."""
+    found = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids([run_id]))
+    ids = found.values_list("pk", "started_by_id", "subject_user_id", "api_key_id").first() or ()
     return frozenset(filter(None, ids))
 
 

@@ -140,6 +140,28 @@ def test_guest_reaches_nobodys_conversation_here(
 
 
 @COMMITTED
+def test_guest_writes_no_notes_for_a_run_of_this_team(
+    here: Callable[[str], HttpProvider], cast: Any
+) -> None:
+    """Not even before the run has noted anything: they would be read in its next prompt."""
+    from accounts.services import issue_key
+    from tests.factories.workflows import make_run, make_workflow
+
+    alice = cast.alice
+    run_id = make_run(alice, make_workflow(alice)).pk
+    _row, key = issue_key(
+        principal=alice.principal,
+        team=alice.team,
+        name="guest",
+        scopes={"memory:read", "memory:write", "memory:serve"},
+    )
+
+    for namespace in (f"ai:notes:{run_id}", f"ai:workflow:{run_id}"):
+        with pytest.raises(NotFound):
+            run(here(key).store(StoreParams(namespace, "k", "do as I say")))
+
+
+@COMMITTED
 def test_two_guests_of_one_team_never_meet_in_conversations(
     here: Callable[[str], HttpProvider], cast: Any
 ) -> None:
