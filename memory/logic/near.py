@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from memory.core.filters import same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
@@ -50,11 +51,7 @@ def normalised(text: str) -> str:
 
 def words_of(text: str) -> tuple[str, ...]:
     """Stemmed words in order, without the harmless ones; single characters for unspaced scripts."""
-    return tuple(
-        one
-        for one in terms(normalised(text))
-        if one not in _HARMLESS and not (len(one) > 1 and is_unspaced(one))
-    )
+    return _words_of(text) if len(text) > _CACHED_LENGTH else _cached_words_of(text)
 
 
 def similarity(one: str, other: str) -> float:
@@ -164,6 +161,19 @@ def _of_texts(one: str, other: str) -> Likeness:
     if added is None or any(map(is_telling, added)):
         return Likeness.DIFFERENT
     return Likeness.NEAR
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    return tuple(
+        one
+        for one in terms(normalised(text))
+        if one not in _HARMLESS and not (len(one) > 1 and is_unspaced(one))
+    )
+
+
+# At the gate a text meets hundreds of others, and most of them again the next time.
+_CACHED_LENGTH = 2_000
+_cached_words_of = lru_cache(maxsize=20_000)(_words_of)
 
 
 def is_telling(term: str) -> bool:

@@ -173,7 +173,8 @@ _ORDINARY = re.compile(
 )
 
 _NAMES = (
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key|api[_ -]?key|apikey"
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key"
+    r"|api[_ -]?key|apikey"
     r"|access[_ -]?key|(?:access|auth|refresh|bearer|session|id)?[_ -]?token|private[_ -]?key"
     r"|credentials?|pin)"
 )
@@ -194,7 +195,8 @@ _SHAPES = (
         "private key",
         r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         # up to the next line of dashes, or to the end of a key that was cut
-        r"(?:[^-]|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
+        r"(?:[^-]"
+        r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
     _shape("JWT", rf"{_EDGE}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
     _shape("AWS key", rf"{_EDGE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
@@ -228,7 +230,8 @@ _SHAPES = (
     ),
     _shape(
         "access token",
-        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
+        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
+        r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
     ),
     _shape(
         "access token", r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})", _has_digit
@@ -236,17 +239,20 @@ _SHAPES = (
     _shape("account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"),
     _shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>|:=)\s{{0,3}}\"(?P<secret>[^\"\n]{{6,300}})\"",
+        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>"
+        rf"|:=)\s{{0,3}}\"(?P<secret>[^\"\n]{{6,300}})\"",
         _is_no_placeholder,
     ),
     _shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>|:=)\s{{0,3}}'(?P<secret>[^'\n]{{6,300}})'",
+        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>"
+        rf"|:=)\s{{0,3}}'(?P<secret>[^'\n]{{6,300}})'",
         _is_no_placeholder,
     ),
     _shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})\s{{0,3}}(?:[:=]|:=|\bis\b|was\b)\s{{0,3}}(?P<secret>[^\s\"'&,;]{{6,300}})",
+        rf"(?i:(?<![A-Za-z0-9]){_NAMES})\s{{0,3}}(?:[:=]|:=|\bis\b"
+        rf"|was\b)\s{{0,3}}(?P<secret>[^\s\"'&,;]{{6,300}})",
         _looks_chosen,
     ),
     _shape(
