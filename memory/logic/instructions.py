@@ -68,7 +68,7 @@ _RULES = (
     _rule(
         "ignore instructions",
         # An order, not a report: no "she ignored", no "don't ignore".
-        rf"(?<!not )(?<!don't )(?<!never )(?<!to )\b(?:ignore|disregard|forget|override|bypass"
+        rf"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|override|bypass"
         rf"|discard|neglect)\b(?! me)\s+"
         rf"(?:any |all |the |of |each |every |everything |these |those |my "
         rf"|and )*{_EARLIER}\b{_GAP}\b{_ORDERS}\b",

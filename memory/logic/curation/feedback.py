@@ -7,8 +7,10 @@ A sentence with anything new in it that matters, a number, a no, a name, is no r
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memory.core.records import MemoryEntry
 from memory.core.tokens import query_terms
 from memory.logic.near import is_telling, normalised
+from memory.logic.texts import texts_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,11 @@ class Recalled:
         """Nothing in the sentence but one of these texts, and the phrases of telling it again."""
         own = _terms(sentence) - _TELLING_AGAIN
         return bool(own) and any(_covers(text, own) for text in self.terms)
+
+
+def recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
+    """The mark of what was recalled into a run's prompts: what its provenance lists, as texts."""
+    return tuple(dict.fromkeys(text for entry in entries for text in texts_in(entry.value)))
 
 
 def without_recalled(sentences: Sequence[str], recalled: Recalled) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """How important a memory is, and how long it should live: both plain enough to be argued with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
@@ -9,6 +9,7 @@ from memory.logic.curation.junk import judge
 from memory.logic.near import proofs
 from memory.logic.texts import texts_in
 from memory.logic.tiers import Use, is_verified
+from memory.logic.writes import as_it_was
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,22 @@ def chosen_life(params: StoreParams) -> float | None:
 def may_expire(entry: MemoryEntry) -> bool:
     """Whether an upkeep may give it an end: never what is verified or carried by proofs."""
     return not is_verified(entry) and proofs(entry) < _CARRIED
+
+
+def revalued(entry: MemoryEntry, use: Use) -> StoreParams | None:
+    """What to store because an entry was proved or used since; nothing where nothing changed.
+
+    It only ever gains: importance rises, an end moves away or falls, and no end is given.
+    """
+    importance = max(entry.importance, importance_of_entry(entry, use).score)
+    present = as_it_was(entry)
+    life = life_of(entry.category, importance)
+    before = present.ttl_seconds
+    ends = before is not None and life is not None
+    later = max(before or 0.0, life.total_seconds()) if ends and life else None
+    if importance == entry.importance and later == before:
+        return None
+    return replace(present, importance=importance, ttl_seconds=later)
 
 
 _OF_CATEGORY = {

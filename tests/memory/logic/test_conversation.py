@@ -303,6 +303,26 @@ async def test_two_writers_at_the_same_moment_lose_nothing():
     assert [one.content for one in history] == ["m0", "m0", "m1", "m1", "m2", "m2"]
 
 
+async def test_extractive_summary_stays_within_its_length():
+    """What says least makes room, repeats first; of equals the older."""
+    summariser = ExtractiveSummariser(longest=130)
+    told = [
+        user("Alice moved to Lyon with her two cats in May 2024."),
+        user("It was a nice and quiet day."),
+        user("Alice moved to Lyon with her two cats in May 2024."),
+        assistant("Bob bought a red bicycle for 300 euros yesterday."),
+        result("c1", "Tools are not heard here at all, whatever they say."),
+    ]
+
+    text = await summariser.summarise("", told)
+
+    assert text.splitlines() == [
+        "- user: Alice moved to Lyon with her two cats in May 2024.",
+        "- assistant: Bob bought a red bicycle for 300 euros yesterday.",
+    ]
+    assert await summariser.summarise(text, []) == text
+
+
 REFUSED = [
     Message(Role.TOOL, "no call named"),
     Message(Role.USER, "x", tool_call_id="c1"),

@@ -420,6 +420,17 @@ async def test_what_looks_alike_is_proposed_to_be_merged():
     assert 0.6 <= one.score < 1
 
 
+async def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
+    entries = provider()
+    for key, category in [("a", "fact"), ("b", "error"), ("c", "fact")]:
+        await stored(entries, key, "Bob bakes bread", category=category)
+
+    [one] = to_merge(await entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+
+    assert [target.key for target in one.targets] == ["c", "a"]
+    assert one.score == 1.0
+
+
 async def test_links_are_proposed():
     entries = provider()
     for key, text in [("a", "quick sort pivot"), ("b", "pivot of quick sort"), ("c", "tea time")]:

@@ -143,6 +143,12 @@ def test_known_secret_is_found_whatever_it_looks_like():
     assert redact("a cat", ["cat"]).value == "a cat"
 
 
+def test_secrets_that_overlap_are_blotted_out_as_one():
+    assert redact("pass swordfish-and-tuna now", ["swordfish", "fish-and-tuna"]).value == (
+        "pass [redacted: known secret] now"
+    )
+
+
 @given(st.text(max_size=80), st.sampled_from(SECRETS), st.text(max_size=80))
 def test_redacting_again_changes_nothing(before: str, secret: tuple[str, str], after: str):
     once = redact(f"{before}\n{secret[1]}\n{after}").value

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
-from memory.logic.curation.feedback import Recalled, without_recalled
+from memory.logic.curation.feedback import Recalled, recalled_texts, without_recalled
 from memory.logic.curation.junk import Judgement, judge
 from memory.logic.curation.links import links
 from memory.logic.curation.scoring import (
@@ -15,6 +15,7 @@ from memory.logic.curation.scoring import (
     importance_of_entry,
     life_of,
     may_expire,
+    revalued,
 )
 from memory.logic.tiers import Use
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
@@ -45,6 +46,7 @@ def test_judgement_says_why():
     assert judge("Thanks a lot!").because == ("thanks",)
     told = judge("We decided on Go because of its compiler.")
     assert (told.points, told.because) == (6, ("decision", "reason", "name", "says something"))
+    assert judge("word " * 200) == Judgement(0, ("too long",))
     assert judge("Go is fast here") == Judgement(1, ("state of things",))
 
 
@@ -68,6 +70,16 @@ REPEATED = [
 def test_repetition_is_seen(sentence: str, expected: bool):
     assert RECALLED.says(sentence) is expected
     assert without_recalled([sentence], RECALLED) == (() if expected else (sentence,))
+
+
+def test_recalled_texts_are_those_of_the_entries_each_once():
+    entries = [
+        MemoryEntry("1", NAMESPACE, "a", {"learnings": ["one", "two"]}),
+        MemoryEntry("2", NAMESPACE, "b", "one"),
+        MemoryEntry("3", NAMESPACE, "c", 7),
+    ]
+
+    assert recalled_texts(entries) == ("one", "two")
 
 
 def test_importance_adds_up_what_speaks_for_it():
@@ -118,6 +130,62 @@ def test_authors_choice_of_a_life_stands():
     assert chosen_life(StoreParams(NAMESPACE, "k", 1, category="execution", ttl_seconds=5)) == 5
     held = StoreParams(NAMESPACE, "k", 1, category="execution", tier=Tier.QUARANTINE)
     assert chosen_life(held) is None
+
+
+GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
+    # Nothing speaks for it that wasn't known: nothing to store.
+    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.5), Use(), None, None),
+    # Used often: more important, and still for good.
+    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.4), Use(runs=4), 0.55, None),
+    # More important by now: lives longer.
+    (
+        MemoryEntry(
+            "1",
+            NAMESPACE,
+            "k",
+            "tea",
+            {"proofs": 3},
+            category="execution",
+            importance=0.1,
+            updated_at=START,
+            expires_at=START + timedelta(days=30),
+        ),
+        Use(runs=2),
+        0.4,
+        60 * 86_400,
+    ),
+    # Important enough to be kept for good.
+    (
+        MemoryEntry(
+            "1",
+            NAMESPACE,
+            "k",
+            "tea",
+            {"proofs": 9},
+            category="error",
+            importance=0.3,
+            updated_at=START,
+            expires_at=START + timedelta(days=90),
+        ),
+        Use(runs=9),
+        0.8,
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "use", "importance", "life"), GAINS)
+def test_what_is_proved_or_used_only_gains(
+    one: MemoryEntry, use: Use, importance: float | None, life: float | None
+):
+    found = revalued(one, use)
+
+    if importance is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.importance == pytest.approx(importance)
+        assert found.ttl_seconds == life
 
 
 ENDS: list[tuple[dict[str, Any], bool]] = [

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory.core.errors import InvalidInput
 from memory.logic.curation.batches import batches, clipped
 from memory.logic.curation.prompt import build_prompt, build_retry
 from memory.logic.curation.work import FinishedWork, Status, redacted
@@ -108,3 +109,9 @@ def test_batches_keep_order_and_budget():
     assert list(batches(sizes, 6, lambda size: size)) == [[3, 3], [3], [9], [1, 1, 1, 1]]
     assert list(batches(sizes, 100, lambda size: size, most=3)) == [[3, 3, 3], [9, 1, 1], [1, 1]]
     assert list(batches([], 6, lambda size: size)) == []
+
+
+@pytest.mark.parametrize(("budget", "most"), [(0, 5), (5, 0)])
+def test_batches_without_room_are_refused(budget: int, most: int):
+    with pytest.raises(InvalidInput):
+        list(batches([1], budget, lambda size: size, most=most))

@@ -29,6 +29,9 @@ READ: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("a Chinese colon", '{"摘要"："好"，"b"：1}', {"摘要": "好", "b": 1}, ["colon", "comma"]),
     ("escaped pairs", r'x {"a": "\ud83d\ude00\u00e9"}', {"a": "😀é"}, ["text around"]),
     ("half of a pair", r'x {"a": "\ud83d!"}', {"a": "\ufffd!"}, ["text around", "escape"]),
+    ("an escape that is cut short", r'x {"a": "\u12", "b": 1}', {"a": "\\u12", "b": 1}, ["text around", "escape"]),
+    ("a number too large", "{a: 1e999, b: 1}", {"a": None, "b": 1}, ["unquoted name"]),
+    ("a number that is none", '{"a": NaN}', {"a": None}, ["word"]),
     ("numbers", "{a: -1.5e3, b: .5, c: 7}", {"a": -1500.0, "b": 0.5, "c": 7}, ["unquoted name"]),
     ("cut in a text", '{"a": "x", "b": ["y", "z', {"a": "x", "b": ["y"]}, ["missing end"]),
     ("cut behind a text", '{"a": "x", "b": ["y", "z"', {"a": "x", "b": ["y", "z"]}, ["missing end"]),
@@ -79,6 +82,11 @@ HOPELESS = [
 def test_hopeless_answer_is_refused(text: str):
     with pytest.raises(Unreadable):
         read_object(text)
+
+
+def test_cut_answer_says_so():
+    assert read_object('{"a": 1, "b": "cu').cut
+    assert not read_object('{"a": 1}').cut
 
 
 def test_refusal_belongs_to_the_family_of_memory_errors():
