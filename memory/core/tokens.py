@@ -1,4 +1,4 @@
-"""Text → terms, for every script, with no dictionary.
+"""Text → terms, for every script, with no dictionary. After a change here postings are made anew.
 
 Latin words are stemmed (Snowball, per language), other alphabets by the language their script
 gives away. Scripts written without spaces give single characters and pairs, which finds as well
@@ -50,9 +50,6 @@ def wears_endings(text: str) -> bool:
     """Whether the language makes a difference: it does to Latin words alone."""
     return any(script == "LATIN" for script, _ in _words(_plain(text)))
 
-
-# A change of what a text is cut into is a new number, and postings are made anew; see the index.
-ANALYZER = 1
 
 # Of a longer text the beginning is searched: a million words would be a million postings.
 MAX_SEARCHED = 100_000

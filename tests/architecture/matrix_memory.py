@@ -20,7 +20,11 @@ def _entry(person: Person, canary: str) -> Any:
 
     namespace = f"global:{canary}"
     entry = remember(
-        _caller(person), key=canary, value=canary, metadata={"m": canary}, namespace=namespace
+        _caller(person),
+        key=canary,
+        value=canary,
+        metadata={"m": canary, "group": canary},
+        namespace=namespace,
     )
     recall(_caller(person, run_id=canary), namespace=namespace)
     return entry.id

@@ -10,24 +10,30 @@ from memory.models import Entry, Group, Namespace
 from memory.providers.postgres.postings import BLOCK, Changes, Key, Row, seats_in
 
 
+# Lists travel as one text each, with commas, which no term has: a thousand elements cost as much as one.
 READ = """
     SELECT term, block, packed FROM memory_posting
-    JOIN unnest(%s::text[], %s::int[]) AS wanted (wanted_term, wanted_block)
+    JOIN unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
+      AS wanted (wanted_term, wanted_block)
       ON term = wanted_term AND block = wanted_block
     WHERE namespace_id = %s
 """
 WRITE = """
     INSERT INTO memory_posting (team_id, namespace_id, term, block, packed)
-    SELECT %s, %s, * FROM unnest(%s::text[], %s::int[], %s::bytea[])
+    SELECT %s, %s, term, block, decode(packed, 'hex')
+    FROM unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[], string_to_array(%s, ','))
+      AS fresh (term, block, packed)
     ON CONFLICT (namespace_id, term, block) DO UPDATE SET packed = EXCLUDED.packed
 """
 DROP = """
-    DELETE FROM memory_posting USING unnest(%s::text[], %s::int[]) AS empty (empty_term, empty_block)
+    DELETE FROM memory_posting
+    USING unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
+      AS empty (empty_term, empty_block)
     WHERE namespace_id = %s AND term = empty_term AND block = empty_block
 """
 LAST = """
     SELECT block, octet_length(packed) FROM memory_posting
-    WHERE namespace_id = %s AND term = '' ORDER BY block DESC LIMIT 1
+    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
 """
 
 
@@ -62,9 +68,9 @@ class Index:
             self._changes.add(entry.number, entry.text)
 
     def save(self) -> None:
-        if not (keys := self._changes.keys()):
+        rows = self._changes.rows(self._read)
+        if not rows:
             return
-        rows = self._changes.rows(self._read(keys))
         self._write([row for row in rows if row[2]])
         self._drop([(term, block) for term, block, packed in rows if not packed])
         self._save_groups()
@@ -112,7 +118,7 @@ class Index:
             return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
 
     def _write(self, rows: Sequence[Row]) -> None:
-        columns = [[row[n] for row in rows] for n in range(3)]
+        columns = [*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows)]
         with connection.cursor() as cursor:
             cursor.execute(WRITE, [self._namespace.team_id, self._namespace.pk, *columns])
 
@@ -131,5 +137,5 @@ class Index:
             )
 
 
-def _columns(keys: Sequence[Key]) -> tuple[list[str], list[int]]:
-    return [term for term, _ in keys], [block for _, block in keys]
+def _columns(keys: Sequence[Key]) -> tuple[str, str]:
+    return ",".join(term for term, _ in keys), ",".join(str(block) for _, block in keys)

@@ -1,11 +1,11 @@
 """Postings as bytes: 256 entries a block, two bytes an entry that has the term, eight in the register.
 
-The register (the rows of the empty term) says of each number how long its entry is and which
+The register (the rows of a term that no text has) says of each number how long its entry is and which
 number comes before it in its group, both plus one, so that 0 is nothing.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from struct import Struct
@@ -15,10 +15,11 @@ from memory.core.tokens import terms
 
 
 BLOCK = 256
-REGISTER = ""  # no text is cut into the empty term
+REGISTER = "."  # no text is cut into a dot
 
 Key = tuple[str, int]  # a term and a block
 Row = tuple[str, int, bytes]
+Read = Callable[[Sequence[Key]], Mapping[Key, bytes]]
 
 
 @dataclass(slots=True)
@@ -50,16 +51,14 @@ class Changes:
         for term, count in _counted(found).items():
             self._now[term, number] = count
 
-    def keys(self) -> list[Key]:
-        """The rows that have to be known before they can be packed anew."""
-        return [*self._changed(), *((REGISTER, block) for block in self._blocks())]
-
-    def rows(self, known: Mapping[Key, bytes]) -> list[Row]:
-        """A row without bytes is to be dropped."""
+    def rows(self, read: Read) -> list[Row]:
+        """Reads the rows that change, and packs them anew. A row without bytes is to be dropped."""
+        changed, blocks = self._changed(), self._blocks()
+        known = read([*changed, *((REGISTER, block) for block in blocks)])
         rows: list[Row] = [
-            (*key, patched(known.get(key, b""), counts)) for key, counts in self._changed().items()
+            (*key, patched(known.get(key, b""), counts)) for key, counts in changed.items()
         ]
-        for block in self._blocks():
+        for block in blocks:
             packed = known.get((REGISTER, block), b"")
             rows.append((REGISTER, block, self._registered(block, packed)))
         return rows

@@ -5,14 +5,15 @@ and places that were given stay; who has none gets them in the order of creation
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from memory.core.groups import group_of
-from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Row, seats_in
+from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, Row, seats_in
 
 
 LOCK = "SELECT 1 FROM memory_namespace WHERE id = %s FOR UPDATE"
@@ -22,11 +23,11 @@ ENTRIES = """
 """
 LAST = """
     SELECT block, octet_length(packed) FROM memory_posting
-    WHERE namespace_id = %s AND term = '' ORDER BY block DESC LIMIT 1
+    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
 """
 GROUPS = "SELECT name, last_number, last_position FROM memory_group WHERE namespace_id = %s"
-FORGET_TERMS = "DELETE FROM memory_posting WHERE namespace_id = %s AND term <> ''"
-REGISTERS = "SELECT block, packed FROM memory_posting WHERE namespace_id = %s AND term = ''"
+FORGET_TERMS = "DELETE FROM memory_posting WHERE namespace_id = %s AND term <> '.'"
+REGISTERS = "SELECT block, packed FROM memory_posting WHERE namespace_id = %s AND term = '.'"
 SEAT = """
     UPDATE memory_entry SET number = seat.number, "group" = seat.name, position = seat.position
     FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::int[]) AS seat (id, number, name, position)
@@ -86,7 +87,12 @@ def rows_of(entries: Iterable[Seated], registers: dict[int, bytes]) -> Iterator[
             elif not one.fresh:
                 changes.take_out(one.number, "")
         known = {(REGISTER, block): registers.get(block, b"")}
-        yield [row for row in changes.rows(known) if row[2]]
+        yield [row for row in changes.rows(partial(_known, known)) if row[2]]
+
+
+def _known(rows: Mapping[Key, bytes], asked: Sequence[Key]) -> Mapping[Key, bytes]:
+    """The rows of terms were dropped before, so only the register is read."""
+    return rows
 
 
 def _seated(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Seated]:

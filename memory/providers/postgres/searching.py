@@ -49,11 +49,7 @@ TIMES = """
     SELECT number, updated_at FROM memory_entry
     WHERE namespace_id = %s AND number IS NOT NULL AND deleted_at IS NULL
 """
-# What separates equals: their age, and how they look.
-LOOKS = """
-    SELECT number, id, updated_at, left(text, %s) FROM memory_entry
-    WHERE namespace_id = %s AND number = ANY(%s) AND deleted_at IS NULL
-"""
+# Of a crowd of equals, those an answer has room for.
 NEWEST = """
     SELECT number FROM memory_entry
     WHERE namespace_id = %s AND number = ANY(%s) AND deleted_at IS NULL
@@ -133,14 +129,17 @@ def _answered(
 ) -> list[MemoryEntry]:
     scores = final(sums, hits.slots, hits.literal, hits.recency)
     chosen, crowd = _chosen(namespace, hits.slots, scores, query.top_k)
-    at = {int(slot): n for n, slot in enumerate(hits.slots.tolist()) if slot in chosen}
-    found = []
-    for number, pk, updated_at, look in _rows(LOOKS, MOST_LOOKED_AT, namespace.pk, list(at)):
-        n = at[number]
+    at = {slot: n for n, slot in enumerate(hits.slots.tolist()) if slot in chosen}
+    entries, found = {}, []
+    for row in rows.living(namespace).filter(number__in=list(at)):
+        n, number = at[row.number or 0], row.number or 0
         recency = None if hits.recency is None else float(hits.recency[n])
         parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explained(sums.by)
-        found.append(Found(str(pk), float(scores[n]), parts, updated_at, look))
-    return whole(namespace, in_order(query, found, crowd=crowd))
+        entry = rows.entry_of(row, namespace.text)
+        entries[entry.id] = entry
+        look = row.text[:MOST_LOOKED_AT]
+        found.append(Found(entry.id, float(scores[n]), parts, row.updated_at, look))
+    return [scored(entries[hit.id], hit) for hit in in_order(query, found, crowd=crowd)]
 
 
 def _chosen(
