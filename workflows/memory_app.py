@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from memory.core import errors as errors
     from memory.core.errors import AlreadyExists as AlreadyExists
     from memory.core.errors import MemoryFault as MemoryFault
+    from memory.core.provider import MemoryProvider as MemoryProvider
     from memory.core.records import MemoryEntry as MemoryEntry
     from memory.core.scopes import plugged_scopes as plugged_scopes
     from memory.core.scopes import resolve_namespace as resolve_namespace
     from memory.models import Change as Change
     from memory.naming import name_with as name_with
     from memory.permissions import asks_who_takes_part as asks_who_takes_part
+    from memory.plugins import make_provider as make_provider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
     from memory.services.caller import CallOrigin as CallOrigin
     from memory.services.caller import MemoryCaller as MemoryCaller
@@ -45,6 +47,7 @@ _WHERE = {
     "MemoryCaller": "memory.services.caller",
     "MemoryEntry": "memory.core.records",
     "MemoryFault": "memory.core.errors",
+    "MemoryProvider": "memory.core.provider",
     "RunMemory": "memory.services.port",
     "SandboxMemory": "memory.services.sandbox",
     "WouldChange": "memory.services.sandbox",
@@ -53,6 +56,7 @@ _WHERE = {
     "clear_run_notes": "memory.services.notes",
     "entries": "memory.services.listing",
     "forget": "memory.services.forget",
+    "make_provider": "memory.plugins",
     "name_with": "memory.naming",
     "plugged_scopes": "memory.core.scopes",
     "reach_of": "memory.services.caller",
