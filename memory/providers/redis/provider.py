@@ -31,6 +31,7 @@ from memory.providers.redis.rows import (
 )
 
 
+SCHEMES = ("redis://", "rediss://", "unix://")
 PREFIX = "mnemoflow:memory"
 PAST_KEPT = timedelta(days=3)
 TIMEOUT = 5.0
@@ -56,6 +57,10 @@ class RedisProvider(MemoryProvider):
         past_kept: timedelta = PAST_KEPT,
         timeout: float = TIMEOUT,
     ) -> None:
+        if not url.startswith(SCHEMES):
+            raise InvalidInput(
+                f"url: an address that begins with {', '.join(SCHEMES)} was expected."
+            )
         if not space or set("{}") & set(space):
             raise InvalidInput("space: a name without braces was expected.")
         self._space = space

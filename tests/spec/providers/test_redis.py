@@ -233,6 +233,12 @@ def test_space_that_could_be_mistaken_for_another_is_refused(space: str) -> None
         RedisProvider("redis://127.0.0.1", space=space)
 
 
+@pytest.mark.parametrize("url", ["", "127.0.0.1:6379", "http://127.0.0.1"])
+def test_address_of_no_server_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="url"):
+        RedisProvider(url)
+
+
 def test_moment_is_kept_to_the_microsecond() -> None:
     moment = datetime(2255, 6, 5, 23, 47, 34, 740_991, UTC)
 
