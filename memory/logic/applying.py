@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.core.errors import InvalidInput, MemoryFault
+from memory.core.errors import InvalidInput
 from memory.core.records import MemoryEntry
 from memory.core.scoped import ProviderLike
 from memory.logic.planning import Problem, plan
@@ -36,7 +36,7 @@ async def apply(proposal: Proposal, entries: ProviderLike) -> Applied:
                 await writes.delete(proposal.namespace, change.key)
             else:
                 await writes.store(change.after)
-    except MemoryFault:
+    except BaseException:  # cancelled, too
         await writes.take_back()
         raise
     return Applied(moved_on, tuple(writes.done))
@@ -55,7 +55,7 @@ async def undo(applied: Applied, entries: ProviderLike, now: datetime) -> Propos
     try:
         for one in reversed(applied.written):
             await _put_back(one, writes, now)
-    except MemoryFault:
+    except BaseException:  # cancelled, too
         await writes.take_back()
         raise
     return undone

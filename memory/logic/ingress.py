@@ -88,10 +88,9 @@ Rule = Callable[[Incoming], Finding | None]
 
 
 def decide(incoming: Incoming) -> Decision:
-    cleaned = redact_json(incoming.params.value, incoming.known_secrets)
     found = [rule(incoming) for rule in RULES]
     findings = tuple(one for one in found if one)
-    params = replace(incoming.params, value=cleaned.value)
+    params, _ = _cleaned(incoming)
     outcome = max((one.outcome for one in findings), key=_strictness, default=Outcome.ADMIT)
     match outcome:
         case Outcome.REFUSE:
@@ -119,7 +118,7 @@ def duplicate_of_recent(incoming: Incoming) -> Finding | None:
 
 
 def contains_secret(incoming: Incoming) -> Finding | None:
-    kinds = redact_json(incoming.params.value, incoming.known_secrets).kinds
+    _, kinds = _cleaned(incoming)
     return Finding(Reason.SECRET, Outcome.QUARANTINE, ", ".join(kinds)) if kinds else None
 
 
@@ -170,9 +169,19 @@ def _length(text: str) -> int:
 
 
 def _duplicate(incoming: Incoming) -> Duplicate | None:
-    cleaned = redact_json(incoming.params.value, incoming.known_secrets).value
     newest = sorted(incoming.recent, key=_age, reverse=True)[: incoming.limits.recent]
-    return find_duplicate(replace(incoming.params, value=cleaned), newest)
+    return find_duplicate(_cleaned(incoming)[0], newest)
+
+
+def _cleaned(incoming: Incoming) -> tuple[StoreParams, tuple[str, ...]]:
+    """Without secrets in value, metadata or key; and which kinds there were."""
+    params = incoming.params
+    together = [params.key, params.value, dict(params.metadata)]
+    done = redact_json(together, incoming.known_secrets)
+    if not done.kinds:
+        return params, ()
+    key, value, metadata = done.value
+    return replace(params, key=key, value=value, metadata=metadata), done.kinds
 
 
 def _merging(incoming: Incoming, params: StoreParams, findings: tuple[Finding, ...]) -> Decision:

@@ -179,7 +179,7 @@ _NAMES = (
     r"|credentials?|pin)"
 )
 _SECRET_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAMES}|密码|口令|密钥|令牌", re.IGNORECASE)
-_EDGE, _END = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"
+_EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
 def _shape(kind: str, pattern: str, holds: Callable[[str], bool] = lambda _: True) -> _Shape:

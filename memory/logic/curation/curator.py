@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from memory.core.errors import MemoryFault
 from memory.core.records import Json, MemoryQuery, StoreParams
 from memory.logic.curation.batches import batches
 from memory.logic.curation.feedback import Recalled, without_recalled
@@ -99,7 +98,7 @@ async def keep(
             decisions.append(decision)
             if decision.params:
                 await writes.store(decision.params)
-    except MemoryFault:
+    except BaseException:  # cancelled, too
         await writes.take_back()
         raise
     return Stored(tuple(decisions))

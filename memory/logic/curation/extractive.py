@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from memory.core.tokens import DEFAULT_LANGUAGE
 from memory.logic.curation.feedback import Recalled
@@ -30,7 +31,7 @@ class ExtractiveCurator:
             if judgement.worth_keeping:
                 home = solutions if "solution" in judgement.because and work.errors else learnings
                 home.append((judgement.points, sentence))
-        errors = list(_errors(work.errors))
+        errors = list(islice(_errors(work.errors), _MOST_ERRORS))
         return Analysis(
             summary=_summary(work),
             key_learnings=_each_once(_best(learnings, self.most_learnings)),
@@ -93,7 +94,7 @@ def _errors(texts: Iterable[str]) -> Iterator[str]:
 
 
 _NAMES_ERROR = re.compile(
-    r"\w*(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
+    r"(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
     r"|错误|失败|异常|拒绝|超时|无法|找不到",
     re.IGNORECASE,
 )

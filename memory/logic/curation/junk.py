@@ -29,11 +29,11 @@ ENOUGH = 2
 
 def judge(sentence: str) -> Judgement:
     line = sentence.strip()
+    if len(line) > _LONGEST:
+        return Judgement(0, ("too long",))
     for name, pattern in _TALK:
         if pattern.search(line):
             return Judgement(0, (name,))
-    if len(line) > _LONGEST:
-        return Judgement(0, ("too long",))
     told = [(name, points) for name, points, pattern in _TELLING if pattern.search(line)]
     if _length(line) >= _MANY_TERMS and not _CHATTY.search(line):
         told.append(("says something", 1))

@@ -4,8 +4,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from hypothesis import settings
+
 from memory.providers.in_memory import InMemoryProvider
 
+
+# A busy machine must not fail a property for being slow; fifty examples are soon enough.
+quick = settings(deadline=None, max_examples=50)
 
 NAMESPACE = "user:alice"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -21,6 +21,7 @@ from memory.logic.messages import (
     tokens_in,
     turns,
 )
+from tests.memory.logic.support import quick
 
 
 @st.composite
@@ -63,6 +64,7 @@ FOLDINGS = st.builds(
 )
 
 
+@quick
 @given(chats(), FOLDINGS)
 def test_calls_and_their_results_are_never_split(messages: list[Message], folding: Folding):
     """seed 4 §5.4, spec §6: tool-call/tool-result pairs are never split."""
@@ -74,6 +76,7 @@ def test_calls_and_their_results_are_never_split(messages: list[Message], foldin
     assert not any(is_orphan(one, history[:at]) for at, one in enumerate(history))
 
 
+@quick
 @given(chats(), FOLDINGS)
 def test_everything_is_either_kept_or_accounted_for(messages: list[Message], folding: Folding):
     decided = plan(messages, folding)
@@ -85,6 +88,7 @@ def test_everything_is_either_kept_or_accounted_for(messages: list[Message], fol
     assert [one.id for one in decided.kept] == [one.id for one in messages if one in kept]
 
 
+@quick
 @given(chats(), FOLDINGS)
 def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Folding):
     kept = plan(messages, folding).kept
@@ -104,6 +108,7 @@ def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Fo
         assert folding.compaction.keep_recent > 0 or all(m.role is Role.SYSTEM for m in kept)
 
 
+@quick
 @given(chats(), FOLDINGS)
 def test_recent_messages_are_never_shortened(messages: list[Message], folding: Folding):
     decided = plan(messages, folding)
@@ -113,6 +118,7 @@ def test_recent_messages_are_never_shortened(messages: list[Message], folding: F
         assert all(one in messages for one in recent)
 
 
+@quick
 @given(chats(), FOLDINGS)
 def test_folding_what_was_folded_changes_nothing(messages: list[Message], folding: Folding):
     kept = plan(messages, folding).kept
@@ -120,6 +126,7 @@ def test_folding_what_was_folded_changes_nothing(messages: list[Message], foldin
     assert plan(kept, folding).kept == kept
 
 
+@quick
 @given(chats())
 def test_message_survives_its_json(messages: list[Message]):
     assert [from_json(to_json(one)) for one in messages] == messages

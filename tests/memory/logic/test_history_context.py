@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.core.records import MemoryEntry, Tier
 from memory.logic.history_context import markdown, merge, query_of
-from tests.memory.logic.support import NAMESPACE, START
+from tests.memory.logic.support import NAMESPACE, START, quick
 
 
 def working(number: int, value: Any = None) -> MemoryEntry:
@@ -80,6 +80,7 @@ def test_same_entry_is_said_once():
     assert len(merge([promoted], [promoted])) == 1
 
 
+@quick
 @given(st.lists(st.integers(0, 40), unique=True), st.lists(st.floats(0, 1), max_size=8))
 def test_merge_is_sorted_by_score_without_repeats(hot: list[int], scores: list[float]):
     merged = merge([working(n) for n in hot], [verified(n, s) for n, s in enumerate(scores)])

@@ -19,7 +19,7 @@ from memory.logic.near import (
     proofs,
     similarity,
 )
-from tests.memory.logic.support import NAMESPACE, START
+from tests.memory.logic.support import NAMESPACE, START, quick
 
 
 SAME, NEAR, DIFFERENT = Likeness.SAME, Likeness.NEAR, Likeness.DIFFERENT
@@ -79,12 +79,14 @@ def test_two_values_are(one: Any, other: Any, expected: Likeness):
     assert likeness(other, one) is expected
 
 
+@quick
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_likeness_takes_any_text_both_ways_round(one: str, other: str):
     assert likeness(one, one) is SAME
     assert likeness(one, other) is likeness(other, one)
 
 
+@quick
 @given(
     st.lists(
         st.sampled_from(["red", "green", "blue", "tea", "cat", "7", "42", "not", "不", "猫"]),

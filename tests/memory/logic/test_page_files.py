@@ -1,5 +1,6 @@
 """Markdown in, Markdown out: the same bytes, whatever is in them."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,7 +12,7 @@ from memory.core.errors import InvalidInput
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_files import export_page, file_name, import_page, split
 from memory.logic.pages import KnowledgePage
-from tests.memory.logic.support import START, Ticking, provider
+from tests.memory.logic.support import START, Ticking, provider, quick
 
 
 def load(data: bytes, name: str = "notes.md") -> KnowledgePage:
@@ -42,11 +43,13 @@ PAGES = st.builds(
 ).map(lambda page: replace(page, aliases=tuple(a for a in page.aliases if a != page.title)))
 
 
+@quick
 @given(PAGES)
 def test_page_survives_its_file(page: KnowledgePage):
     assert load(export_page(page)) == page
 
 
+@quick
 @given(PAGES)
 def test_file_of_a_page_is_the_same_file_again(page: KnowledgePage):
     data = export_page(page)
@@ -54,12 +57,14 @@ def test_file_of_a_page_is_the_same_file_again(page: KnowledgePage):
     assert export_page(load(data)) == data
 
 
+@quick
 @given(HOSTILE)
 def test_any_file_comes_back_byte_for_byte(text: str):
     """spec §7, issue 4: markdown import and export byte for byte."""
     assert export_page(load(text.encode())) == text.encode()
 
 
+@quick
 @given(HOSTILE, HOSTILE, st.sampled_from(["\n", "\r\n"]))
 def test_any_head_comes_back_byte_for_byte(head: str, content: str, end: str):
     data = f"---{end}{head}{end}---{end}{content}".encode()
@@ -67,10 +72,9 @@ def test_any_head_comes_back_byte_for_byte(head: str, content: str, end: str):
     assert export_page(load(data)) == data
 
 
+@quick
 @given(HOSTILE)
 def test_any_file_survives_the_store(text: str):
-    import asyncio
-
     async def there_and_back() -> bytes:
         wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
         page = await wiki.import_file(text.encode(), "notes.md")

@@ -1,5 +1,6 @@
 """Knowledge pages: kept, indexed, linked both ways, stale in time, merged rather than doubled."""
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from memory.logic.page_index import PageIndexEntry, Staleness
 from memory.logic.page_merging import Twin, find_twin, merged_content
 from memory.logic.pages import KnowledgePage, from_entry, slug, wiki_links
 from memory.providers.in_memory import InMemoryProvider
-from tests.memory.logic.support import Ticking, provider
+from tests.memory.logic.support import Ticking, provider, quick
 
 
 TEAM = "global:wiki"
@@ -92,10 +93,10 @@ ACTS = st.lists(
 )
 
 
+@quick
 @given(ACTS)
 def test_index_is_always_in_step_with_the_pages(acts: list[tuple[str, str, int]]):
     """seed 4 §8 and F5: the index is kept on add, update and delete."""
-    import asyncio
 
     async def live() -> None:
         wiki = store()

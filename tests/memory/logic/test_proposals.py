@@ -18,7 +18,7 @@ from memory.logic.planning import Diff, Problem, plan
 from memory.logic.proposals import NEXT, Kind, Proposal, State, Target, admitted, fingerprint, move
 from memory.logic.proposing import to_add, to_link, to_merge, to_settle
 from memory.providers.in_memory import InMemoryProvider
-from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider
+from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, quick
 
 
 CLOCK = Ticking()
@@ -379,6 +379,7 @@ def test_rejected_for_good_is_not_proposed_again_and_nothing_twice():
     assert admitted([fine, again], ()) == [again, fine]
 
 
+@quick
 @given(st.lists(st.sampled_from(["tea", "Tea!", "no tea", "coffee"]), max_size=6))
 def test_admitted_proposals_have_each_meaning_once(texts: list[str]):
     made = [replace(proposal(Kind.ADD, new=new(text)), id=str(n)) for n, text in enumerate(texts)]

@@ -16,7 +16,7 @@ from memory.logic.retriever import (
     overlap,
     rank_pages,
 )
-from tests.memory.logic.support import Ticking, provider
+from tests.memory.logic.support import Ticking, provider, quick
 
 
 def page(id_: str, title: str, **fields: Any) -> KnowledgePage:
@@ -130,6 +130,7 @@ def test_bm25_joins_in_where_it_is_asked_for():
     assert 0 < fused["coffee"].parts["bm25"] < 1
 
 
+@quick
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), min_size=4, max_size=4))
 def test_score_is_always_from_zero_to_one(query: str, fields: list[str]):
     """seed 4 §3.3: TextOverlap scores in [0.0, 1.0]."""

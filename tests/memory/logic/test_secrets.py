@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.logic.secrets import find_secrets, redact, redact_json
+from tests.memory.logic.support import quick
 
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -149,6 +150,7 @@ def test_secrets_that_overlap_are_blotted_out_as_one():
     )
 
 
+@quick
 @given(st.text(max_size=80), st.sampled_from(SECRETS), st.text(max_size=80))
 def test_redacting_again_changes_nothing(before: str, secret: tuple[str, str], after: str):
     once = redact(f"{before}\n{secret[1]}\n{after}").value

@@ -26,7 +26,7 @@ from memory.logic.tiers import (
     promotion,
     settle,
 )
-from tests.memory.logic.support import NAMESPACE, START, Ticking, provider
+from tests.memory.logic.support import NAMESPACE, START, Ticking, provider, quick
 
 
 def entry(**changes: Any) -> MemoryEntry:
@@ -179,6 +179,7 @@ ACTS = st.tuples(
 )
 
 
+@quick
 @given(st.lists(ACTS, max_size=25))
 def test_nothing_verified_is_lost_by_expiry(acts: list[Any]):
     """spec §5: nothing verified is lost by expiry, in whatever order things happen."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -409,6 +410,37 @@ async def test_something_new_beside_what_was_recalled_is_learnt():
 
     [learnt] = await kept(entries, "result")
     assert texts_in(learnt.value) == [outputs[1]]
+
+
+HOSTILE = ["a" * 200_000, "error " * 40_000, "{ " * 50_000, "Step 1 of " * 20_000, "x. " * 30_000]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:8])
+async def test_hostile_output_costs_no_more_than_a_long_one(text: str):
+    """seed 1 §3: a bad task doesn't harm the system."""
+    started = time.process_time()
+
+    done = await curated(FinishedWork(text, outputs=[text], errors=[text], recalled=[text]))
+
+    assert done.problem == ""
+    assert time.process_time() - started < 10
+
+
+async def test_cancelled_in_the_middle_leaves_memory_as_it_was():
+    class Cancelling(Failing):
+        async def store(self, params: StoreParams) -> MemoryEntry:
+            try:
+                return await super().store(params)
+            except ProviderError:
+                raise asyncio.CancelledError from None
+
+    inner = provider()
+    scripted, _ = model(answer(key_learnings=["Coffee has caffeine"]))
+
+    with pytest.raises(asyncio.CancelledError):
+        await keep(await curated(FinishedWork("t"), scripted), Cancelling(1, inner))
+
+    assert await kept(inner) == []
 
 
 async def test_many_curations_at_once_do_not_mix():

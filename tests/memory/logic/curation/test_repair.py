@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
 from memory.logic.curation.repair import Unreadable, read_object
+from tests.memory.logic.support import quick
 
 
 READ: list[tuple[str, str, dict[str, Any], list[str]]] = [
@@ -103,11 +104,13 @@ OBJECTS = st.dictionaries(
 )
 
 
+@quick
 @given(OBJECTS)
 def test_json_is_read_as_json(value: dict[str, Any]):
     assert read_object(json.dumps(value)).value == value
 
 
+@quick
 @given(OBJECTS, st.sampled_from(["```json\n{}\n```", "Here: {} done"]))
 def test_wrapped_json_is_read_as_json(value: dict[str, Any], wrapping: str):
     text = wrapping.replace("{}", json.dumps(value, ensure_ascii=False))
@@ -121,6 +124,7 @@ ANSWERS = st.fixed_dictionaries(
 )
 
 
+@quick
 @given(ANSWERS, st.integers(0, 300))
 def test_what_is_left_of_a_cut_answer_was_really_said(value: dict[str, Any], length: int):
     """seed 1, spec §8: broken JSON is repaired or reported, never half-stored."""
@@ -134,6 +138,7 @@ def test_what_is_left_of_a_cut_answer_was_really_said(value: dict[str, Any], len
         assert said == value[name] or said == value[name][: len(said)]
 
 
+@quick
 @given(st.text(alphabet="{}[]\"':,abc 1\\\n“”", max_size=60))
 def test_any_text_is_read_or_refused(text: str):
     try:
