@@ -58,6 +58,8 @@ class EvictionConfig:
 
 
 class Aged(Protocol):
+    """As much of an item as is looked at."""
+
     @property
     def created_at(self) -> datetime: ...
 

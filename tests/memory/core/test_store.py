@@ -9,16 +9,24 @@
 | NF3 thread safety | ``test_many_threads_…`` |
 | NF4 asynchronous | every call is awaited |
 | 4.5 serialisation | ``test_item_written_as_json_…`` |
+| NF1 no embedding, 8 size and documentation | ``test_store_needs_nothing_…``, ``test_modules_…``, ``test_everything_public_…`` |
 """
 
 import asyncio
+import inspect
 import json
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from config.env import ROOT
+from memory.core import errors, eviction, provider_store
+from memory.core import store as store_module
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.eviction import Capacity, EvictionConfig, NoEviction, Ttl
 from memory.core.provider_store import ProviderStore
@@ -298,3 +306,39 @@ def test_item_made_without_a_time_is_of_now() -> None:
 
     assert before <= made.created_at <= datetime.now(UTC)
     assert made.metadata == {}
+
+
+# -- what the modules are like ----------------------------------------------------------------------
+
+MODULES = [errors, eviction, provider_store, store_module]
+
+
+def test_store_needs_nothing_but_python() -> None:
+    """No embedding, no database, no framework comes along with the lowest layer."""
+    code = (
+        "import sys; import memory.core.store, memory.core.eviction;"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "['__main__', 'memory']"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_modules_have_three_hundred_lines_at_most(module: ModuleType) -> None:
+    assert len(inspect.getsource(module).splitlines()) <= 300
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_everything_public_is_documented(module: ModuleType) -> None:
+    public = [
+        one
+        for name, one in vars(module).items()
+        if isinstance(one, type) and one.__module__ == module.__name__ and name[0] != "_"
+    ]
+
+    assert public
+    assert module.__doc__
+    assert [one.__name__ for one in public if not one.__dict__.get("__doc__")] == []
