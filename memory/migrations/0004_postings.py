@@ -36,8 +36,8 @@ class Migration(migrations.Migration):
             name='Posting',
             fields=[
                 ('pk', models.CompositePrimaryKey('namespace', 'term', 'block', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('namespace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.namespace')),
-                ('team', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
+                ('namespace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.namespace')),
+                ('team', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.team')),
                 ('term', models.TextField(db_collation='C')),
                 ('block', models.IntegerField()),
                 ('packed', models.BinaryField()),

@@ -16,11 +16,20 @@ class Posting(models.Model):
     """
 
     pk = models.CompositePrimaryKey("namespace", "term", "block")
+    # Written under the namespace's lock only, twenty rows a store: asking for the parents of each is waste.
     team = models.ForeignKey(
-        "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
+        "accounts.Team",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     namespace = models.ForeignKey(
-        Namespace, on_delete=models.PROTECT, related_name="+", db_index=False
+        Namespace,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     term = models.TextField(db_collation="C")
     block = models.IntegerField()
