@@ -2,7 +2,7 @@
 
 A text that contains the question literally has its inner words, so only those that have them are
 read. A question of one or two words has none; then its rarest word decides, and when no word of it
-is known, it may be a piece of one, and every text is read. More than a few thousand are not worth
+is known, it may be a piece of one, and every text is read. More than two thousand are not worth
 it: what so many have in common tells nothing.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memory.core.tokens import inner_terms, query_terms
 
 
-MOST_READ = 5_000
+MOST_READ = 2_000
 
 
 @dataclass(frozen=True, slots=True)

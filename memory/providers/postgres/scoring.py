@@ -122,9 +122,10 @@ def final(scored: Scored, slots: Ints, literal: Flags, recency: Floats | None) -
 def _counts(blocks: Sequence[Block], register: Register) -> Ints:
     """How often each slot has the term; those that don't count have it never."""
     found = np.zeros(len(register.visible), dtype=np.int64)
-    for block, packed in blocks:
-        pairs = np.frombuffer(packed, dtype=np.uint8).reshape(-1, 2)
-        found[block * BLOCK + pairs[:, 0].astype(np.int64)] = pairs[:, 1]
+    pairs = np.frombuffer(b"".join(packed for _, packed in blocks), dtype=np.uint8).reshape(-1, 2)
+    sizes = [len(packed) // 2 for _, packed in blocks]
+    first = np.repeat([block * BLOCK for block, _ in blocks], sizes)
+    found[first + pairs[:, 0]] = pairs[:, 1]
     return found * register.visible
 
 
