@@ -1,5 +1,6 @@
 """Postings as bytes, without a database."""
 
+from collections.abc import Sequence
 from struct import unpack
 
 from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, patched, seats_in
@@ -39,7 +40,13 @@ def test_same_text_again_is_only_a_new_register():
     changes.add(5, "cat dog")
 
     asked: list[Key] = []
-    changes.rows(lambda keys: asked.extend(keys) or {})
+
+    def read(keys: Sequence[Key]) -> dict[Key, bytes]:
+        asked.extend(keys)
+        return {}
+
+    changes.rows(read)
+
     assert asked == [(REGISTER, 0)]
 
 
