@@ -179,8 +179,9 @@ def test_people_at_random_read_their_own_and_what_the_oracle_says(make: Make) ->
 
 
 @pytest.mark.nightly
-def test_ten_thousand_acts_at_random_agree_with_the_oracle(make: Make) -> None:
-    done = run(play(make, seed=2, acts=10_000))
+@pytest.mark.parametrize("quarter", [2, 3, 4, 5])
+def test_ten_thousand_acts_at_random_agree_with_the_oracle(make: Make, quarter: int) -> None:
+    done = run(play(make, seed=quarter, acts=2_500))
 
-    assert sum(done.values()) - done["full"] == 10_000
-    assert done["full"] > 100
+    assert sum(done.values()) - done["full"] == 2_500
+    assert done["full"] > 25
