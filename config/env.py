@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 
+ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated list
 
 
@@ -85,6 +87,12 @@ class Env(BaseSettings):
     worker_threads: int = Field(
         64, ge=1, le=1000, description="runs that one worker process drives at once"
     )
+    run_max_steps: int = Field(
+        500,
+        ge=1,
+        le=1_000_000,
+        description="starts of nodes that one run may take, retries and the rounds of containers included; raise it for long iterations",
+    )
     database_pool_size: int = Field(
         20,
         ge=0,
@@ -101,6 +109,10 @@ class Env(BaseSettings):
     net_allow: Words = Field(
         (),
         description="internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local never",
+    )
+    embed_origins: Words = Field(
+        (),
+        description="sites whose pages may show a workflow's drawing in a frame, to people signed in here: https://wiki.example.com, comma-separated; of the same site as this server, or browsers send no session",
     )
 
     # What it says
@@ -121,7 +133,9 @@ class Env(BaseSettings):
     )
     email_from: str = Field("mnemoflow@localhost", description="sender of those mails")
 
-    @field_validator("allowed_hosts", "secret_keys_at_rest", "net_allow", mode="before")
+    @field_validator(
+        "allowed_hosts", "secret_keys_at_rest", "net_allow", "embed_origins", mode="before"
+    )
     @classmethod
     def split_words(cls, value: object) -> object:
         return (
@@ -129,6 +143,14 @@ class Env(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("embed_origins")
+    @classmethod
+    def are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # They go into a header: nothing but scheme, host and port may be in them.
+        if wrong := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
+            raise ValueError(f"{wrong[0]} is not an origin like https://wiki.example.com")
+        return value
 
     @field_validator("database_url", "database_owner_url")
     @classmethod

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, resolve_url
 from django.template.loader import select_template
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext_lazy as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
@@ -141,8 +142,11 @@ def _answer(request: HttpRequest, error: Any) -> HttpResponse:
     return JsonResponse(body_of(error), status=status)
 
 
+NO_KEY = _("Sign in, or send a key that is in force: Authorization: Bearer …")
+
+
 def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
-    return _answer(request, accounts.NotSignedIn())
+    return _answer(request, accounts.NotSignedIn(NO_KEY))
 
 
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:

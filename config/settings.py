@@ -112,6 +112,7 @@ REDIS_URL = ENV.redis_url or (
     ENV.broker_url if ENV.broker_url and _BROKER_IS_REDIS else _PLACE.redis_url
 )
 WORKER_THREADS = ENV.worker_threads
+RUN_MAX_STEPS = ENV.run_max_steps
 CACHES = {
     "default": (
         {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENV.redis_url}
@@ -194,6 +195,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
 NET_ALLOW = ENV.net_allow
 

@@ -9,25 +9,32 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from accounts.admin import ReadOnlyTenantAdmin
+from accounts.admin import ReadOnlyAdmin, ReadOnlyTenantAdmin
 from accounts.principals import principal_of
 from workflows.models import (
+    Comment,
     Conversation,
     Credential,
     Edge,
+    FirstSteps,
     Message,
     ModelProvider,
     Node,
+    Pin,
+    Revision,
     Run,
     RunEvent,
     RunPartial,
     Snapshot,
     Step,
     StepIntent,
+    TestCase,
+    TestResult,
     Variable,
     Version,
     Workflow,
     WorkflowSecret,
+    WouldBe,
 )
 
 
@@ -114,6 +121,50 @@ class VersionAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("workflow",)
 
 
+@admin.register(Revision)
+class RevisionAdmin(ReadOnlyTenantAdmin):
+    list_display = ("number", "workflow", "kind", "label", "author", "at")
+    list_filter = ("kind",)
+    list_select_related = ("workflow", "author")
+
+
+@admin.register(Comment)
+class CommentAdmin(ReadOnlyTenantAdmin):
+    list_display = ("author_name", "node", "workflow", "created_at", "resolved_at", "deleted_at")
+    list_select_related = ("workflow",)
+
+
+@admin.register(Pin)
+class PinAdmin(ReadOnlyTenantAdmin):
+    list_display = ("node_key", "workflow", "pinned_by", "pinned_at")
+    list_select_related = ("workflow", "pinned_by")
+
+
+@admin.register(TestCase)
+class TestCaseAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "workflow", "created_by", "updated_at")
+    list_select_related = ("workflow", "created_by")
+    search_fields = ("name",)
+
+
+@admin.register(TestResult)
+class TestResultAdmin(ReadOnlyTenantAdmin):
+    list_display = ("case", "status", "started_by", "queued_at", "elapsed")
+    list_filter = ("status",)
+    list_select_related = ("case", "started_by")
+
+
+@admin.register(FirstSteps)
+class FirstStepsAdmin(ReadOnlyAdmin):
+    """A person's own, and nobody else's: they belong to no team."""
+
+    list_display = ("user", "done", "dismissed_at", "tour")
+    list_select_related = ("user",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(user_id=principal_of(request).user_id)
+
+
 @admin.register(Run)
 class RunAdmin(PersonalAdmin):
     list_display = ("id", "workflow", "status", "created_at", "elapsed")
@@ -146,3 +197,4 @@ _register(Step, "node_key", "kind", "status", "run")
 _register(StepIntent, "node_key", "attempt", "run", "at")
 _register(RunEvent, "seq", "name", "run", "at")
 _register(RunPartial, "run", "updated_at")
+_register(WouldBe, "number", "operation", "key", "fate", "run")

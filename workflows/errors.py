@@ -80,6 +80,7 @@ class EditClash(WorkflowsFault):
     ) -> None:
         super().__init__(sentence)
         self.clashes = tuple(clashes)
+        self.undoes: int | None = None  # of an undo or a redo: the revision it is about
 
 
 class NothingToUndo(WorkflowsFault):

@@ -4,7 +4,7 @@ What isn't there and what isn't yours are the same ``NotFound``; what you may se
 way is ``NotAllowed``, with a sentence.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -159,6 +159,15 @@ def steps_of(principal: Principal, run: Run) -> QuerySet[Step]:
     """In the order they began."""
     permissions.check_view_run(principal, run)
     return Step.objects.visible_to(principal).filter(run=run).order_by("started_at", "id")
+
+
+def step_titles(principal: Principal, nodes: Mapping[UUID, str]) -> Iterable[tuple[UUID, str, str]]:
+    """Run, node and title, of the one node asked for in each of these runs; of a container's any round."""
+    found = Step.objects.visible_to(principal).filter(
+        run__in=Run.objects.visible_to(principal).filter(pk__in=list(nodes)),
+        node_key__in=set(nodes.values()),
+    )
+    return found.order_by().values_list("run_id", "node_key", "title").distinct()
 
 
 def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]:

@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts import selectors, services
-from accounts.errors import NotFound
+from accounts.errors import NotFound, StartTokenUnusable
 from accounts.forms import ProfileForm, WelcomeForm
 from accounts.models import User
 from accounts.principals import TEAM_IN_SESSION, principal_of
@@ -32,7 +32,12 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 @require_GET
 def start(request: HttpRequest, token: str) -> HttpResponse:
     """The link that starting the server prints. The token can't be guessed, so no page can make a browser use it."""
-    user = services.redeem_start_token(token)
+    try:
+        user = services.redeem_start_token(token)
+    except (
+        StartTokenUnusable
+    ):  # a page of its own: whoever has lost the link can't get in otherwise
+        return render(request, "accounts/start_lost.html", {"gallery": _gallery()}, status=410)
     login(request, user, backend=BACKEND)
     return redirect(_gallery())
 

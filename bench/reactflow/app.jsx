@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { Handle, MiniMap, Position, ReactFlow, ReactFlowProvider, useEdgesState, useNodesState, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 
+const culls = new URLSearchParams(location.search).has("cull");
 const graph = await (await fetch("graph.json")).json();
 
 const Card = memo(({ data }) => (
@@ -25,7 +26,8 @@ function Flow() {
   const ready = () => requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("interactive")));
   return (
     <ReactFlow nodes={nodes} edges={edges} onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} nodeTypes={nodeTypes}
-      fitView minZoom={0.02} maxZoom={2} proOptions={{ hideAttribution: true }} onInit={ready}>
+      fitView minZoom={0.02} maxZoom={2} proOptions={{ hideAttribution: true }} onInit={ready}
+      onlyRenderVisibleElements={culls}>
       <MiniMap />
     </ReactFlow>
   );

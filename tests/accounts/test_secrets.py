@@ -7,7 +7,8 @@ import time_machine
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
 
 from accounts import services
 from accounts.access import can
@@ -245,6 +246,35 @@ def test_first_run_again_makes_a_new_link_and_ends_the_old(db):
 
     assert (User.objects.count(), StartToken.objects.count()) == (1, 1)
     assert (Client().get(old).status_code, Client().get(new).status_code) == (410, 302)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_start_link_used_up_says_what_to_do(db, language):
+    address = services.first_run()
+    Client().get(address)
+
+    answer = Client(headers={"accept-language": language}).get(address)
+
+    page = answer.content.decode()
+    with translation.override(language):
+        words = [gettext("This link is used up"), gettext("Sign in"), "<pre", "make run"]
+    assert (answer.status_code, answer["Content-Language"]) == (410, language)
+    assert [word for word in words if word not in page] == []
+    assert f'href="{reverse("account_login")}"' in page
+
+
+def test_start_link_used_up_leads_on_whom_it_signed_in(db):
+    browser = Client()
+    address = services.first_run()
+    browser.get(address)
+
+    answer = browser.get(address)
+
+    page = answer.content.decode()
+    assert answer.status_code == 410
+    assert "you are signed in already" in page
+    assert 'href="/samples/"' in page
+    assert "make run" not in page
 
 
 def test_start_link_expired_is_refused(db):

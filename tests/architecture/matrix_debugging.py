@@ -110,6 +110,8 @@ ROWS: list[Row] = [
     Row("POST", f"{PAGE}/nodes/<str:node_key>/pin/", "- 404 403 200 200 -", {**PINNED, **NODE_KEY}, {"outputs": "{}"}, foreign=only_the_run(200)),
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 404 -", RUN, {"mode": "step"}),
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 200 -", ADA, {"mode": "step"}),
+    Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 200 -", ADA),
     Row("POST", "runs/<uuid:run_id>/memory/decide/", "- 404 404 404 404 -", RUN, {"drop": "all"}),

@@ -222,7 +222,7 @@ ROWS: list[Row] = [
     Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 302 302 302 -", CHAT, SAID),
     Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 404 404 404 -", {**CHAT, **TALK}, SAID, foreign=KEY_IS_FREE_HERE),
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 302 302 302 -", WORKFLOW, {}),
-    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 422 422 422 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, "person": "account"}, {}),
     Row(
         "PATCH",

@@ -259,6 +259,38 @@ def test_pin_takes_the_place_of_the_node_in_runs_from_the_editor_only(
     assert with_pins.mocks == {"a": {"outputs": {"output": "pinned"}}}
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (
+            Part(Extent.FROM, ("c",)),
+            {"o": "c(b(a(1)))"},
+        ),  # what b gave is kept, whatever a gives now
+        (Part(Extent.FROM, ("b",)), {"o": "c(b(pinned))"}),
+        (Part(Extent.UNTIL, ("b",)), "b(pinned)"),
+        (Part(Extent.ONLY, ("b",)), "b(pinned)"),
+    ],
+)
+def test_pin_set_since_takes_the_place_of_the_earlier_result(
+    cluster: Cluster, cast: Cast, abc: Workflow, part: Part, expected: Any
+) -> None:
+    cluster.start("one")
+    first = start_run(cast.alice.principal, workflow=abc, inputs={"q": "1"}, version="draft")
+    cluster.until_ended(first)
+    pin_node(cast.bob.principal, workflow=abc, node="a", outputs={"output": "pinned"})
+
+    run = debug(cast, abc, part=part, reuse=first.pk, pins=True)
+
+    row = cluster.until_ended(run)
+    assert row["status"] == "succeeded"
+    assert outputs(abc, run, "a") == {"output": "pinned"}
+    given = row["outputs"] if part.extent is Extent.FROM else outputs(abc, run, "b")["output"]
+    assert given == expected
+    assert words(cluster, run).count("b") == 1
+    assert not run.debug["warnings"]
+    cluster.check(run)
+
+
 DIARY = """
 version: 0.6.0
 kind: app

@@ -113,6 +113,13 @@ def test_killed_in_a_round_goes_on_in_it(
     check(cluster, run)
     begun = [data["index"] for _seq, name, data in cluster.events(run) if name == "iteration_next"]
     assert sorted(begun) == [0, 1, 2, 3]
+    lost = [
+        data for _seq, _name, data in cluster.events(run) if data.get("error_type") == "WorkerLost"
+    ]
+    assert ("second", [2]) in [(data["node"], data["rounds"]) for data in lost]
+    assert [
+        data for data in lost if data["node"] != "it" and len(data.get("rounds", [])) != 1
+    ] == []
     told = [name for _seq, name, _data in cluster.events(run)]
     assert told.count("iteration_started") == told.count("iteration_completed") == 1
 
@@ -143,3 +150,20 @@ def test_killed_after_fifty_seven_of_a_hundred_rounds_runs_only_the_rest(
     assert times[1] + times[2] == 200
     assert asked(ledger, "second item57") == 2
     check(cluster, run)
+
+
+def test_steps_of_rounds_count_and_the_server_says_how_many_a_run_may_take(
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+) -> None:
+    answer_from_now_on(ledger, "done")
+    cluster.environment["RUN_MAX_STEPS"] = "12"
+    cluster.start("one")
+
+    few = cluster.until_ended(start_run(cast.alice.principal, workflow=make(rounds_of_two(4))))
+    many = cluster.until_ended(start_run(cast.alice.principal, workflow=make(rounds_of_two(9))))
+
+    assert (few["status"], few["error"]) == ("succeeded", "")
+    assert (many["status"], many["error"]) == (
+        "failed",
+        "The run took more than 12 steps; the server's RUN_MAX_STEPS allows more",
+    )

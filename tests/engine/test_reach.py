@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.documents import answer, document, end, llm, node, start, template
+from tests.support.documents import (
+    answer,
+    document,
+    end,
+    inside,
+    iteration,
+    llm,
+    node,
+    start,
+    template,
+)
 from workflows.engine.document import Mode, VariableSpec
 from workflows.engine.kinds import Execution, NodeKind, Output
 from workflows.engine.nodes import builtin_kinds
@@ -172,3 +182,60 @@ def test_validate_node_says_at_which_field_a_selector_leads_nowhere():
     ]
     assert validate_node(doc, KINDS, "start") == []
     assert validate_node(doc, KINDS, "nobody") == []
+
+
+def lists(over, result, *body, **data):
+    return document(
+        [
+            node(
+                "start",
+                "start",
+                variables=[{"variable": "tags", "type": "array[string]"}, {"variable": "q"}],
+            ),
+            *inside(iteration("each", over, result, **data), *body),
+            end(),
+        ],
+        ["start -> each", "eachstart -> inner", "each -> end"],
+    )
+
+
+def test_reach_item_of_a_list_is_of_the_lists_element_type():
+    doc = lists(["start", "tags"], ["inner", "output"], template("inner", ""))
+
+    assert types(doc, "inner", "each") == {"item": "string", "index": "number"}
+
+
+@pytest.mark.parametrize(
+    ("inner", "result", "data", "expected"),
+    [
+        (template("inner", ""), ["inner", "output"], {}, "array[string]"),
+        (template("inner", ""), ["each", "index"], {}, "array[number]"),
+        (template("inner", ""), ["each", "item"], {}, "array[string]"),
+        (template("inner", ""), ["start", "tags"], {}, "array[string]"),
+        (template("inner", ""), ["start", "tags"], {"flatten_output": False}, "array[any]"),
+        (template("inner", ""), None, {}, "array[any]"),
+        (template("inner", ""), ["each", "output"], {}, "array[any]"),  # itself: no end to it
+        (template("inner", ""), ["ghost", "x"], {}, "array[any]"),
+        (template("inner", ""), ["inner", "output"], {"output_type": "array[object]"}, "array[object]"),
+    ],
+)  # fmt: skip
+def test_reach_results_of_an_iteration_are_a_list_of_what_a_round_gives(
+    inner, result, data, expected
+):
+    doc = lists(["start", "tags"], result, inner, **data)
+
+    assert types(doc, "end", "each")["output"] == expected
+
+
+def test_reach_item_of_an_iteration_inside_one_follows_through_both():
+    outer = iteration("outer", ["start", "rows"], ["each", "output"])
+    each = inside(iteration("each", ["outer", "item"], ["inner", "output"]), template("inner", ""))
+    first = node("start", "start", variables=[{"variable": "rows", "type": "array[object]"}])
+    doc = document(
+        [first, *inside(outer, *each), end()],
+        ["start -> outer", "outerstart -> each", "eachstart -> inner", "outer -> end"],
+    )
+
+    assert types(doc, "each", "outer")["item"] == "object"
+    assert types(doc, "inner", "each")["item"] == "any"
+    assert types(doc, "end", "outer")["output"] == "array[string]"

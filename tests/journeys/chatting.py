@@ -5,11 +5,15 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 
+# The first page of a server that has just come up, beside others who test, takes its time.
+READY = 60_000
+
+
 def use_sample(page: Page, title: str) -> None:
     page.goto("/samples/")
     page.get_by_role("article").filter(has_text=title).get_by_role("button").click()
     expect(page).to_have_url(re.compile("/workflows/[0-9a-f-]{36}/"))
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=READY)
 
 
 def say(page: Page, text: str) -> Locator:

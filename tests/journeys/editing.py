@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.chatting import use_sample
+from tests.journeys.chatting import READY, use_sample
 from workflows.engine.document import Document
 from workflows.engine.dsl import load_document
 
@@ -82,4 +82,4 @@ def id_in(page: Page) -> str:
 
 
 def ready(page: Page) -> None:
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=READY)

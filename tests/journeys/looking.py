@@ -81,12 +81,13 @@ CONTRAST = """() => {
   return [...wrong];
 }"""
 
-# What looks the same when the keyboard is on it as when it isn't.
+# What looks the same when the keyboard is on it as when it isn't; a ring may be drawn around the box it stands in.
 UNSEEN_FOCUS = """() => {
-  const look = (e) => {
+  const of = (e) => {
     const s = getComputedStyle(e);
     return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor].join();
   };
+  const look = (e) => [e, e.parentElement, e.parentElement?.parentElement].filter(Boolean).map(of).join(";");
   const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea, [tabindex='0']";
   const wrong = new Set();
   for (const e of document.querySelectorAll(controls)) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Page
 
 from tests.support.stack import LiveStack
 
@@ -103,8 +103,14 @@ class Seat:
 
     def drag(self, node: str, dx: int, dy: int) -> None:
         """By mouse, as a person does."""
-        box = self.page.locator(f"#node-{node} > .wf-card").bounding_box()
+        box = self.box_of(node)
         assert box is not None
+        self.drag_from(box, dx, dy)
+
+    def box_of(self, node: str) -> FloatRect | None:
+        return self.page.locator(f"#node-{node} > .wf-card").bounding_box()
+
+    def drag_from(self, box: FloatRect, dx: int, dy: int) -> None:
         x, y = box["x"] + min(40, box["width"] / 2), box["y"] + 14
         self.page.mouse.move(x, y)
         self.page.mouse.down()
@@ -217,4 +223,5 @@ def pair(
 
 def open_editor(seat: Seat, workflow: str) -> None:
     seat.page.goto(f"/workflows/{workflow}/")
-    seat.page.wait_for_selector("#editor[data-ready=yes]")
+    # the first page of a server that has just come up, beside others who test, takes its time
+    seat.page.wait_for_selector("#editor[data-ready=yes]", timeout=60_000)

@@ -85,3 +85,30 @@ def test_gap_that_cannot_be_had_now_is_had_later(both: Pair):
 
     both.until(lambda: alice.shown() == both.rows())
     assert "eGap" in alice.shown()["edges"]
+
+
+def test_page_that_shows_less_than_there_is_is_read_anew(both: Pair):
+    """However that came about: the server says what the draft consists of."""
+    alice, _bob = both.seats
+    some = sorted(alice.shown()["edges"])[0]
+    alice.editor(
+        "(e, id) => { e.canvas.apply({ ops: [{ op: 'disconnect', id }, { op: 'delete', id: 't5' }] }); }",
+        some,
+    )
+    assert "t5" not in alice.shown()["nodes"]
+    assert some not in alice.shown()["edges"]
+
+    assert_equal(both, alice)
+
+
+def test_page_that_shows_all_there_is_is_left_alone(both: Pair):
+    alice, bob = both.seats
+    read: list[str] = []
+    alice.page.on("request", lambda request: read.append(request.url))
+
+    send(bob, {"op": "move", "id": "t1", "x": 33, "y": 44})
+    assert_equal(both, alice)
+    alice.editor("(e) => e.edits.catchUp()")
+
+    assert [url for url in read if "/changes/" in url]
+    assert [url for url in read if url.endswith(f"/workflows/{both.workflow}/")] == []

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.journeys.canvas_document import node
+from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample
 
 
@@ -256,6 +258,7 @@ def test_align_and_tidy_change_positions_as_one_step(draft: Draft):
 
 def test_f6_goes_round_the_panels(draft: Draft):
     page = draft.page
+    page.get_by_role("button", name="Outline and nodes to add").click()
     page.locator("[data-canvas]").focus()
     seen = []
     for _ in range(5):
@@ -267,3 +270,141 @@ def test_f6_goes_round_the_panels(draft: Draft):
         )
 
     assert seen == ["ed-right", "ed-dock", "ed-top", "ed-left", "wf-canvas"]
+
+
+def test_tab_from_the_page_goes_to_the_skip_link_and_over_the_canvas(draft: Draft):
+    page = draft.page
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+
+    page.locator(".wf-pane").focus()
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#picker")).to_be_hidden()
+    expect(page.locator(".wf-pane")).not_to_be_focused()
+    assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_tab_on_a_node_offers_what_to_add_and_pressed_again_goes_on(draft: Draft):
+    page = draft.page
+    before = draft.titles
+    draft.focus("Find what fits")
+
+    page.keyboard.press("Tab")
+    expect(page.locator("#picker-query")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#picker")).to_be_hidden()
+    expect(draft.node("Find what fits")).to_be_focused()
+
+    page.keyboard.press("Tab")
+    expect(page.locator("#picker-query")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("#picker")).to_be_hidden()
+    assert page.evaluate("document.activeElement.closest('button, a') !== null")
+
+    draft.focus("Find what fits")
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#picker")).to_be_hidden()
+    expect(draft.node("Find what fits")).not_to_be_focused()
+    assert draft.titles == before
+
+    draft.focus("Find what fits")
+    page.keyboard.press("Tab")
+    draft.pick("template")
+    draft.heard("Added Template after Find what fits")
+
+
+def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+    places = (".wf-tools", ".ed-right", ".ed-dock", ".skip", ".ed-top")
+    passed = set()
+    before = draft.document
+
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        passed |= {p for p in places if page.locator(p).locator(":scope:focus-within").count()}
+        if len(passed) == len(places):
+            break
+
+    assert passed == set(places)
+    draft.saved()
+    assert draft.document == before
+
+
+def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+    page.keyboard.press("a")
+    draft.pick("template")
+    draft.heard("Added Template after Find what fits")
+    before = draft.data("Template")
+    page.keyboard.press("ArrowLeft")
+    draft.focus("Template")
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Template")
+    expect(page.locator("#panel-node [data-row=add]")).to_be_visible()
+    settings = page.get_by_role("tab", name="Settings")
+
+    for _ in range(2):  # what is shown already is led into like what is not
+        page.keyboard.press("Enter")
+        expect(settings).to_be_focused()
+        expect(settings).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#panel-node [data-row=remove]")).to_have_count(0)
+        page.keyboard.press("Escape")
+        expect(draft.node("Template")).to_be_focused()
+    draft.saved()
+    assert draft.data("Template") == before
+
+    draft.focus("Think of an answer")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel-node .insp-form :focus")).to_be_attached()
+    expect(settings).to_have_attribute("aria-selected", "true")
+
+
+def test_settings_are_the_tab_that_is_marked_on_a_phone(draft: Draft):
+    page = draft.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".ed-bar [data-view=outline]").click()
+    row = page.get_by_role("tree", name="Outline of the workflow").get_by_role("treeitem").nth(1)
+
+    for _ in range(2):
+        page.locator(".ed-bar [data-view=outline]").click()
+        row.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel-node .insp-title")).to_have_value("Find what fits")
+        expect(page.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#tab-node")).to_have_attribute("aria-selected", "true")
+
+
+def test_enter_on_a_button_presses_it_while_a_node_is_chosen(draft: Draft):
+    page = draft.page
+    draft.focus("Find what fits")
+    page.locator("#problems-button").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#panel-problems")).to_be_visible()
+    expect(page.locator("#problems-button")).to_be_focused()
+
+
+def test_enter_with_control_runs_the_workflow_from_a_node(signed_in: Page):
+    graph = {
+        "nodes": [node("start", "start", "Start", 0, 0, variables=[])],
+        "edges": [],
+    }
+    board = open_board(
+        signed_in,
+        {
+            "kind": "app",
+            "version": "0.4.0",
+            "app": {"name": "Short", "mode": "workflow"},
+            "workflow": {"graph": graph},
+        },
+    )
+    board.js("canvas.focus('start');")
+    assert not board.js("return canvas.editor.runs.run;")
+
+    signed_in.keyboard.press("Control+Enter")
+
+    board.until("return Boolean(canvas.editor.runs.run) && !canvas.editor.runs.isLive;")
+    expect(signed_in.locator("#panel-run")).to_be_visible()
+    expect(signed_in.locator("#panel-node")).to_be_hidden()

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.journeys.canvas_document import node as made
+from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample, ready
 
 
@@ -38,7 +40,7 @@ def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
 
 def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     page = draft.page
-    page.get_by_role("tab", name="Add").click()
+    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
     page.get_by_role("searchbox", name="Search nodes to add").fill("recall")
     item = page.locator('[data-add-kind="memory-recall"]')
     expect(page.locator("[data-add-kind]:visible")).to_have_count(1)
@@ -57,7 +59,7 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
 
 def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
-    page.get_by_role("tab", name="Add").click()
+    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
     edge = between(draft, "Find what fits", "Think of an answer")
     item = page.locator('[data-add-kind="template-transform"]')
     item.scroll_into_view_if_needed()
@@ -91,6 +93,74 @@ def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
     draft.pick("llm")
     draft.heard("Added LLM after Answer")
     assert ("Answer", "source", "LLM") in draft.ends
+
+
+def test_port_is_lit_no_longer_than_the_mouse_is_on_it(draft: Draft):
+    page = draft.page
+    port = draft.node("Answer").locator(".port.out")
+    canvas = page.locator("[data-canvas]").bounding_box()
+    assert canvas
+    page.mouse.move(*middle(port))
+    expect(port).to_have_class(re.compile("hover"))
+    page.mouse.down()
+    page.mouse.move(canvas["x"] + 400, canvas["y"] + 80, steps=8)
+    page.mouse.up()
+    expect(page.locator("#picker-query")).to_be_focused()
+
+    expect(page.locator(".port.hover, .port.snap")).to_have_count(0)
+    draft.pick("llm")
+    draft.heard("Added LLM after Answer")
+    expect(page.locator(".port.hover, .port.snap")).to_have_count(0)
+
+
+def test_node_added_under_the_overview_is_moved_out_from_under_it(signed_in: Page):
+    board = open_board(
+        signed_in,
+        {
+            "kind": "app",
+            "version": "0.4.0",
+            "app": {"name": "One", "mode": "workflow"},
+            "workflow": {"graph": {"nodes": [made("a", "start", "A", 0, 0)], "edges": []}},
+        },
+    )
+    overview = signed_in.locator(".wf-minimap")
+    expect(overview).to_be_visible()
+    canvas = signed_in.locator("[data-canvas]").bounding_box()
+    box = overview.bounding_box()
+    assert canvas
+    assert box
+
+    signed_in.mouse.dblclick(box["x"] - 60, box["y"] + 20)
+    signed_in.locator("#picker-query").fill("template")
+    signed_in.locator("#picker-query").press("Enter")
+    board.until("return canvas.model.nodes.size === 2;")
+    board.saved()
+    board.frame()
+
+    [new] = board.chosen()
+    at = signed_in.locator(f"wf-node[data-id='{new}']").bounding_box()
+    assert at
+    assert at["x"] + at["width"] <= box["x"] or at["y"] + at["height"] <= box["y"]
+    assert at["x"] >= canvas["x"]
+    assert at["y"] >= canvas["y"]
+
+
+def test_mark_of_the_problems_follows_their_number(draft: Draft):
+    page = draft.page
+    button = page.locator("#problems-button")
+    expect(button).to_have_text(re.compile("No problems"))
+    expect(button.locator("use")).to_have_attribute("href", re.compile("#check$"))
+
+    draft.focus("Find what fits")
+    page.keyboard.press("a")
+    draft.pick("http")
+    expect(button).to_have_text(re.compile("problem"))
+    expect(button).not_to_have_text(re.compile("No problems"))
+    expect(button.locator("use")).to_have_attribute("href", re.compile("#warning$"))
+
+    page.keyboard.press("Control+z")
+    expect(button).to_have_text(re.compile("No problems"))
+    expect(button.locator("use")).to_have_attribute("href", re.compile("#check$"))
 
 
 def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
@@ -211,6 +281,7 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
 
 def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
+    page.get_by_role("button", name="Outline and nodes to add").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
     expect(tree.get_by_role("treeitem")).to_have_count(6)
     tree.get_by_role("treeitem").first.focus()

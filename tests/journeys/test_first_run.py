@@ -12,7 +12,7 @@ from tests.support.stack import LiveStack
 pytestmark = pytest.mark.browser
 
 FACT = "I'm Ana, and I'm allergic to peanuts."
-QUESTION = "What should I avoid eating?"
+QUESTION = "What am I allergic to?"
 
 
 def bubble(page: Page, number: int) -> None:

@@ -12,7 +12,7 @@ from tests.support.stack import LiveStack
 
 pytestmark = pytest.mark.browser
 
-FACT, QUESTION = "My cat is called Miso.", "What is my cat called?"
+FACT, QUESTION = "My dog is called Rollo.", "What is my dog called?"
 ANSWER = "I can't tell you that."
 
 
@@ -43,7 +43,7 @@ def explained(page: Page) -> None:
     """From the answer to its prompt, to what was recalled for it, to where that was learnt."""
     ask(page, FACT)
     ask(page, QUESTION)
-    expect(page.locator(".bubble-it").last).to_contain_text("Miso")
+    expect(page.locator(".bubble-it").last).to_contain_text("Rollo")
 
     page.locator("[data-why]").last.click()
 
@@ -112,7 +112,7 @@ def compared_and_restored(draft: Draft) -> None:
     expect(history).to_contain_text("The first that knows cats")
     history.locator("a[href*='/versions/1/diff/draft/']").first.click()
 
-    changes = page.locator(".diff-graph .node[data-mark=changed]")
+    changes = page.locator(".diff-graph wf-node[data-mark=changed]")
     expect(changes).to_have_count(1)
     expect(changes).to_contain_text("Think twice")
     expect(page.locator(".diff-list")).to_contain_text("Think twice")

@@ -126,7 +126,8 @@ def _stack(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> I
     socket = servers.start_valkey().socket
     at = servers.place()
     number = 8 + worker_number() % 8  # the lower half is for tests without a stack
-    port = next_free("127.0.0.1", 18_000 + 100 * worker_number())
+    # Another session's server must not come up where this one was killed for a while.
+    port = next_free("127.0.0.1", 18_000 + 100 * worker_number() + os.getpid() % 97)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         "DJANGO_SETTINGS_MODULE": "config.settings",

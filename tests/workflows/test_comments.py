@@ -259,3 +259,13 @@ def test_api_tells_threads_and_takes_changes(cast: Cast, workflow: Workflow, api
     assert [each["body"] for each in thread["comments"]] == ["Better"]
     assert key.delete(f"/api/v1/comments/{row['id']}").status_code == 204
     assert key.get(f"/api/v1/workflows/{workflow.pk}/comments").json() == []
+
+
+def test_panel_of_a_node_nobody_spoke_about_calls_it_by_its_title(
+    alice: Person, workflow: Workflow
+):
+    workflow.nodes.filter(key="end").update(title="Finish line")
+
+    html = alice.client.get(f"/workflows/{workflow.pk}/comments/?node=end").content.decode()
+
+    assert "About Finish line" in html

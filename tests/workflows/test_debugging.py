@@ -237,8 +237,8 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
         Step.objects.unscoped().filter(run=run, node_key="end").update(
             inputs={"messages": messages}
         )
-        entry = {"id": str(uuid4()), "key": "tea", "value": "likes tea", "score": 0.5,
-                 "parts": {"words": 0.25}, "run": str(learnt.pk)}  # fmt: skip
+        entry: dict[str, Any] = {"id": str(uuid4()), "key": f"said_{uuid4()}", "value": "likes tea", "score": 0.5,
+                 "parts": {"words": 0.25, "literal": 0.0}, "run": str(learnt.pk)}  # fmt: skip
         data = {"node": "end", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
         RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data)  # fmt: skip
 
@@ -249,6 +249,36 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
     for words in ("What do I like?", "likes tea", "in the prompt", "words 0.25", "I like tea"):
         assert words in shown
     assert reverse("workflows:run", args=[learnt.pk]) in shown
+    # an id isn't something to read
+    assert f">said_…{entry['key'][-4:]}<" in shown
+    assert "This person" in shown
+    assert "literally" not in shown
+
+
+def test_memory_of_a_run_says_why_what_was_not_searched_for_has_no_score(
+    cast: Cast, workflow: Workflow
+) -> None:
+    from workflows.models import RunEvent
+
+    run = done(cast.alice, workflow)
+    entry: dict[str, Any] = {
+        "id": str(uuid4()),
+        "key": "tea",
+        "value": "likes tea",
+        "score": None,
+        "parts": {},
+    }
+    data = {"node": "start", "scope": "user", "namespace": "user:x", "entries": [entry], "injected": True}  # fmt: skip
+    with tenant([workflow.team_id]):
+        Step.objects.unscoped().filter(run=run, node_key="start").update(title="A message arrives")
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data | {"query": None})  # fmt: skip
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=2, name="memory_recalled", data=data | {"query": "tea?"})  # fmt: skip
+
+    shown = text_of(cast.alice.client.get(reverse("workflows:run_memory", args=[run.pk])))
+
+    assert shown.count("likes tea") == 2
+    assert shown.count("among the newest") == 1
+    assert shown.count(">A message arrives</button>") == 2
 
 
 def test_large_value_is_shortened_until_all_of_it_is_asked_for(
@@ -291,3 +321,33 @@ def test_would_be_memory_is_dropped_one_by_one(cast: Cast, workflow: Workflow) -
 
 def test_document_of_the_factory_has_the_nodes_named_here() -> None:
     assert [node["id"] for node in document()["nodes"]] == ["start", "end"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ({"names": ["Pinned", 5]}, "Item 2 of names is of type integer, not string."),
+        ({"names": "Pinned"}, "names is of type string, not array[string]."),
+        ({"names": ["Pinned"], "many": "5"}, "many is of type string, not number."),
+        ({"names": ["Pinned"], "many": 5}, ""),
+        ({"names": None, "extra": [1, "2"]}, ""),
+        ({"names": []}, ""),
+    ],
+)
+def test_pin_of_another_type_than_its_node_declares_is_refused_by_name_place_and_type(
+    api: KeyClient, cast: Cast, outputs: dict[str, Any], said: str
+) -> None:
+    declared = {"names": {"type": "array[string]"}, "many": {"type": "number"}}
+    code = {"type": "code", "code": "def main(): ...", "outputs": declared}
+    source = {"version": "0.1.0", "nodes": [{"id": "c", "data": code}], "edges": []}
+    workflow = make_workflow(cast.alice, "typed", source)
+
+    answer = api.put(
+        f"/api/v1/workflows/{workflow.pk}/pins/c", {"outputs": outputs}, content_type=JSON
+    )
+
+    if said:
+        assert answer.status_code == 422
+        assert said in answer.content.decode()
+    else:
+        assert answer.status_code == 200, answer.content

@@ -13,6 +13,8 @@ from accounts.tenancy import tenant
 from memory.core.errors import MemoryFault
 from memory.providers.in_memory import InMemoryProvider
 from memory.services import MemoryCaller, recall, remember
+from tests.support.engine import JinjaHere
+from workflows.engine.cases import Case, Turn
 from workflows.engine.dsl import load_document
 from workflows.engine.geometry import note_shape, shape
 from workflows.engine.nodes import builtin_kinds
@@ -30,10 +32,16 @@ from workflows.services import publishing, samples
 
 
 GAP = 40
+SUGGESTED = "suggested_questions"
 
 
 def runner_of(slug: str) -> WorkflowRunner:
-    return WorkflowRunner(BY_SLUG[slug].source, memory=InMemoryProvider(), models=OfflineModels())
+    return WorkflowRunner(
+        BY_SLUG[slug].source,
+        memory=InMemoryProvider(),
+        models=OfflineModels(),
+        templates=JinjaHere(),
+    )
 
 
 async def said(runner: WorkflowRunner, query: str, *, person: str, talk: str) -> str:
@@ -101,6 +109,53 @@ async def test_case_of_a_sample_passes_offline(sample, case, services):
     assert result.passed
 
 
+def found_by_recall_nodes(document, facts) -> int | None:
+    """How many memories this run's recall nodes found; None where none of them ran."""
+    nodes = {node.id for node in document.nodes if node.kind == "memory-recall"}
+    counts = [step.outputs["count"] for step in facts.steps if step.key.node_id in nodes]
+    return sum(counts) if counts else None
+
+
+SUGGESTING = [s for s in SAMPLES if load_document(s.source).document.features.get(SUGGESTED)]
+
+
+@pytest.mark.parametrize("sample", SUGGESTING, ids=lambda sample: sample.slug)
+async def test_suggested_question_of_a_sample_finds_a_memory(sample, services):
+    document = load_document(sample.source).document
+    person = next((seed.person for seed in sample.memories), "ana")
+    said = [Turn(say=text, person=person) for text in document.features[SUGGESTED]]
+    case = Case(name="as suggested", turns=tuple(said), memories=tuple(sample.memories))
+
+    result = await CaseBench(services, OfflineModels()).run(document, case)
+
+    found = {
+        turn.say: found_by_recall_nodes(document, done.facts)
+        for turn, done in zip(said, result.turns, strict=True)
+    }
+    # What ends with a full stop tells something: before the first of them there is nothing to find.
+    asked = {say: count for say, count in found.items() if not str(say).endswith(".")}
+    assert result.problem == ""
+    assert sum(count is not None for count in asked.values()) >= 1
+    assert [say for say, count in asked.items() if count == 0] == []
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, services):
+    document = load_document(sample.source).document
+    found, claimed = [], []
+
+    for case in sample.cases:
+        result = await CaseBench(services, OfflineModels()).run(document, case)
+        for turn, done in zip(case.turns, result.turns, strict=True):
+            count = found_by_recall_nodes(document, done.facts)
+            found.append(count or 0)
+            if any(check.of == "recalled" for check in turn.checks):
+                claimed.append((case.name, turn.say or turn.inputs, count))
+
+    assert max(found) >= 1, "no case shows a memory that is found"
+    assert [claim for claim in claimed if not claim[2]] == []
+
+
 @pytest.mark.parametrize(
     "sample", [s for s in SAMPLES if s.slug != "exchange"], ids=lambda sample: sample.slug
 )
@@ -135,6 +190,7 @@ def _apart(one, size, other, other_size) -> bool:
     [
         ("My cat is called Miso.", "What is my cat called?", "Miso"),
         ("I'm Ana, and I'm allergic to peanuts.", "What should I avoid eating?", "peanuts"),
+        ("I'm Ana, and I'm allergic to peanuts.", "What am I allergic to?", "peanuts"),
         ("我的猫叫米索。", "我的猫叫什么？", "米索"),
     ],
 )
@@ -153,7 +209,9 @@ async def test_chatbot_told_a_fact_knows_it_in_a_new_conversation_of_the_same_pe
 
 async def test_chatbot_keeps_statements_and_not_questions():
     memory = InMemoryProvider()
-    runner = WorkflowRunner(BY_SLUG["chatbot"].source, memory=memory, models=OfflineModels())
+    runner = WorkflowRunner(
+        BY_SLUG["chatbot"].source, memory=memory, models=OfflineModels(), templates=JinjaHere()
+    )
 
     for text in ("What is my name?", "我叫什么？", "My name is Ana.", "I live in Bern."):
         await said(runner, text, person="ana", talk="c1")

@@ -1,15 +1,18 @@
 """``/api/v1/workflows/{id}/tests``: saved test cases and their results."""
 
-import time
+import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from ninja import Router, Status
 
 from accounts.auth import api_auth
-from accounts.principals import principal_of
+from accounts.principals import Principal, principal_of
+from accounts.tenancy import tenant
 from workflows import schemas_cases as schemas
-from workflows import selectors
+from workflows import selectors, sse
 from workflows.models import TestCase, TestResult
 from workflows.services.debugging import cases
 
@@ -71,22 +74,15 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
     response={202: list[schemas.ResultOut]},
     summary="Run cases against the draft",
 )
-def run_cases(
+async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
 ) -> Status[list[dict[str, object]]]:
     """All of them, or those named. With ``wait_seconds`` the answer comes when they are done, or the time is up."""
+    # Not in the request's transaction: no worker hears of a case before what queued it is committed.
     principal = principal_of(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    chosen = selectors.cases_for(principal, workflow_id)
-    if body.cases is not None:
-        chosen = chosen.filter(pk__in=body.cases)
-    made = cases.run_cases(principal, workflow=workflow, cases=list(chosen), offline=body.offline)
-    until = time.monotonic() + body.wait_seconds
-    while made and time.monotonic() < until:
-        made = list(selectors.case_results_for(principal, [result.pk for result in made]))
-        if not any(result.is_open for result in made):
-            break
-        time.sleep(LOOK_EVERY)
+    made = await sync_to_async(_queue)(principal, workflow_id, body)
+    if body.wait_seconds:
+        made = await _waited_for(principal, [result.pk for result in made], body.wait_seconds)
     return Status(202, [_result(result) for result in made])
 
 
@@ -104,6 +100,36 @@ def case_of_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """What went in, and that the same comes out; to be saved by a POST, changed or not."""
     run = selectors.run_for(principal_of(request), run_id)
     return {"case": cases.as_json(cases.case_of_run(run))}
+
+
+def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) -> list[TestResult]:
+    with sse.connections_given_back(), tenant(principal.team_ids):
+        workflow = selectors.workflow_for(principal, workflow_id, "edit")
+        chosen = selectors.cases_for(principal, workflow_id)
+        if body.cases is not None:
+            chosen = chosen.filter(pk__in=body.cases)
+        return cases.run_cases(
+            principal, workflow=workflow, cases=list(chosen), offline=body.offline
+        )
+
+
+async def _waited_for(
+    principal: Principal, keys: Sequence[UUID], seconds: float
+) -> list[TestResult]:
+    """As they are when the last is done, or the time is up; nothing is held in between."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while True:
+        found = await sync_to_async(_results)(principal, keys)
+        left = until - loop.time()
+        if left <= 0 or not any(result.is_open for result in found):
+            return found
+        await asyncio.sleep(min(LOOK_EVERY, left))
+
+
+def _results(principal: Principal, keys: Sequence[UUID]) -> list[TestResult]:
+    with sse.connections_given_back(), tenant(principal.team_ids):
+        return list(selectors.case_results_for(principal, list(keys)))
 
 
 def _case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:

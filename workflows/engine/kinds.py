@@ -125,6 +125,12 @@ class NodeContext:
     rounds: tuple[int, ...] = ()
     say: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
+    given: dict[str, Json] = field(default_factory=dict)  # see ``give``
+
+    def give(self, inputs: Mapping[str, Json]) -> None:
+        """The step's inputs, as soon as they are known: what is written down of it should it fail."""
+        self.given.clear()
+        self.given.update(inputs)
 
     def stream(self, output: str, text: str) -> None:
         """Let go of a piece of an output before it is whole; it reaches people through an answer."""
@@ -237,7 +243,8 @@ class NodeKind(Generic[C, P]):
         raise NotImplementedError
 
     async def rehearse(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
-        """The step's inputs as they would be, for a step whose outputs are pinned. Never an effect."""
+        """The step's inputs as they would be: for one whose outputs are pinned, or that failed before it
+        gave them. Never an effect."""
         return {}
 
 

@@ -47,7 +47,7 @@ def cut(document: Document, part: Part, root: str | None = None) -> Document:
     """The document of a part. ``root`` is where runs begin, which a node alone needs too."""
     if part.extent is Extent.UNTIL:
         kept = ancestors(document, part.nodes) | set(part.nodes)
-        return _kept(document, _with_insides(document, kept))
+        return _kept(document, with_insides(document, kept))
     if part.extent is Extent.ONLY:
         return _alone(document, part.nodes, root)
     return document
@@ -69,7 +69,7 @@ def root_of(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
 
 def reads_of(document: Document, node: str, kinds: Mapping[str, AnyKind]) -> list[Selector]:
     """Every variable a node looks at from outside itself; of a container, what its inside looks at."""
-    inside = _with_insides(document, {node})
+    inside = with_insides(document, {node})
     found: dict[Selector, None] = {}
     for spec in document.nodes:
         if spec.id in inside:
@@ -176,7 +176,7 @@ def _reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
 def _alone(document: Document, nodes: Sequence[str], root: str | None) -> Document:
     """The nodes behind the root; what they read comes from seeds."""
     wanted = set(nodes)
-    inside = _with_insides(document, wanted)
+    inside = with_insides(document, wanted)
     tops = [replace(n, parent=None) for n in document.nodes if n.id in wanted or n.id == root]
     rest = [node for node in document.nodes if node.id in inside - wanted]
     edges = [edge for edge in document.edges if edge.source in inside and edge.target in inside]
@@ -192,7 +192,7 @@ def _kept(document: Document, kept: Collection[str]) -> Document:
     return replace(document, nodes=nodes, edges=edges)
 
 
-def _with_insides(document: Document, nodes: Collection[str]) -> set[str]:
+def with_insides(document: Document, nodes: Collection[str]) -> set[str]:
     """Containers come with all they hold."""
     found = set(nodes)
     inside: dict[str, list[NodeSpec]] = {}

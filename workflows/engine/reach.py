@@ -6,7 +6,7 @@ the branch it comes from isn't taken.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.document import Document, Json, Mode, NodeSpec, Selector, VariableSpec
@@ -14,12 +14,14 @@ from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Output, gettext_noop
 from workflows.engine.templating import REFERENCE
 from workflows.engine.validation.references import ERROR_OUTPUTS
-from workflows.engine.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.values import ELEMENTS, FILE_ATTRIBUTES, ValueType, parse_type
 from workflows.engine.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
 # Deeper ones can be written by hand; a list nobody reads to its end helps nobody.
 DEEPEST: Final = 3
+# An item of an item of an item: from some depth on its type isn't worth the search.
+MOST_LISTS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ def reach(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> tup
     graph = Graph.of(document)
     if node_id not in graph.nodes:
         return tuple(_built_in(document))
-    found = [*_nodes(graph, kinds, node_id), *_built_in(document)]
+    built_in = tuple(_built_in(document))
+    found = [*_nodes(_Types(graph, kinds, built_in), node_id), *built_in]
     return tuple(source for source in found if source.variables)
 
 
@@ -103,32 +106,116 @@ def fits(wanted: Sequence[str], offered: str) -> bool:
     return any(_same(parse_type(one), given) for one in wanted)
 
 
-def _nodes(graph: Graph, kinds: Mapping[str, AnyKind], node_id: str) -> Iterator[Source]:
+@dataclass(frozen=True, slots=True)
+class _Types:
+    """What nodes give, an iteration's item and results typed after its list and what its rounds give."""
+
+    graph: Graph
+    kinds: Mapping[str, AnyKind]
+    built_in: tuple[Source, ...]
+
+    def outputs(self, id_: str, above: frozenset[Selector] = frozenset()) -> tuple[Variable, ...]:
+        """``above``: asked about already, on the way here; a selector may lead round in a circle."""
+        spec = self.graph.nodes[id_]
+        found = outputs_of(spec, self.kinds)
+        asked = (id_, "output_selector")
+        if not _goes_through_a_list(spec) or asked in above or len(above) >= MOST_LISTS:
+            return found
+        chosen = self._of(spec.data.get("output_selector"), above | {asked})
+        kind = _gathered(chosen, joined=spec.data.get("flatten_output", True))
+        return tuple(
+            replace(one, type=kind) if one.type == ValueType.ARRAY_ANY and kind else one
+            for one in found
+        )
+
+    def inner(self, id_: str, above: frozenset[Selector] = frozenset()) -> tuple[Variable, ...]:
+        spec = self.graph.nodes[id_]
+        found = _inner(spec, self.kinds)
+        asked = (id_, "iterator_selector")
+        if not _goes_through_a_list(spec) or asked in above or len(above) >= MOST_LISTS:
+            return found
+        item = ELEMENTS.get(self._of(spec.data.get("iterator_selector"), above | {asked}))
+        if item is None:
+            return found
+        return tuple(
+            _variable(one.selector, item, one.help)
+            if one.selector[1:] == ("item",) and one.type == ValueType.ANY
+            else one
+            for one in found
+        )
+
+    def _of(self, selector: Json, above: frozenset[Selector]) -> ValueType:
+        """A selector's type where it is known, whoever looks at it."""
+        if not _is_selector(selector):
+            return ValueType.ANY
+        head, wanted = selector[0], tuple(selector)
+        if head in self.graph.nodes:
+            seen = (*self.outputs(head, above), *self.inner(head, above))
+        else:
+            seen = tuple(
+                v for source in self.built_in if source.head == head for v in source.variables
+            )
+        return _type_at(seen, wanted)
+
+
+def _is_selector(written: Json) -> bool:
+    long = isinstance(written, list | tuple) and len(written) > 1
+    return long and all(isinstance(part, str) for part in written)
+
+
+def _goes_through_a_list(spec: NodeSpec) -> bool:
+    return spec.data.get("iterator_selector") is not None
+
+
+def _type_at(variables: Iterable[Variable], wanted: Selector) -> ValueType:
+    for one in variables:
+        if one.selector == wanted:
+            return parse_type(one.type) or ValueType.ANY
+        if one.parts and wanted[: len(one.selector)] == one.selector:
+            return _type_at(one.parts, wanted)
+    return ValueType.ANY
+
+
+def _gathered(one: ValueType, *, joined: bool) -> str:
+    """The list that values of a type make; lists of every round are joined, where that is asked for."""
+    if one.is_array:
+        return one.value if joined else ""
+    return next((many.value for many, element in ELEMENTS.items() if _alike(element, one)), "")
+
+
+def _alike(element: ValueType, one: ValueType) -> bool:
+    if one is ValueType.ANY:
+        return False
+    return element is one or (element is ValueType.NUMBER and one.is_number)
+
+
+def _nodes(types: _Types, node_id: str) -> Iterator[Source]:
+    graph = types.graph
     visible = graph.visible_from(node_id)
     around = graph.containers_around(node_id)
     inside = graph.inside(node_id)
-    yield from (_around(graph.nodes[one], kinds) for one in around)
+    for one in around:
+        yield _source(graph.nodes[one], types.inner(one), "around")
     distance = _distances(graph, (node_id, *around))
     upstream = [one for one in visible if one not in around and one not in inside]
     for one in sorted(upstream, key=lambda id_: (distance.get(id_, len(visible)), id_)):
-        yield _source(graph.nodes[one], kinds, "upstream")
+        yield _source(graph.nodes[one], types.outputs(one), "upstream")
     for one in sorted(inside):
-        yield _source(graph.nodes[one], kinds, "inside")
+        yield _source(graph.nodes[one], types.outputs(one), "inside")
 
 
-def _source(spec: NodeSpec, kinds: Mapping[str, AnyKind], place: str) -> Source:
-    return Source(spec.id, spec.title or spec.id, spec.kind, outputs_of(spec, kinds), place)
+def _source(spec: NodeSpec, variables: tuple[Variable, ...], place: str) -> Source:
+    return Source(spec.id, spec.title or spec.id, spec.kind, variables, place)
 
 
-def _around(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Source:
+def _inner(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Variable, ...]:
     """A container as its own nodes see it: the current item, the loop's variables."""
     kind = kinds.get(spec.kind)
     try:
         seen = kind.inner_outputs(spec) if kind is not None else ()
     except (ValueError, TypeError, KeyError, AttributeError):
         seen = ()
-    variables = tuple(_variable((spec.id, o.name), o.type, o.help) for o in seen if o.name)
-    return Source(spec.id, spec.title or spec.id, spec.kind, variables, "around")
+    return tuple(_variable((spec.id, o.name), o.type, o.help) for o in seen if o.name)
 
 
 def _distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:

@@ -25,6 +25,7 @@ class RunStart:
     conversation: Mapping[str, Json] = field(default_factory=dict)
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
+    steps_setting: str = "max_steps"  # where more is allowed: part of the sentence that refuses
     timeout_seconds: float | None = MAX_SECONDS
 
 

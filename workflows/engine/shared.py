@@ -119,7 +119,10 @@ class Shared:
         return self.steps > self.start.max_steps
 
     def limit(self) -> LimitReached:
-        return LimitReached(f"The run took more than {self.start.max_steps} steps")
+        start = self.start
+        return LimitReached(
+            f"The run took more than {start.max_steps:,} steps; {start.steps_setting} allows more"
+        )
 
     async def write_broken_off(self) -> None:
         """Steps of scopes that ended early: stopped, for good or until somebody goes on with the run."""

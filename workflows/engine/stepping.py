@@ -59,7 +59,7 @@ async def take_step(
             retry = node.policy.retry
             retryable = bool(getattr(fault, "retryable", False))
             if retry is None or not retry.allows(tries, retryable=retryable):
-                record = _gave_up(frame, node, fault, tries, begun)
+                record = await _gave_up(frame, node, ctx, fault, tries, begun)
                 break
             at = shared.now()
             shared.journal.note(retrying(node, frame.rounds, error_of(fault, node.id), tries, at))
@@ -71,7 +71,7 @@ async def take_step(
             frame.stream.restart(node.index)
             tries += 1
             if shared.over_limit():
-                record = _gave_up(frame, node, shared.limit(), tries, begun)
+                record = await _gave_up(frame, node, ctx, shared.limit(), tries, begun)
                 break
     if begun.body is not None:
         record, events = await begun.body.close(record, events)
@@ -126,8 +126,8 @@ def made(
     )
 
 
-def _gave_up(
-    frame: "Frame", node: PlanNode, fault: Exception, tries: int, begun: Begun
+async def _gave_up(
+    frame: "Frame", node: PlanNode, ctx: NodeContext, fault: Exception, tries: int, begun: Begun
 ) -> StepRecord:
     """The last try failed: what the node's error strategy makes of it."""
     error = error_of(fault, node.id)
@@ -147,8 +147,19 @@ def _gave_up(
         status,
         error,
         outputs=outputs,
+        inputs=await _given(node, ctx),
         handle=handle,
         tries=tries,
         started_at=shared.wall + begun.at,
         elapsed=elapsed,
     )
+
+
+async def _given(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
+    """What the failed step was given: people look there first."""
+    if ctx.given:
+        return dict(ctx.given)
+    try:
+        return await node.kind.rehearse(node.prepared, ctx)
+    except Exception:  # it failed already, and its own words say why
+        return {}

@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from workflows.engine.document import Json
+from workflows.engine.records import StepKey
 from workflows.execution.codec import dump
 from workflows.execution.db import Database
 
@@ -94,7 +95,9 @@ async def park(db: Database, run_id: UUID, error: str) -> bool:
     return bool(await db.value(PARK, (run_id, error, dump(finished))))
 
 
-async def history(db: Database, held: Claim) -> tuple[Sequence[Mapping[str, Json]], Sequence[str]]:
-    """Rows of finished steps, and the nodes that had begun and not ended."""
+async def history(
+    db: Database, held: Claim
+) -> tuple[Sequence[Mapping[str, Json]], Sequence[StepKey]]:
+    """Rows of finished steps, and the ones that had begun and not ended."""
     rows = await db.rows(HISTORY, (held.team_id, held.run_id))
-    return rows[0][0], rows[0][1]
+    return rows[0][0], [StepKey(begun["node"], tuple(begun["rounds"])) for begun in rows[0][1]]

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json import loads
 
+from django.conf import settings
+
 from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
@@ -125,6 +127,8 @@ async def _drive(
         environment=setup.environment,
         conversation=setup.conversation if debug.variables is None else debug.variables,
         started_at=time.time() - claim.age,
+        max_steps=settings.RUN_MAX_STEPS,
+        steps_setting="the server's RUN_MAX_STEPS",
         timeout_seconds=patience(claim),
     )
     brake = brake_of(claim, debug, rows)
@@ -173,11 +177,12 @@ async def _history(
     if claim.last_seq == 0:
         for event in reused_events(steps, debug):
             journal.note(event)
-    for node in begun:
+    for step in begun:
         journal.note(
             NodeStateChange(
-                node,
+                step.node_id,
                 "retrying",
+                rounds=step.rounds,
                 at=time.time(),
                 attempt=claim.attempt,
                 error="The worker was lost before this step was done.",

@@ -5,13 +5,14 @@ from django.db.models import Max
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.document import Document
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.problems import errors_of
 from workflows.engine.validation import validate
 from workflows.errors import NothingToPublish
 from workflows.execution.kinds import kinds
 from workflows.models import Snapshot, Version, Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import content_hash, from_json, to_json
 from workflows.services import audited, drafts
 
 
@@ -55,6 +56,12 @@ def publish_version(principal: Principal, *, workflow: Workflow, version: Versio
         _check(version.snapshot)
         _make_public(principal, workflow, version)
     return version
+
+
+def differs(workflow: Workflow, draft: Document) -> bool:
+    """Whether the draft says other than what is published: nothing of it is what others run yet."""
+    version = workflow.published_version
+    return version is not None and content_hash(to_json(draft)) != version.snapshot.hash
 
 
 def _check(snapshot: Snapshot) -> None:

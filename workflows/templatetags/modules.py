@@ -1,7 +1,6 @@
 """The import map of our ES modules: addresses that change with the content, so that no page mixes two releases."""
 
 from functools import lru_cache
-from hashlib import blake2b
 from json import dumps
 from pathlib import Path
 
@@ -10,6 +9,8 @@ from django.contrib.staticfiles import finders
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+
+from config.assets import digest
 
 
 register = template.Library()
@@ -32,6 +33,13 @@ def import_map(context: template.Context) -> SafeString:
 
 
 @register.simple_tag
+def versioned(path: str) -> str:
+    """The address of a static file with the digest of its content: a browser asks for it once."""
+    found = Path(str(finders.find(path)))
+    return f"{static(path)}?{_digest(found, found.stat().st_mtime_ns)}"
+
+
+@register.simple_tag
 def preload_modules(*folders: str) -> SafeString:
     """Every module of these folders at once: found one import after the other they arrive one after the other."""
     wanted = tuple(static(f"js/{folder}/") for folder in folders)
@@ -51,10 +59,11 @@ def _digested(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str
     return {
         (
             address := static(f"js/{Path(name).relative_to(folder).as_posix()}")
-        ): f"{address}?{_digest(name)}"
-        for name, _mtime in stamp
+        ): f"{address}?{_digest(Path(name), mtime)}"
+        for name, mtime in stamp
     }
 
 
-def _digest(name: str) -> str:
-    return blake2b(Path(name).read_bytes(), digest_size=6).hexdigest()
+@lru_cache(maxsize=1024)
+def _digest(file: Path, _changed: int) -> str:
+    return digest(file)

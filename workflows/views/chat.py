@@ -15,7 +15,7 @@ from workflows import permissions
 from workflows.services.debugging.starting import start_as_asked
 from workflows.views.finding import typed, workflow_for
 from workflows.views.run_options import options_of
-from workflows.views.workflow_page import person_of, turn_of, version_for
+from workflows.views.workflow_page import person_of, turns_from, version_for
 
 
 @login_required
@@ -41,7 +41,8 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     url = f"{place}?{urlencode(here)}"
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect(url)
-    html = render_to_string("workflows/_turn.html", {"turn": turn_of(run)}, request)
+    (turn,) = turns_from(principal, workflow, [run])
+    html = render_to_string("workflows/_turn.html", {"turn": turn}, request)
     html += render_to_string(
         "workflows/_chat_place.html",
         {"conversation": run.conversation, "person": person, "out_of_band": True},

@@ -7,6 +7,9 @@ from typing import Final
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import escape
+from django.utils.translation import gettext as _
 
 from workflows.engine.document import Document, Json
 from workflows.models import Workflow
@@ -44,6 +47,17 @@ JAVASCRIPT: Final = """const response = await fetch("{url}", {{
 console.log((await response.json()).outputs);"""
 
 
+# The first line starts it and reads its id; the second one prints what happens, as it happens.
+STREAM: Final = """RUN=$(curl -s -X POST {url} \\
+  -H "Authorization: Bearer $MNEMOFLOW_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{stream}' | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+curl -N {base}/api/v1/runs/$RUN/events -H "Authorization: Bearer $MNEMOFLOW_KEY\""""
+
+FRAME: Final = """<iframe src="{page}?embed=1" title="{title}"
+  width="100%" height="480" loading="lazy" style="border: 0"></iframe>"""
+
+
 @dataclass(frozen=True, slots=True)
 class Snippet:
     slug: str
@@ -54,8 +68,14 @@ class Snippet:
 def snippets_of(request: HttpRequest, workflow: Workflow, document: Document) -> list[Snippet]:
     body = example_of(workflow, document)
     written = json.dumps(body, ensure_ascii=False)
+    base = base_url(request)
+    streamed = json.dumps(body | {"response_mode": "async"}, ensure_ascii=False)
     values = {
-        "url": f"{base_url(request)}/api/v1/workflows/{workflow.pk}/runs",
+        "url": f"{base}/api/v1/workflows/{workflow.pk}/runs",
+        "base": base,
+        "page": f"{base}{reverse('workflows:detail', args=[workflow.pk])}",
+        "title": escape(workflow.name),
+        "stream": streamed.replace("'", "'\\''"),
         "json": written,
         "python": repr(body),
         "shell": written.replace("'", "'\\''"),
@@ -65,6 +85,8 @@ def snippets_of(request: HttpRequest, workflow: Workflow, document: Document) ->
         Snippet("curl", "curl", CURL.format(**values)),
         Snippet("python", "Python", PYTHON.format(**values)),
         Snippet("javascript", "JavaScript", JAVASCRIPT.format(**values)),
+        Snippet("stream", _("As it happens (curl)"), STREAM.format(**values)),
+        Snippet("frame", _("Its drawing in a page (HTML)"), FRAME.format(**values)),
     ]
 
 

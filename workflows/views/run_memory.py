@@ -1,40 +1,17 @@
 """The memory of one run: what it recalled, with scores and their parts; what it wrote; what it would have."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils.functional import Promise
+
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Json
 from workflows.models import Run, RunEvent, WouldBe
-from workflows.views.run_page import entry_url, shown
-
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """The run an entry was learnt in: what was said there."""
-
-    run_id: UUID
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    node: str
-    key: str
-    value: str
-    namespace: str
-    url: str
-    score: float | None = None
-    parts: tuple[tuple[str, float], ...] = ()
-    injected: bool = False
-    learnt: Learnt | None = None
-
-    @property
-    def percent(self) -> int:
-        return round((self.score or 0) * 100)
+from workflows.views.recollections import WHOSE, Learnt, Recollection, recollection
+from workflows.views.values import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +21,19 @@ class Change:
     row: WouldBe
     before: str = ""
     after: str = ""
-    refused: str = field(default="")
+    title: str = ""
+    whose: str | Promise = ""
 
 
 def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
     changes = list(selectors.would_be_of(principal, run))
+    titles = titles_of(principal, run) if changes else {}
     return {
         "run": run,
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
         "recalled": recalled_in(principal, run),
-        "written": list(_written(principal, run)),
-        "changes": [_change(row) for row in changes],
+        "written": written_in(principal, run),
+        "changes": [_change(row, titles) for row in changes],
         "undecided": sum(row.fate == WouldBe.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
     }
@@ -68,32 +47,33 @@ def recalled_in(principal: Principal, run: Run, node: str | None = None) -> list
         if node is None or event.data.get("node") == node
     ]
     learnt = _learnt(principal, events)
+    titles = titles_of(principal, run) if events else {}
     return [
-        _recollection(entry, event, learnt)
+        recollection(
+            entry,
+            event,
+            value=shown(entry.get("value")),
+            titles=titles,
+            learnt=learnt.get(str(entry.get("run") or "")),
+        )
         for event in events
         for entry in event.data.get("entries", [])
     ]
 
 
-def _written(principal: Principal, run: Run) -> Iterable[Recollection]:
-    for event in selectors.events_of(principal, run, "memory_written"):
-        yield _recollection(event.data["entry"], event, {})
+def written_in(principal: Principal, run: Run) -> list[Recollection]:
+    events = list(selectors.events_of(principal, run, "memory_written"))
+    titles = titles_of(principal, run) if events else {}
+    return [
+        recollection(
+            event.data["entry"], event, value=shown(event.data["entry"].get("value")), titles=titles
+        )
+        for event in events
+    ]
 
 
-def _recollection(
-    entry: Mapping[str, Json], event: RunEvent, learnt: Mapping[str, Learnt]
-) -> Recollection:
-    return Recollection(
-        node=str(event.data.get("node", "")),
-        key=str(entry.get("key", "")),
-        value=shown(entry.get("value")),
-        namespace=str(event.data.get("namespace", "")),
-        url=entry_url(str(entry.get("id", ""))),
-        score=entry.get("score"),
-        parts=tuple((name, float(part)) for name, part in (entry.get("parts") or {}).items()),
-        injected=bool(event.data.get("injected")),
-        learnt=learnt.get(str(entry.get("run") or "")),
-    )
+def titles_of(principal: Principal, run: Run) -> Mapping[str, str]:
+    return dict(selectors.steps_of(principal, run).values_list("node_key", "title"))
 
 
 def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learnt]:
@@ -109,7 +89,8 @@ def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learn
     return {str(run.pk): Learnt(run.pk, run.gist) for run in found}
 
 
-def _change(row: WouldBe) -> Change:
+def _change(row: WouldBe, titles: Mapping[str, str]) -> Change:
     before = shown(row.before["value"]) if row.before else ""
     after = shown(row.entry["value"]) if row.entry else ""
-    return Change(row, before, after)
+    title = titles.get(row.node_key) or row.node_key
+    return Change(row, before, after, title, WHOSE.get(row.scope, row.scope))

@@ -87,7 +87,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except NotFound as missing:
         if missing.field != "conversation_id":
             raise
-        message = _("That conversation belongs to another workflow or person. Choose another name.")
+        # In words that don't tell whose it is, or that there is one: names are the whole team's.
+        message = _("A run can't be put into a conversation of this name. Choose another.")
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect("workflows:run", run.pk)
     context = {
@@ -99,7 +100,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if run and run.conversation
         else request.POST.get("conversation", ""),
         "by_conversation": "conversation" in scopes_of(document),
-        "run_error": message,
+        # what is said at each field isn't said above them once more
+        "run_error": "" if errors else message,
         "started": run,
     }
     if request.htmx:  # type: ignore[attr-defined]

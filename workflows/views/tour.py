@@ -32,7 +32,7 @@ BUBBLES: Final = (
     Bubble("anew", "new", "empty", _("Begin anew"),
            _("Start a new conversation. It knows nothing of what was said in the last one.")),
     Bubble("ask", "say", "recalled", _("Now ask"),
-           _("“What should I avoid eating?” Memory is looked up before the model is asked.")),
+           _("“What am I allergic to?” Memory is looked up before the model is asked.")),
     Bubble("cite", "recalled", "opened", _("Why it knows"),
            _("Open “recalled”: the memory that was used, and how well it fits.")),
     Bubble("other", "person", "other", _("Be someone else"),

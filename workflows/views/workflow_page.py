@@ -20,6 +20,7 @@ from workflows.models.documents import from_json
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs import Which, outside_person, subject_of
+from workflows.views.failing import sentences, titles_of, told
 from workflows.views.finding import typed
 
 
@@ -31,13 +32,14 @@ EARLIER_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question and its answer in the chat pane."""
+    """One question and its answer in the chat pane; ``ends``: what the page says of a live one's end."""
 
     run_id: UUID
     query: str
     answer: str
     is_live: bool
     failed: bool
+    ends: Mapping[str, str]
 
 
 def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
@@ -86,7 +88,9 @@ def chat_pane(
         "person": person,
         "people": people_of(principal, workflow),
         "conversation": conversation,
-        "messages_of_conversation": turns_of(principal, conversation) if conversation else [],
+        "messages_of_conversation": turns_of(principal, workflow, conversation)
+        if conversation
+        else [],
         "earlier": selectors.conversations_begun(
             principal,
             workflow,
@@ -119,22 +123,32 @@ def person_of(data: Mapping[str, str]) -> str:
     return outside_person(named) if named else ""
 
 
-def turns_of(principal: Principal, conversation: Conversation) -> list[Turn]:
+def turns_of(principal: Principal, workflow: Workflow, conversation: Conversation) -> list[Turn]:
     """From the runs, not the messages: a run under way has no message yet, a failed one never."""
     runs = Run.objects.visible_to(principal).filter(conversation=conversation)
-    return [turn_of(run) for run in reversed(runs[:TURNS_SHOWN])]
+    return turns_from(principal, workflow, list(reversed(runs[:TURNS_SHOWN])))
 
 
-def turn_of(run: Run) -> Turn:
-    answer = (run.outputs or {}).get("answer", "")
-    failed = run.has_ended and bool(run.error)
-    return Turn(
-        run_id=run.pk,
-        query=str(run.system.get("query", "")),
-        answer=run.error if failed else str(answer),
-        is_live=not run.has_ended,
-        failed=failed,
-    )
+def turns_from(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[Turn]:
+    can_edit = permissions.may_edit(principal, workflow)
+    ends, titles = sentences(can_edit=can_edit), titles_of(principal, runs)
+    return [
+        Turn(
+            run_id=run.pk,
+            query=str(run.system.get("query", "")),
+            answer=told(run, can_edit=can_edit, titles=titles)
+            if _failed(run)
+            else str((run.outputs or {}).get("answer", "")),
+            is_live=not run.has_ended,
+            failed=_failed(run),
+            ends=ends,
+        )
+        for run in runs
+    ]
+
+
+def _failed(run: Run) -> bool:
+    return run.has_ended and bool(run.error)
 
 
 def people_of(principal: Principal, workflow: Workflow) -> Sequence[str]:

@@ -72,6 +72,7 @@ export class Containers {
     this.#showCrumbs(scope);
     canvas.pick([]);
     canvas.fit();
+    canvas.far.stale();
     canvas.emit("scope", { scope });
     canvas.say(scope === ROOT ? t("The whole workflow") : t("Inside {name}", { name: canvas.nameOf(scope) }));
   }
@@ -110,7 +111,25 @@ export class Containers {
       ops.push({ op: "reparent", id: node.id, parent: target === ROOT ? null : target, x: node.x, y: node.y });
     }
     for (const edge of kept) this.#moveEdge(edge, target);
-    return [...ops, ...this.grow(target)];
+    return [...ops, ...this.#begun(nodes, target)]; // the server makes the container large enough
+  }
+
+  /** Where a container's rounds begin, as long as nothing follows there. */
+  idleStart(scope) {
+    const { model } = this.canvas;
+    const start = scope !== ROOT && model.inside(scope).find((node) => !node.isNote && !node.ins.length && node.kind.endsWith("-start"));
+    return start && ![...model.edgesOf(start.id)].some((edge) => edge.from === start.id) ? start : null;
+  }
+
+  /** What is dropped into an empty container is what its rounds begin with: the one of them that nothing leads to. */
+  #begun(nodes, target) {
+    const { model } = this.canvas;
+    const start = this.idleStart(target);
+    const isLedTo = (node) => [...model.edgesOf(node.id)].some((edge) => edge.to === node.id);
+    const first = nodes.filter((node) => node.ins.length && !isLedTo(node));
+    const isEmpty = !model.inside(target).some((node) => !node.isNote && node !== start && !nodes.includes(node));
+    if (!start || first.length !== 1 || !isEmpty) return [];
+    return [this.canvas.addEdge({ from: start.id, fp: "source", to: first[0].id })];
   }
 
   #move(node, target) {
@@ -124,23 +143,5 @@ export class Containers {
     edge.scope = target;
     this.canvas.edgeLayer(target).append(edge.el);
     this.canvas.model.route(edge);
-  }
-
-  /** A container becomes large enough for what is in it; gives the operations that say so. */
-  grow(scope) {
-    const { model } = this.canvas;
-    const box = model.nodes.get(scope);
-    if (!box) return [];
-    const inside = model.inside(scope);
-    const w = Math.max(box.full.w, ...inside.map((node) => node.x + node.w + BOX_PAD));
-    const h = Math.max(box.full.h, ...inside.map((node) => node.y + node.h + BOX_PAD));
-    if (w === box.full.w && h === box.full.h) return [];
-    box.full = { w, h };
-    box.el.dataset.w = w;
-    box.el.dataset.h = h;
-    if (!box.folded) Object.assign(box, box.full);
-    model.size(box);
-    model.reroute([scope]);
-    return [{ op: "resize", id: scope, width: w, height: h }, ...this.grow(box.scope)];
   }
 }

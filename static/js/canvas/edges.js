@@ -73,7 +73,9 @@ export class Edges {
   /** How many edges a node waits for, on its card. */
   countJoins() {
     const { model } = this.canvas;
-    for (const node of model.nodes.values()) {
+    const nodes = [...model.recount].map((id) => model.nodes.get(id)).filter(Boolean);
+    model.recount.clear();
+    for (const node of nodes) {
       let count = 0;
       for (const edge of model.edgesOf(node.id)) if (edge.to === node.id) count += 1;
       const now = count > 1 ? String(count) : undefined;

@@ -1,7 +1,8 @@
 // The far view: with hundreds of cards in view, a bitmap of the whole graph is shown in their place. A zoom then
 // scales one picture instead of painting tens of thousands of elements in every frame; when few enough cards are in
-// view, the real ones come back. Begins with a gesture of a pointer and ends with the keyboard: who walks through the
-// graph, or reads it aloud, has the elements.
+// view, the real ones come back. A graph that large is opened as its picture, so that nobody waits for cards too
+// small to read; later the picture begins with a gesture of a pointer. It ends with the keyboard: who walks through
+// the graph, or reads it aloud, has the elements.
 
 import { hits, path } from "./geometry.js";
 import { ROOT } from "./model.js";
@@ -9,13 +10,16 @@ import { paint } from "./far_paint.js";
 
 const MANY = 260; // cards in view
 const MOST_PIXELS = 6_000_000;
+const PAUSE = 400; // milliseconds between two pictures
+const AT_ONCE = Infinity; // milliseconds of a slice
 const SVG = "http://www.w3.org/2000/svg";
 
 export class Far {
-  isOn = false;
+  isOn;
   #version = 0; // of the graph
   #picture = null; // {version, k, bounds}
   #painting = null;
+  #paintedAt = -PAUSE;
 
   constructor(canvas) {
     this.canvas = canvas;
@@ -23,9 +27,10 @@ export class Far {
     this.sheet.className = "wf-far";
     this.over = document.createElementNS(SVG, "svg");
     this.over.setAttribute("class", "wf-edges wf-far-over");
+    this.isOn = canvas.view.classList.contains("is-far"); // as the server sent it
     for (const el of [this.sheet, this.over]) {
       el.setAttribute("aria-hidden", "true");
-      el.style.display = "none";
+      el.style.display = this.isOn ? "" : "none";
     }
     canvas.view.after(this.sheet, this.over);
     canvas.palette.addEventListener("change", () => this.stale());
@@ -48,7 +53,20 @@ export class Far {
   /** The graph looks different now. */
   stale() {
     this.#version += 1;
+    this.sharpen();
+  }
+
+  /** It is looked at from elsewhere: as sharp as that wants, and until then as it is. */
+  sharpen() {
     if (this.isOn || this.canvas.model.nodes.size >= MANY) this.#repaint();
+  }
+
+  /** The page has been opened: what it begins with is there in the first frame. */
+  begin() {
+    if (!this.isOn) return;
+    if (!this.isFar) return this.leave();
+    this.#paint(AT_ONCE);
+    this.canvas.cover();
   }
 
   /** A gesture begins or goes on: show the picture if it is worth it and there is one. */
@@ -82,6 +100,7 @@ export class Far {
 
   /** The picture goes where the graph is. */
   follow() {
+    if (!this.#picture) return;
     const { viewport: v } = this.canvas;
     const [left, top] = v.origin;
     const { bounds, k } = this.#picture;
@@ -95,12 +114,14 @@ export class Far {
     return Math.min(most, Math.max(this.canvas.viewport.k, 0.02) * devicePixelRatio);
   }
 
+  /** Soon; while many changes come in, a few times a second. */
   #repaint() {
     clearTimeout(this.#painting);
-    this.#painting = setTimeout(() => this.#paint(), this.isOn ? 60 : 300);
+    const rest = this.#paintedAt + PAUSE - performance.now();
+    this.#painting = setTimeout(() => this.#paint(), this.isOn ? Math.max(60, rest) : 300);
   }
 
-  async #paint() {
+  async #paint(slice) {
     const { canvas } = this;
     if (canvas.pointers.gesture || canvas.viewport.isZooming) return this.#repaint();
     const bounds = canvas.bounds();
@@ -108,11 +129,12 @@ export class Far {
     const old = this.#picture;
     if (old?.version === this.#version && Math.abs(old.k / k - 1) < 0.1) return;
     const version = this.#version;
-    const sheet = await paint(canvas, bounds, k, () => this.#version !== version || canvas.viewport.isZooming);
+    const sheet = await paint(canvas, bounds, k, () => this.#version !== version || canvas.viewport.isZooming, slice);
     if (!sheet) return this.#repaint();
     [this.sheet.width, this.sheet.height] = [sheet.width, sheet.height];
     this.sheet.getContext("2d").drawImage(sheet, 0, 0);
     this.#picture = { version, k, bounds };
+    this.#paintedAt = performance.now();
     if (this.isOn) this.follow();
   }
 

@@ -8,19 +8,19 @@ const STATE = { running: "run", retrying: "run", completed: "ok", failed: "bad",
 const PAD = 40;
 
 /** @returns {Promise<HTMLCanvasElement|null>} null when it is out of date before it is done */
-export async function paint(canvas, bounds, k, isStale) {
+export async function paint(canvas, bounds, k, isStale, slice = SLICE) {
   const sheet = document.createElement("canvas");
   sheet.width = Math.max(1, Math.ceil(bounds.w * k));
   sheet.height = Math.max(1, Math.ceil(bounds.h * k));
   const pen = sheet.getContext("2d");
   pen.setTransform(k, 0, 0, k, -bounds.x * k, -bounds.y * k);
-  let until = performance.now() + SLICE;
+  let until = performance.now() + slice;
   for (const draw of strokes(canvas, pen, k)) {
     draw();
     if (performance.now() < until) continue;
     await idle();
     if (isStale()) return null;
-    until = performance.now() + SLICE;
+    until = performance.now() + slice;
   }
   return sheet;
 }

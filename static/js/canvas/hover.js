@@ -9,7 +9,14 @@ export class Hover {
 
   constructor(canvas) {
     this.canvas = canvas;
-    canvas.root.addEventListener("pointerleave", () => this.#light(null));
+    canvas.root.addEventListener("pointerleave", () => this.out());
+  }
+
+  /** Nothing is lit until the mouse moves again, not even what it was over a frame ago. */
+  out() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#light(null);
   }
 
   over(point, target) {

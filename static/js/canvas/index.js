@@ -6,6 +6,7 @@ import { Culling } from "./culling.js";
 import { Edges } from "./edges.js";
 import { Elements } from "./elements.js";
 import { Far } from "./far.js";
+import { HEAD } from "./geometry.js";
 import { Guides } from "./guides.js";
 import { Hits } from "./hits.js";
 import { Hover, Tip } from "./hover.js";
@@ -59,12 +60,11 @@ export class Canvas {
     this.viewport.addEventListener("rest", () => this.#rested());
     root.addEventListener("dblclick", (e) => this.#open(e));
     root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
-    root.addEventListener("keydown", (e) => e.key === "Enter" && e.target.localName === "wf-node" && this.open(e.target.dataset.id, undefined, true));
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     this.elements.listen();
     this.containers.restore();
     this.firstLook();
-    performance.mark("interactive");
+    this.far.begin();
   }
 
   // ——— what others call
@@ -155,8 +155,8 @@ export class Canvas {
     return [corner.left + this.viewport.x + x * this.viewport.k, corner.top + this.viewport.y + y * this.viewport.k];
   }
 
-  open(id, field, focus = false) {
-    if (this.model.nodes.has(id)) this.emit("open", { id, field, focus });
+  open(id, field) {
+    if (this.model.nodes.has(id)) this.emit("open", { id, field });
   }
 
   // ——— what the parts share
@@ -272,8 +272,9 @@ export class Canvas {
 
   #open(e) {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
-    const { node, edge } = this.at(e.clientX, e.clientY);
-    if (node) this.open(node.id);
+    const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
+    const isInside = node?.isBox && node.id === scope && y > HEAD; // a container's free room is room for another node
+    if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }
 }

@@ -2,9 +2,12 @@
 
 import { hits } from "./geometry.js";
 import { ROOT } from "./model.js";
+import { clear, roomFor } from "./room.js";
 import { remember, remembered } from "./tools.js";
 
 const READABLE = 0.45; // the least scale a small graph is first shown at
+const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
+const NEAR = 24; // px from the edge of the view; nearer than that is not well seen
 const MANY = 60; // nodes; of more than these one wants to see the whole first
 
 export class Look {
@@ -17,17 +20,27 @@ export class Look {
   /** So that it can be seen: unfolded, displayed, scrolled to. */
   reveal(id) {
     const { canvas } = this;
-    const { model, viewport, containers } = canvas;
+    const { model, containers } = canvas;
     const node = model.nodes.get(id) ?? model.nodes.get(model.edges.get(id)?.from);
     if (!node) return;
     for (const box of model.around(node.scope)) if (box.folded) containers.fold(box.id, false, false);
     const isInside = canvas.stage === ROOT || model.around(node.scope).some((box) => box.id === canvas.stage);
     if (!isInside) containers.enter(ROOT);
     canvas.culling.show(node);
+    this.#nudge(node);
+  }
+
+  /** No further than it takes, when it is near: what one had in view stays there. */
+  #nudge(node) {
+    const { model, viewport: v } = this.canvas;
     const box = model.box(node);
-    const seen = viewport.seen();
-    const isSeen = box.x >= seen.x && box.y >= seen.y && box.x + Math.min(box.w, seen.w) <= seen.x + seen.w && box.y + Math.min(box.h, seen.h) <= seen.y + seen.h;
-    if (!isSeen) this.centre(node.id);
+    const seen = v.seen();
+    const margin = Math.min(NEAR / v.k, seen.w / 4, seen.h / 4);
+    const [dx, dy] = [missing(box.x, box.w, seen.x, seen.w, margin), missing(box.y, box.h, seen.y, seen.h, margin)];
+    if (Math.abs(dx) > seen.w || Math.abs(dy) > seen.h) return this.centre(node.id);
+    const [x, y] = [v.x - dx * v.k, v.y - dy * v.k];
+    const [aside, down] = clear({ x: x + box.x * v.k, y: y + box.y * v.k, w: box.w * v.k, h: box.h * v.k }, [v.width, v.height], this.#floating());
+    if (dx || dy || aside || down) v.set(x + aside, y + down);
   }
 
   centre(id, k = this.canvas.viewport.k) {
@@ -44,10 +57,20 @@ export class Look {
     const nodes = ids && [...ids].map((id) => canvas.model.nodes.get(id)).filter(Boolean);
     const bounds = canvas.bounds();
     const box = nodes?.length ? canvas.model.bounds(nodes[0].scope, nodes) : bounds;
-    canvas.viewport.fit(box, bounds);
+    const shown = nodes?.length ? nodes : [...canvas.model.nodes.values()].filter((node) => node.scope === canvas.stage);
+    const { viewport, model } = canvas;
+    viewport.fit(box, bounds, roomFor(box, shown.map((node) => model.box(node)), [viewport.width, viewport.height], this.#floating()));
     canvas.mini.stale();
-    canvas.far.stale();
+    canvas.far.sharpen();
     canvas.culling.update(true);
+  }
+
+  /** What stands over the canvas, in its pixels. */
+  #floating() {
+    const { root } = this.canvas;
+    const corner = root.getBoundingClientRect();
+    const boxes = [...root.parentElement.querySelectorAll(FLOATING)].map((el) => el.getBoundingClientRect());
+    return boxes.filter(({ width }) => width > 0).map(({ left, top, width, height }) => ({ x: left - corner.left, y: top - corner.top, w: width, h: height }));
   }
 
   zoomBy(factor) {
@@ -86,4 +109,11 @@ export class Look {
     Object.assign(viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
     viewport.rest();
   }
+}
+
+/** How far a view must go along one axis for a stretch to be in it; 0 when it is. What is longer is shown from its beginning. */
+function missing(at, length, from, room, margin) {
+  if (at >= from && at + Math.min(length, room) <= from + room) return 0;
+  if (at < from + margin || length + 2 * margin > room) return at - margin - from;
+  return at + length + margin - (from + room);
 }

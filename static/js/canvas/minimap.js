@@ -4,9 +4,11 @@ import { around } from "./geometry.js";
 
 const PAD = 16;
 const LARGEST = 0.14;
+const EVERY = 64; // milliseconds between two places of the frame while the graph is panned
 
 export class Minimap {
   #frame = 0;
+  #timer = 0;
   #stale = true;
 
   constructor(canvas, el) {
@@ -16,7 +18,7 @@ export class Minimap {
     this.frame = el.querySelector("i");
     el.addEventListener("pointerdown", (e) => this.#press(e));
     el.addEventListener("pointermove", (e) => e.buttons & 1 && this.#look(e));
-    canvas.viewport.addEventListener("move", () => this.at && !this.#stale && this.#show());
+    canvas.viewport.addEventListener("move", () => this.#moved());
     canvas.palette.addEventListener("change", () => this.stale());
   }
 
@@ -47,6 +49,18 @@ export class Minimap {
       pen.fillStyle = palette.of(node);
       pen.fillRect(box.x, box.y, Math.max(1.5 / k, box.w), Math.max(1.5 / k, box.h));
     }
+  }
+
+  /** Moving the frame has the browser put all layers together again, which costs more than the pan itself. */
+  #moved() {
+    if (this.el.matches(":active")) return this.#follow();
+    this.#timer ||= setTimeout(() => this.#follow(), EVERY);
+  }
+
+  #follow() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    if (this.at && !this.#stale) this.#show();
   }
 
   #show() {

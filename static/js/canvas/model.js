@@ -21,6 +21,8 @@ export class Model {
   nodes = new Map();
   /** @type {Map<string, Edge>} */
   edges = new Map();
+  /** Ids of nodes that edges were led to or taken from since they were last counted. */
+  recount = new Set();
   #touching = new Map();
 
   /** Take an element in; one with a known id takes the place the browser holds for it. */
@@ -32,6 +34,7 @@ export class Model {
     node.scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     this.readShape(node);
     this.nodes.set(id, node);
+    this.recount.add(id);
     return node;
   }
 
@@ -60,6 +63,7 @@ export class Model {
     const scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     const edge = { id, from, fp, to, tp, scope, el, off: false };
     this.edges.set(id, edge);
+    this.recount.add(to);
     for (const end of [from, to]) {
       if (!this.#touching.has(end)) this.#touching.set(end, new Set());
       this.#touching.get(end).add(edge);
@@ -85,6 +89,7 @@ export class Model {
   }
 
   #unlink(edge) {
+    this.recount.add(edge.to);
     this.#touching.get(edge.from)?.delete(edge);
     this.#touching.get(edge.to)?.delete(edge);
   }

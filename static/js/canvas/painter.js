@@ -14,6 +14,7 @@ export const STATES = {
   paused: ["pause", () => t("paused")],
   retrying: ["loop", () => t("trying again")],
 };
+const [NARROWEST, WIDEST, BESIDE] = [72, 200, 16]; // of a label, in px
 const SVG = "http://www.w3.org/2000/svg";
 
 export class Painter {
@@ -104,6 +105,8 @@ export class Painter {
     const ends = edge.label && this.canvas.model.ends(edge);
     if (!ends) return;
     const [x, y] = along(...ends, 0.5);
+    const room = ends[2] > ends[0] ? ends[2] - ends[0] - BESIDE : WIDEST; // not over the cards it leads between
+    edge.label.style.setProperty("--room", `${Math.max(NARROWEST, Math.min(WIDEST, room))}px`);
     edge.label.style.left = `${x}px`;
     edge.label.style.top = `${y}px`;
   }

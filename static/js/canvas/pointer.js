@@ -88,6 +88,7 @@ export class Pointers {
     this.gesture = gesture;
     this.#pressed = null;
     if (e) this.canvas.root.setPointerCapture(e.pointerId);
+    this.canvas.hover.out();
     this.canvas.cover();
   }
 

@@ -3,10 +3,12 @@
 // every side. While a zoom goes on only transforms change; sizer and scroll position follow when it rests.
 
 import { clamp } from "./geometry.js";
+import { placeIn, scaleIn } from "./room.js";
 
 export const LEAST = 0.04;
 export const MOST = 2.5;
 const REST_AFTER = 140;
+const EVEN = { left: 48, top: 48, right: 48, bottom: 48 };
 
 /** Events: "move" (anything changed on screen), "zoom" (a step of a zoom going on), "rest" (it is over). */
 export class Viewport extends EventTarget {
@@ -153,12 +155,10 @@ export class Viewport extends EventTarget {
     return { x, y, w: (this.width * screens) / this.k, h: (this.height * screens) / this.k };
   }
 
-  /** The box in the middle, as large as fits and no larger than life. */
-  fit(box, bounds = this.#bounds, pad = 48) {
-    const room = [Math.max(80, this.width - 2 * pad), Math.max(80, this.height - 2 * pad)];
-    this.k = clamp(Math.min(room[0] / box.w, room[1] / box.h), LEAST, 1);
-    this.x = (this.width - box.w * this.k) / 2 - box.x * this.k;
-    this.y = (this.height - box.h * this.k) / 2 - box.y * this.k;
+  /** The box in the middle of what the insets leave, as large as fits and no larger than life. */
+  fit(box, bounds = this.#bounds, insets = EVEN) {
+    this.k = clamp(scaleIn(box, this.#size, insets), LEAST, 1);
+    [this.x, this.y] = placeIn(box, this.#size, insets, this.k);
     this.rest(bounds);
   }
 

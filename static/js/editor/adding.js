@@ -1,6 +1,6 @@
 // New nodes: where they go, what they are called, and the operations that bring them in.
 
-import { CARD_WIDTH, HEAD, cardHeight, hits, snap } from "../canvas/geometry.js";
+import { BOX_PAD, CARD_WIDTH, HEAD, cardHeight, hits, snap } from "../canvas/geometry.js";
 import { ROOT, freshId, inScope, isNote, nameOf, parentOf, reach, scopeOf } from "./graph.js";
 import { t } from "./words.js";
 
@@ -8,7 +8,7 @@ const GAP = 96;
 const LIFT = 32; // how far one moves aside to find room
 
 const wayOf = (editor, kind) => editor.kinds?.find(({ id }) => id === kind)?.way ?? "source";
-const sizeOf = (editor, kind) => (editor.kinds?.find(({ id }) => id === kind)?.holds ? { w: 560, h: 240 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
+const sizeOf = (editor, kind) => (editor.kinds?.find(({ id }) => id === kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
 
 /** Where nothing stands yet: at the place, or below it. */
 export function freePlace(editor, scope, place, size, but = new Set()) {
@@ -50,21 +50,36 @@ function titleFor(editor, kind) {
 /** One node, beside the one it follows, at a point of the screen, or in the middle of what is seen. */
 export async function addNode(editor, { kind, at = null, after = null, before = null, scope = ROOT }) {
   const size = sizeOf(editor, kind);
+  if (!after && !before) after = beginningOf(editor, kind, scope);
   const place = freePlace(editor, scope, placeFor(editor, { at, after, before, scope, size }), size);
   const node = { id: freshId(editor, kind), kind, title: titleFor(editor, kind), ...place, parent: parentOf(scope) };
   const ops = [{ op: "add", node }];
   if (after) ops.push({ op: "connect", edge: { source: after.id, handle: after.port ?? "source", target: node.id } });
   if (before) ops.push({ op: "connect", edge: { source: node.id, handle: wayOf(editor, kind), target: before.id } });
-  const words = after ? t("Added {name} after {other}", { name: node.title, other: nameOf(editor, after.id) }) : t("Added {name}", { name: node.title });
+  const words = after && !after.isImplied ? t("Added {name} after {other}", { name: node.title, other: nameOf(editor, after.id) }) : t("Added {name}", { name: node.title });
   return finish(editor, ops, words, node.id);
 }
 
-function placeFor(editor, { at, after, before, scope, size }) {
+/** What comes first into a container begins its rounds: nobody should have to know that it takes an edge. */
+function beginningOf(editor, kind, scope) {
+  const start = editor.canvas.containers.idleStart(scope);
+  const takes = editor.kinds?.find(({ id }) => id === kind)?.takes ?? true;
+  return start && takes ? { id: start.id, port: "source", isImplied: true } : null;
+}
+
+function placeFor(editor, asked) {
+  const place = wished(editor, asked);
+  if (asked.scope === ROOT) return place;
+  return { x: Math.max(place.x, BOX_PAD), y: Math.max(place.y, HEAD + 8) };
+}
+
+function wished(editor, { at, after, before, scope, size }) {
   const from = editor.model.nodes.get(after?.id);
   const to = editor.model.nodes.get(before?.id);
-  if (!at && from) return { x: from.x + from.w + GAP, y: from.y };
+  if (!at && from) return { x: from.x + from.w + (from.w < CARD_WIDTH / 2 ? GAP / 2 : GAP), y: from.y };
   if (!at && to) return { x: to.x - size.w - GAP, y: to.y };
   const point = toScope(editor, scope, at ?? middle(editor));
+  if (after?.isImplied) return { x: Math.max(point.x - size.w / 2, from.x + from.w + GAP / 2), y: point.y - HEAD / 2 };
   // an edge let go at a point should end at the new node's port, not in its middle
   if (from) return { x: point.x, y: point.y - HEAD / 2 };
   return { x: point.x - size.w / 2, y: point.y - HEAD / 2 };
@@ -81,7 +96,8 @@ export async function addBetween(editor, { kind, edge, at = null }) {
   const x = missing > 0 || to.x <= from.x ? from.x + from.w + GAP : from.x + from.w + (room - size.w) / 2;
   const y = at ? toScope(editor, scope, at).y - HEAD / 2 : (from.y + to.y) / 2;
   const but = new Set([...moved.map((node) => node.id)]);
-  const place = freePlace(editor, scope, { x, y }, size, but);
+  const inside = scope === ROOT ? -Infinity : HEAD + 8;
+  const place = freePlace(editor, scope, { x, y: Math.max(y, inside) }, size, but);
   const node = { id: freshId(editor, kind), kind, title: titleFor(editor, kind), ...place, parent: parentOf(scope) };
   const ops = [
     { op: "disconnect", id: edge.id },

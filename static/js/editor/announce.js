@@ -7,6 +7,7 @@ import { t } from "./words.js";
 const REST = 350;
 const NEWS = 2500; // ms a sentence has for itself
 const SHOWN_FOR = 4000;
+const ABOVE = 64; // px: over the zoom's buttons
 
 export function install(editor) {
   showWords(editor);
@@ -55,6 +56,14 @@ function showWords(editor) {
     clearTimeout(waiting);
     shown.textContent = text;
     shown.hidden = !text;
+    stand(shown, editor.canvas.root.getBoundingClientRect());
     waiting = setTimeout(() => (shown.hidden = true), SHOWN_FOR);
   };
+}
+
+/** At the foot of the canvas, above its buttons; not over the dock, which has fields of its own. */
+function stand(shown, canvas) {
+  const isSeen = canvas.width > 0;
+  shown.style.bottom = isSeen ? `${innerHeight - canvas.bottom + ABOVE}px` : "";
+  shown.style.left = isSeen ? `${canvas.left + canvas.width / 2}px` : "";
 }

@@ -9,6 +9,22 @@ export class Breakpoints {
     this.key = `breakpoints:${editor.root.dataset.workflow}`;
     this.all = new Set(read(this.key));
     for (const id of this.all) editor.canvas.paintNode(id, { breakpoint: true });
+    this.line = editor.root.querySelector("[data-breakpoints]");
+    editor.addEventListener("change", () => this.all.size && this.#tell()); // a node may be gone, or have come back
+    this.#tell();
+  }
+
+  /** Whether all that is chosen has one. */
+  has(nodes) {
+    return nodes.length > 0 && nodes.every((node) => this.all.has(node.id));
+  }
+
+  /** Beside the button that runs: how many, and whose they are. */
+  #tell() {
+    if (!this.line) return;
+    const n = this.list().length;
+    this.line.hidden = n === 0;
+    this.line.querySelector("[data-breakpoints-words]").textContent = t("Breakpoints: {n}. Runs from this editor pause there. They are yours alone and kept in this browser.", { n });
   }
 
   /** Only those whose node is still there. */
@@ -41,6 +57,7 @@ export class Breakpoints {
     } catch {
       // for as long as the page is open, then
     }
+    this.#tell();
     this.editor.emit("breakpoints", { all: this.list() });
   }
 }

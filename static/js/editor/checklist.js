@@ -15,7 +15,7 @@ export function install(editor) {
   });
   if (bubble) tour = new Tour(editor, bubble, (place) => corner.act("tour", place));
 
-  editor.commands.add({ id: "first-steps", label: t("First steps"), group: "view", run: () => again(corner) });
+  editor.commands.add({ id: "first-steps", label: t("Show the first steps"), group: "view", run: () => again(corner) });
   if (tour) editor.commands.add({ id: "tour", label: t("Show me around"), group: "view", run: () => tour.begin(tour.left) });
   editor.addEventListener("run-over", () => corner.refresh());
   new MutationObserver(() => corner.refresh()).observe(document.getElementById("toasts"), { childList: true });

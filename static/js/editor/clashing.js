@@ -1,6 +1,7 @@
 // Two values for one field: which clashes decide themselves, which are asked about, and what the choices come to.
 
-const GONE = "gone"; // what the server says where one side has no value any more
+export const GONE = "gone"; // what the server says where one side has no value any more
+const LONG = 60; // characters from which a text is one to be merged rather than chosen, where nobody says what field it is of
 const LATER_WINS = new Set(["place", "size"]); // nobody wants to be asked where a card lies
 
 /**
@@ -21,18 +22,25 @@ export function sorted(ops, clashes) {
 
 export const isGone = (value) => value === GONE;
 
-/** Whether both values can stand: texts one after the other, lists with what is in either. */
-export function canBeBoth({ op, yours, theirs }) {
-  const hasValue = ["set", "feature", "rename"].includes(op.op) && !op.remove && theirs !== GONE;
-  return hasValue && ((typeof yours === "string" && typeof theirs === "string") || (Array.isArray(yours) && Array.isArray(theirs)));
+/**
+ * Whether both values can stand: texts one after the other, lists with what is in either. Two names make no name: a text
+ * is what a field for texts holds (`isText`), however short it is now, or what is long.
+ */
+export function canBeBoth({ op, yours, theirs, isText }) {
+  const hasValue = ["set", "feature", "header"].includes(op.op) && !op.remove && theirs !== GONE;
+  if (!hasValue) return false;
+  if (Array.isArray(yours) && Array.isArray(theirs)) return true;
+  const areTexts = typeof yours === "string" && typeof theirs === "string";
+  return areTexts && (isText || (isLong(yours) && isLong(theirs)));
 }
+
+const isLong = (value) => value.includes("\n") || value.length >= LONG;
 
 /** The operation that makes the choice so, sent as ours; null: theirs stays. */
 export function decided(clash, choice) {
   if (choice === "theirs") return null;
   const { op, yours, theirs } = clash;
   if (choice === "yours") return op;
-  if (op.op === "rename") return { ...op, title: `${theirs} / ${yours}` };
   return { ...op, value: Array.isArray(yours) ? union(theirs, yours) : joined(clash) };
 }
 
@@ -43,7 +51,5 @@ function union(theirs, yours) {
 
 /** With markers, as people know them from merging texts: nothing is lost, and nobody overlooks that it is to be tidied. */
 function joined({ yours, theirs, by }) {
-  const isShort = ![yours, theirs].some((text) => text.includes("\n")) && yours.length + theirs.length < 60;
-  if (isShort) return `${theirs} / ${yours}`;
   return `<<<<<<< ${by}\n${theirs}\n=======\n${yours}\n>>>>>>>`;
 }

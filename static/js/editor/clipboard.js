@@ -13,8 +13,8 @@ export function install(editor) {
   const some = (e) => chosenNodes(e).length > 0;
   editor.commands.add(
     { id: "copy", label: t("Copy"), keys: "Mod+C", group: "edit", menu: ["node", "several"], when: (e) => some(e) && nothingMarked(), run: (e) => copy(e) },
-    { id: "copy-yaml", label: t("Copy as YAML"), group: "edit", menu: ["node", "several"], words: "yaml dsl text", when: some, run: (e) => copy(e, "yaml") },
-    { id: "copy-json", label: t("Copy as JSON"), group: "edit", words: "json dsl text", when: some, run: (e) => copy(e, "json") },
+    { id: "copy-yaml", label: t("Copy the selection as YAML"), group: "edit", menu: ["node", "several"], words: "yaml dsl text", when: some, run: (e) => copy(e, "yaml") },
+    { id: "copy-json", label: t("Copy the selection as JSON"), group: "edit", words: "json dsl text", when: some, run: (e) => copy(e, "json") },
     { id: "cut", label: t("Cut"), keys: "Mod+X", group: "edit", edits: true, menu: ["node", "several"], when: (e) => some(e) && nothingMarked(), run: cut },
     { id: "paste", label: t("Paste"), shown: "Mod+V", group: "edit", edits: true, menu: ["canvas"], when: () => Boolean(navigator.clipboard?.readText), run: pasteFromMenu },
     { id: "duplicate", label: t("Duplicate"), keys: "Mod+D", group: "edit", edits: true, menu: ["node", "several"], when: some, run: duplicate },

@@ -47,10 +47,14 @@ function commands(editor) {
 
 function nodes(editor) {
   return [...editor.model.nodes.values()]
-    .filter((node) => !isNote(node))
+    .filter((node) => !isNote(node) && !isEntry(node))
     .sort((a, b) => a.x - b.x || a.y - b.y)
-    .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: node.kind, group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
+    .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: t("Go to · {kind}", { kind: kindOf(editor, node) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
 }
+
+/** The dot a container begins at has no name of its own, and nothing to be set. */
+const isEntry = (node) => node.kind.endsWith("-start");
+const kindOf = (editor, node) => editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind;
 
 function read() {
   try {

@@ -144,7 +144,11 @@ class Talk {
   }
 
   #key(event) {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.form?.requestSubmit();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    const form = event.target.closest("form[data-comment-form]");
+    if (!form) return;
+    event.preventDefault(); // elsewhere on the page the same keys run the workflow
+    form.requestSubmit();
   }
 
   /** After "@": the team's names, as a list the browser completes from. */

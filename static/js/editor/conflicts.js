@@ -25,11 +25,15 @@ export function install(editor) {
   }
 
   function fill() {
-    const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? t("Changed by two people") : t("Not accepted") });
+    const title = make("h2", { id: "conflicts-title", textContent: ledger.clashes.length ? headingOf(ledger.clashes) : t("Not accepted") });
     const close = make("button", { type: "button", className: "button button-quiet", textContent: t("Close") });
     close.addEventListener("click", () => dialog.close());
-    const forms = ledger.clashes.map((entry) => clashForm(editor, entry));
+    const chosen = new Map([...dialog.querySelectorAll("input:checked")].map(({ name, value }) => [name, value]));
+    const { name, value } = dialog.contains(document.activeElement) ? document.activeElement : {};
+    const forms = ledger.clashes.map((entry) => clashForm(editor, entry, chosen));
     dialog.replaceChildren(title, ...forms, ...reports(editor, ledger), close);
+    const radios = [...dialog.querySelectorAll("input[type=radio]")];
+    radios.find((radio) => radio.name === name && radio.value === value)?.focus();
   }
 
   function open() {
@@ -47,6 +51,11 @@ export function install(editor) {
   }
 
   button.addEventListener("click", open);
+  // what others did arrives after the clash was told of: names as they are now, without taking back what was chosen
+  editor.addEventListener("change", () => {
+    if (!dialog.open) return;
+    for (const legend of dialog.querySelectorAll("legend[data-node]")) legend.textContent = placeOf(editor, legend.dataset.node, legend.dataset.field);
+  });
   ledger.addEventListener("change", (event) => {
     show();
     if (event.detail?.kind === "clash") openWhenFree();
@@ -55,38 +64,79 @@ export function install(editor) {
   show();
 }
 
-function clashForm(editor, entry) {
+function headingOf(entries) {
+  const isOwn = entries.every(({ clashes }) => clashes.every(({ own }) => own));
+  return isOwn ? t("Changed in another tab of yours") : t("Changed by two people");
+}
+
+/** `chosen`: what was picked in it before it was drawn anew, by the name of the choice. */
+function clashForm(editor, entry, chosen) {
   const form = make("form", { className: "tg-clash" });
-  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`)));
+  const ofStep = offersOf[entry.way];
+  if (ofStep) form.append(make("p", { textContent: entry.message }));
+  form.append(...entry.clashes.map((clash, at) => choices(editor, clash, `${entry.id}-${at}`, ofStep ?? wordsFor(editor, entry))));
   const all = (choice, words) => {
     const pick = make("button", { type: "button", className: "button button-quiet button-s", textContent: words });
-    pick.addEventListener("click", () => form.querySelectorAll(`input[value=${choice}]`).forEach((radio) => (radio.checked = true)));
+    pick.addEventListener("click", () => {
+      for (const radio of form.querySelectorAll(`input[value=${choice}]`)) radio.checked = true;
+      check();
+    });
     return pick;
   };
   const row = make("div", { className: "row" });
   const apply = make("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
-  if (entry.clashes.length > 1) row.append(all("yours", t("All mine")), all("theirs", t("All theirs")));
+  const picked = () => entry.clashes.map((_clash, at) => form.querySelector(`input[name="${entry.id}-${at}"]:checked`)?.value);
+  const check = () => (apply.disabled = picked().includes(undefined));
+  const isOwn = entry.clashes.every(({ own }) => own);
+  if (entry.clashes.length > 1 && !entry.way && !(isOwn && isElsewhere(editor, entry))) {
+    row.append(all("yours", isOwn ? t("All from this tab") : t("All mine")), all("theirs", isOwn ? t("All from the other tab") : t("All theirs")));
+  }
   row.append(apply);
   form.append(row);
+  for (const radio of form.querySelectorAll("input[type=radio]")) radio.checked = chosen.get(radio.name) === radio.value;
+  check();
+  form.addEventListener("change", check);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const chosen = entry.clashes.map((_clash, at) => form.elements[`${entry.id}-${at}`].value);
-    const ops = entry.clashes.map((clash, at) => decided(clash, chosen[at])).filter(Boolean);
+    const choice = picked();
+    if (choice.includes(undefined)) return;
+    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.clashes.map(({ op }, at) => [op, choice[at] === "yours" ? "mine" : "theirs"])));
+    const ops = entry.clashes.map((clash, at) => decided(clash, choice[at])).filter(Boolean);
     editor.edits.decide(entry, ops);
   });
   return form;
 }
 
-function choices(editor, clash, name) {
+/** Of an undo and a redo that somebody's later edit stands in the way of. */
+const offersOf = {
+  undo: (clash) => [["yours", t("Undo anyway"), valueOf(clash.yours)], ["theirs", keeping(clash), valueOf(clash.theirs)]],
+  redo: (clash) => [["yours", t("Redo anyway"), valueOf(clash.yours)], ["theirs", keeping(clash), valueOf(clash.theirs)]],
+};
+const keeping = ({ by }) => t("Keep {who}'s", { who: by || t("Somebody") });
+
+/** A page that wasn't the one where it was written, or was loaded since, doesn't say "this tab". */
+const isElsewhere = (editor, { client }) => client !== editor.edits.client;
+
+function wordsFor(editor, entry) {
+  const isHere = !isElsewhere(editor, entry);
+  return (clash) => {
+    const [mine, other] = !clash.own
+      ? [t("Yours"), t("{who}'s", { who: clash.by || t("Somebody") })]
+      : isHere ? [t("From this tab"), t("From your other tab")] : [t("Not accepted"), t("Saved")];
+    const offers = [
+      ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : mine, valueOf(clash.yours)],
+      ["theirs", other, valueOf(clash.theirs)],
+    ];
+    return canBeBoth(clash) ? [...offers, ["both", t("Both"), valueOf(decided(clash, "both").value)]] : offers;
+  };
+}
+
+function choices(editor, clash, name, offersFor) {
   const set = make("fieldset", { className: "tg-choice" });
-  const where = clash.node ? t("{node}: {field}", { node: nameOf(editor, clash.node), field: clash.field }) : clash.field;
-  set.append(make("legend", { textContent: where }));
-  const offers = [
-    ["yours", isGone(clash.theirs) ? t("Bring it back, with yours") : t("Yours"), valueOf(clash.yours)],
-    ["theirs", t("{who}'s", { who: clash.by || t("Somebody") }), valueOf(clash.theirs)],
-  ];
-  if (canBeBoth(clash)) offers.push(["both", t("Both"), valueOf(decided(clash, "both").value ?? decided(clash, "both").title)]);
-  for (const [choice, words, value] of offers) {
+  const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.field) : clash.field });
+  if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.field });
+  set.append(legend);
+  for (const [choice, words, value] of offersFor(clash)) {
     const label = make("label", { className: "tg-offer" });
     const radio = make("input", { type: "radio", name, value: choice, required: true });
     label.append(radio, make("b", { textContent: words }), make("pre", { textContent: value }));
@@ -94,6 +144,8 @@ function choices(editor, clash, name) {
   }
   return set;
 }
+
+const placeOf = (editor, node, field) => t("{node}: {field}", { node: nameOf(editor, node), field });
 
 function valueOf(value) {
   if (isGone(value)) return t("(taken away)");

@@ -9,9 +9,9 @@ export function install(editor) {
   // what is answered with is a file: the page stays
   const take = (address) => () => location.assign(address);
   editor.commands.add(
-    { id: "export-yaml", label: t("Export as YAML"), group: "other", words: "download dsl", run: take(editor.urls.export) },
-    { id: "export-json", label: t("Export as JSON"), group: "other", words: "download dsl", run: take(`${editor.urls.export}?format=json`) },
-    { id: "export-svg", label: t("Export as a picture (SVG)"), group: "other", words: "download image svg", run: take(editor.urls.picture) },
+    { id: "export-yaml", label: t("Export the workflow as YAML"), group: "other", words: "download dsl", run: take(editor.urls.export) },
+    { id: "export-json", label: t("Export the workflow as JSON"), group: "other", words: "download dsl", run: take(`${editor.urls.export}?format=json`) },
+    { id: "export-svg", label: t("Export the workflow as a picture (SVG)"), group: "other", words: "download image svg", run: take(editor.urls.picture) },
   );
   if (!editor.canEdit) return;
   takeFiles(editor);

@@ -1,6 +1,7 @@
 // Every edit goes through here: one at a time, in order, kept until the server has it, whatever happens in between.
 
 import { sorted } from "./clashing.js";
+import { Deciding } from "./deciding.js";
 import { Ledger } from "./ledger.js";
 import { Queue } from "./queue.js";
 import { Replay, SHOWN_AT_ONCE } from "./replay.js";
@@ -30,10 +31,14 @@ export class Edits extends EventTarget {
     this.client = CLIENT;
     const place = `${editor.root.dataset.workflow}:${editor.root.dataset.me}`;
     this.ledger = new Ledger(place);
+    this.deciding = new Deciding(this.ledger);
     this.#queue = new Queue(place);
     this.#replay = new Replay(editor, () => this.#queue.all.flatMap(({ ops }) => ops));
     this.ledger.addEventListener("change", () => this.#show());
-    editor.addEventListener("change", (event) => this.#emit("change", event.detail));
+    editor.addEventListener("change", ({ detail }) => {
+      this.deciding.heard(detail);
+      this.#emit("change", detail);
+    });
     addEventListener("online", () => this.wake());
     addEventListener("beforeunload", (event) => {
       if (this.#queue.couldBeLost) event.preventDefault();
@@ -59,10 +64,15 @@ export class Edits extends EventTarget {
     return this.#queue.all;
   }
 
-  /** One gesture, one undo step. Resolves to the Change, or to null when it wasn't accepted: then it was said and reported. */
-  send(ops, { label = "" } = {}) {
-    if (!this.editor.canEdit || ops.length === 0) return Promise.resolve(null);
-    return this.#add({ kind: "edit", ops, label: label.slice(0, LONGEST_LABEL) });
+  /**
+   * One gesture, one undo step. Resolves to the Change, or to null when it wasn't accepted: then it was said and reported.
+   * What a decision waits about isn't sent, but joins it. `texts`: paths of fields, with dots, that are for texts.
+   */
+  send(ops, { label = "", texts = [] } = {}) {
+    if (!this.editor.canEdit) return Promise.resolve(null);
+    const name = label.slice(0, LONGEST_LABEL);
+    const free = this.deciding.join(ops, name);
+    return free.length ? this.#add({ kind: "edit", ops: free, label: name, texts }) : Promise.resolve(null);
   }
 
   /** A clash was decided: what is to hold is sent as it was made, and wins. Handed over before it is struck off. */
@@ -70,6 +80,13 @@ export class Edits extends EventTarget {
     const resolve = Object.fromEntries(ops.map((_op, at) => [at, "mine"]));
     const { base, client, label } = entry;
     const sent = ops.length ? this.#add({ kind: "edit", ops, label, resolve, client }, base) : Promise.resolve(null);
+    this.ledger.remove(entry.id);
+    return sent;
+  }
+
+  /** The same of an undo or a redo that others' later edits stood in the way of: by clash, "mine" or "theirs". */
+  decideStep(entry, resolve) {
+    const sent = this.#add({ kind: entry.way, ops: [], label: "", resolve, undoes: entry.undoes });
     this.ledger.remove(entry.id);
     return sent;
   }
@@ -144,10 +161,10 @@ export class Edits extends EventTarget {
     await act.call(this, gesture, answer);
   }
 
-  #post({ kind, ops, label, base, key, client, resolve }) {
+  #post({ kind, ops, label, base, key, client, resolve, undoes }) {
     const { urls } = this.editor;
     if (kind === "edit") return ask(urls.draft, { method: "PATCH", body: { base, key, client, label, ops, resolve } });
-    return ask(urls[kind], { method: "POST", body: { base, key, client } });
+    return ask(urls[kind], { method: "POST", body: { base, key, client, resolve, undoes } });
   }
 
   async #accepted(gesture, { body }) {
@@ -165,12 +182,13 @@ export class Edits extends EventTarget {
   /** What doesn't clash goes on; the rest is written down before the gesture is given up: at no moment is it in neither place. */
   async #clashed(gesture, { body }) {
     const { message, clashes } = body.error;
-    if (gesture.kind !== "edit") return this.#refused(gesture, { body });
+    if (gesture.kind !== "edit") return this.#stepClashed(gesture, body);
     const { again, resolve, ask: asked } = sorted(gesture.ops, clashes);
-    const { label, base, client } = gesture;
-    if (asked.length) this.ledger.add({ kind: "clash", label, base, client, message, ops: asked.map(({ op }) => op), clashes: asked });
+    const { label, base, client, texts = [] } = gesture;
+    const fresh = this.deciding.renew(asked, label).map((clash) => ({ ...clash, isText: texts.includes(clash.op.path?.join(".") ?? clash.op.field) }));
+    if (fresh.length) this.ledger.add({ kind: "clash", label, base, client, message, ops: fresh.map(({ op }) => op), clashes: fresh });
     if (again.length) {
-      const next = this.#queue.replace(gesture, { kind: "edit", ops: again, label, base, client, resolve });
+      const next = this.#queue.replace(gesture, { kind: "edit", ops: again, label, base, client, texts, resolve });
       this.#askers.set(next, this.#askers.get(gesture) ?? []);
       this.#askers.delete(gesture);
     } else {
@@ -179,6 +197,18 @@ export class Edits extends EventTarget {
     await this.#replay.restore(touched(asked.map(({ op }) => op)));
     if (asked.length) this.editor.say(message);
     if (!again.length) this.#answer(gesture, null);
+  }
+
+  /** Others' later edits stand in the way of an undo or a redo: what is to hold is asked, once. */
+  async #stepClashed(gesture, body) {
+    const { message, clashes, undoes } = body.error;
+    const isOpen = this.ledger.clashes.some((entry) => entry.way && entry.undoes === undoes);
+    if (gesture.resolve || undoes == null) return this.#refused(gesture, { body });
+    if (!isOpen) this.ledger.add({ kind: "clash", way: gesture.kind, undoes, label: gesture.label, message, ops: [], clashes });
+    this.#queue.done(gesture);
+    this.#answer(gesture, null);
+    await this.#replay.catchUp();
+    this.editor.say(message);
   }
 
   async #refused(gesture, { body, status }) {

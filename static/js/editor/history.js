@@ -50,6 +50,6 @@ export function install(editor) {
     await refresh();
   });
 
-  editor.commands.add({ id: "history", label: t("History"), group: "view", words: "versions edits log restore", run: () => editor.panel("history") });
+  editor.commands.add({ id: "history", label: t("Show the history"), group: "view", words: "versions edits log restore", run: () => editor.panel("history") });
   look();
 }

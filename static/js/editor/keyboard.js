@@ -7,6 +7,7 @@ const WAYS = { ArrowRight: "after", ArrowLeft: "before", ArrowUp: "above", Arrow
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true'], [role='textbox']";
 const LAYERS = "dialog, [popover], [role='menu'], [role='listbox']"; // Esc, arrows and letters are theirs
 const OWN_KEYS = "[role='tablist'], [role='separator']";
+const PRESSED = "button, a[href], summary"; // by Enter
 
 export function install(editor) {
   let came = null; // the node the walk came from: up and down go through its other branches
@@ -14,9 +15,9 @@ export function install(editor) {
   window.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     const target = event.target instanceof Element ? event.target : document.body;
-    if (event.key === "Enter" && target.localName === "wf-node") return; // the canvas opens it
     if (target.closest(LAYERS) || document.querySelector("dialog[open]")) return;
     const command = editor.commands.of(event);
+    if (command?.id === "open" && target.closest(PRESSED)) return;
     if (command && (command.anywhere || isFree(target)) && editor.commands.can(command)) {
       if (target.closest(OWN_KEYS) && !command.anywhere) return;
       event.preventDefault();

@@ -4,6 +4,7 @@ import { Canvas } from "../canvas/index.js";
 import * as inspector from "../inspector/main.js";
 import * as align from "./align.js";
 import * as announce from "./announce.js";
+import * as begin from "./begin.js";
 import * as checklist from "./checklist.js";
 import * as clipboard from "./clipboard.js";
 import * as commandPalette from "./command_palette.js";
@@ -20,6 +21,7 @@ import * as notes from "./notes.js";
 import * as outline from "./outline.js";
 import * as palette from "./palette.js";
 import * as picker from "./picker.js";
+import * as pins from "./pins.js";
 import * as presence from "./presence.js";
 import * as problems from "./problems.js";
 import * as runForm from "./run_form.js";
@@ -37,7 +39,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, runForm, edgeData, tests, live, presence, comments, conflicts, checklist,
+  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist, begin,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */
@@ -86,6 +88,7 @@ if (root) {
     }
   }
   root.dataset.ready = "yes";
+  // drawn, every listener taken, and the main thread free again
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("interactive")));
   window.mnemoflow = { editor }; // for who looks under the bonnet, and for the journeys
 }

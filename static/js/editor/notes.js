@@ -108,5 +108,5 @@ function send(editor, node, old, now) {
   const ops = Object.keys(now).filter((name) => now[name] !== old[name]).map((name) => ({ op: "set", id: node.id, path: [name], value: now[name] }));
   if (!ops.length) return;
   const words = t("Changed {name}", { name: nameOf(editor, node.id) });
-  editor.edits.send(ops, { label: words }).then((done) => done && editor.say(words));
+  editor.edits.send(ops, { label: words, texts: ["text"] }).then((done) => done && editor.say(words));
 }

@@ -3,6 +3,7 @@
 import { t } from "./words.js";
 
 const REST = 250;
+const NARROW = matchMedia("(max-width: 900px)");
 
 export function install(editor) {
   const root = document.getElementById("outline");
@@ -72,7 +73,7 @@ export function install(editor) {
   goToAsked(editor);
   editor.commands.add({
     id: "outline",
-    label: t("Outline"),
+    label: t("Show the outline"),
     keys: "Shift+O",
     group: "view",
     run: (e) => {
@@ -161,7 +162,10 @@ function click(editor, root, event) {
     choose(editor, root, row);
     return editor.openMenu(event.target.closest("[data-more]"));
   }
-  choose(editor, root, row, event.ctrlKey || event.metaKey || event.shiftKey);
+  const adds = event.ctrlKey || event.metaKey || event.shiftKey;
+  // where one thing is seen at a time, a second touch leads on to the settings
+  if (!adds && NARROW.matches && editor.selection.size === 1 && editor.selection.has(row.dataset.row)) return editor.emit("open", { id: row.dataset.row, field: null });
+  choose(editor, root, row, adds);
   row.focus({ preventScroll: true });
 }
 

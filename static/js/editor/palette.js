@@ -22,7 +22,7 @@ export function install(editor) {
   root.addEventListener("pointerdown", (event) => press(editor, event));
   editor.commands.add({
     id: "search-palette",
-    label: t("Search nodes to add"),
+    label: t("Show all nodes there are"),
     group: "add",
     edits: true,
     run: (e) => {

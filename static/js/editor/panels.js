@@ -4,6 +4,7 @@ const KEPT = "editor-panels";
 const PLACES = ["left", "right", "dock"];
 const LIMITS = { left: [200, 480], right: [300, 720], dock: [140, 640] };
 const STEP = 24; // px a key press moves an edge
+const ROOMY = "(min-width: 1600px)"; // both sides open leave the canvas enough; as in editor.css
 
 export class Panels {
   #kept = read();
@@ -24,7 +25,7 @@ export class Panels {
     const place = panel?.closest("[data-place]");
     if (!place) return;
     for (const other of place.querySelectorAll(":scope > [role=tabpanel]")) other.hidden = other !== panel;
-    for (const tab of place.querySelectorAll("[role=tab]")) {
+    for (const tab of place.querySelectorAll("[role=tab][data-panel]")) {
       const chosen = tab.dataset.panel === name;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
@@ -68,11 +69,15 @@ export class Panels {
     }
   }
 
-  #close(place, closed) {
+  #show(place, closed) {
     this.root.dataset[place] = closed ? "closed" : "open";
     for (const button of this.root.querySelectorAll(`[data-toggle="${place}"]`)) {
       button.setAttribute("aria-expanded", String(!closed));
     }
+  }
+
+  #close(place, closed) {
+    this.#show(place, closed);
     this.#keep({ [place]: { ...this.#kept[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
     this.editor.emit("layout", { place });
   }
@@ -81,6 +86,7 @@ export class Panels {
     const kept = this.#kept[place];
     if (kept?.size) this.#size(place, kept.size);
     if (kept && this.root.dataset.keep !== "no") this.#close(place, kept.closed);
+    else if (this.root.dataset[place] === "auto") this.#show(place, !matchMedia(ROOMY).matches);
   }
 
   #click(event) {

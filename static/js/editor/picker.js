@@ -66,11 +66,12 @@ class Picker {
   }
 
   #place(at) {
-    const box = this.box.getBoundingClientRect();
-    const [width, height] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
-    const point = at instanceof Element ? beside(at.getBoundingClientRect(), box, width) : (at ?? { x: (width - box.width) / 2, y: height * 0.16 });
-    const x = Math.max(GAP, Math.min(point.x, width - box.width - GAP));
-    const y = Math.max(GAP, Math.min(point.y, height - Math.max(box.height, 240) - GAP));
+    const { width, height } = this.box.getBoundingClientRect();
+    const room = roomOf(at, width);
+    const tall = Math.max(height, 240);
+    const point = at instanceof Element ? beside(at.getBoundingClientRect(), width, room) : at ? turned(at, width, room) : { x: (room.left + room.right - width) / 2, y: room.top + (room.bottom - room.top) * 0.16 };
+    const x = Math.max(room.left + GAP, Math.min(point.x, room.right - width - GAP));
+    const y = Math.max(room.top + GAP, Math.min(point.y, room.bottom - tall - GAP));
     Object.assign(this.box.style, { left: `${x}px`, top: `${y}px` });
   }
 
@@ -144,7 +145,7 @@ class Picker {
       event.stopPropagation();
       this.#take(this.#options[this.#chosen]?.choice);
     } else if (event.key === "Tab") {
-      event.preventDefault();
+      this.box.hidePopover(); // the focus is where it was, and the browser takes it on from there
     } else if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
@@ -177,9 +178,19 @@ class Picker {
   }
 }
 
-function beside(node, box, width) {
+/** Over the canvas, when that is what was pointed at and it is wide enough: never over the settings of another node. */
+function roomOf(at, width) {
+  const page = { left: 0, top: 0, right: document.documentElement.clientWidth, bottom: document.documentElement.clientHeight };
+  const canvas = document.querySelector("[data-canvas]")?.getBoundingClientRect();
+  const isIn = at && canvas && (at instanceof Element ? at.closest("[data-canvas]") : at.x >= canvas.left && at.x <= canvas.right && at.y >= canvas.top && at.y <= canvas.bottom);
+  return isIn && canvas.width >= width + 2 * GAP && canvas.height >= 280 ? canvas : page;
+}
+
+const turned = ({ x, y }, width, room) => ({ x: x + width + GAP > room.right ? x - width : x, y });
+
+function beside(node, width, room) {
   const right = node.right + GAP;
-  return { x: right + box.width < width ? right : node.left - box.width - GAP, y: node.top };
+  return { x: right + width < room.right ? right : node.left - width - GAP, y: node.top };
 }
 
 export function install(editor) {
@@ -198,7 +209,8 @@ export function install(editor) {
 function addCommands(editor) {
   const hasOne = (e) => Boolean(only(e)) && !isNote(only(e));
   editor.commands.add(
-    { id: "add-node", label: t("Add a node"), keys: ["/", "A", "Tab"], group: "add", edits: true, menu: ["canvas"], words: t("new insert step"), when: onCanvas, run: (e, detail) => addHere(e, detail) },
+    { id: "add-node", label: t("Add a node"), keys: ["/", "A"], shown: "Tab", group: "add", edits: true, menu: ["canvas"], words: t("new insert step"), when: onCanvas, run: (e, detail) => addHere(e, detail) },
+    { id: "add-by-tab", label: t("Add a node after this one"), keys: "Tab", group: "add", edits: true, quiet: true, hidden: true, when: isOnNode, run: (e) => addHere(e) },
     { id: "add-after", label: t("Add a node after this one"), group: "add", edits: true, menu: ["node"], quiet: true, when: hasOne, run: (e) => addHere(e) },
     { id: "insert-after", label: t("Insert a node between this and the next"), keys: "I", group: "add", edits: true, menu: ["node"], when: (e) => hasOne(e) && edgesFrom(e, only(e).id).length > 0, run: insertAfter },
     { id: "insert-here", label: t("Insert a node here"), group: "add", edits: true, menu: ["edge"], quiet: true, when: (e) => Boolean(oneEdge(e)), run: (e, detail) => insertInto(e, oneEdge(e), detail) },
@@ -207,7 +219,9 @@ function addCommands(editor) {
   );
 }
 
-// Tab leaves the canvas, as everywhere, unless a node is focused there; in the outline it is for the browser alone.
+// Tab goes on, as everywhere, unless a node is focused; pressed once more, in the picker, it goes on from there too.
+const isOnNode = () => document.activeElement?.localName === "wf-node";
+
 function onCanvas(editor) {
   const active = document.activeElement;
   return active === document.body || !active || Boolean(active.closest("[data-canvas], #outline")) || editor.selection.size === 0;
@@ -300,7 +314,7 @@ function remember(kind, recent) {
 }
 
 function pickNode(editor, { title, nodes, at }) {
-  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
+  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
   return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
 }
 

@@ -2,6 +2,9 @@
 
 import { t } from "./words.js";
 
+// What is only moved about is as right or wrong as before.
+const HARMLESS = new Set(["move", "resize", "note"]);
+
 export function install(editor) {
   const { root } = editor;
   const panel = root.querySelector("#panel-problems");
@@ -21,7 +24,9 @@ export function install(editor) {
     asked = new AbortController();
     try {
       const answer = await fetch(editor.urls.problems, { signal: asked.signal, headers: { "HX-Request": "true" } });
-      if (answer.ok) show(await answer.text());
+      if (!answer.ok) return;
+      editor.emit("differs", answer.headers.get("X-Draft-Differs") === "yes");
+      show(await answer.text());
     } catch (error) {
       if (error.name !== "AbortError") console.warn(error);
     }
@@ -34,6 +39,8 @@ export function install(editor) {
     const errors = marks.filter((mark) => mark.classList.contains("pill-bad")).length;
     button.classList.toggle("is-bad", errors > 0);
     button.classList.toggle("is-warn", errors === 0 && marks.length > 0);
+    const icon = button.querySelector("use");
+    icon.setAttribute("href", icon.getAttribute("href").replace(/#.*/, marks.length ? "#warning" : "#check"));
     const words = button.querySelector("[data-problem-words]");
     words.textContent = marks.length === 0 ? t("No problems") : marks.length === 1 ? t("One problem") : t("{n} problems", { n: marks.length });
     const count = root.querySelector("[data-problem-count]");
@@ -44,7 +51,10 @@ export function install(editor) {
 
   // After an edit, once typing rests: the whole list is asked for, whatever the edit touched.
   let waiting;
-  editor.addEventListener("change", () => {
+  editor.addEventListener("change", ({ detail: { ops, kind } }) => {
+    // what is taken back may be what was published again, also where it only moves
+    const isBack = kind !== "edit" && root.querySelector("#published[data-differs]");
+    if (!isBack && ops?.length && ops.every(({ op }) => HARMLESS.has(op))) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 400);
   });

@@ -1,11 +1,13 @@
 // What happened to the draft, applied in the order it happened, whoever did it and however this tab heard of it.
 
 import { snapshotChange } from "./resync.js";
+import { isSame, shapeOf } from "./shape.js";
 import { ask, fetchPage } from "./wire.js";
 
 // What a waiting gesture shows at once and an older state of the server would show differently again.
 export const SHOWN_AT_ONCE = new Set(["move", "resize", "reparent", "delete", "disconnect"]);
 
+const MOST_PARTS = 60; // ids asked for one by one; more come quicker with the whole page
 const FIRST_PAUSE = 1000; // ms until what couldn't be had is asked for again
 const LONGEST_PAUSE = 30_000;
 
@@ -14,6 +16,8 @@ export class Replay {
   #owed = new Set(); // ids still to be put back as the server has them
   #timer = 0;
   #pause = FIRST_PAUSE;
+  #differed = -1; // the revision at which the page showed something else than the server has
+  #isComparable = true; // a fresh page has shown what the server says it consists of
 
   /** `waiting` answers the operations that the server hasn't got yet. */
   constructor(editor, waiting) {
@@ -64,6 +68,8 @@ export class Replay {
     for (;;) {
       const url = new URL(this.editor.urls.changes, location.href);
       url.searchParams.set("after", this.revision);
+      const owed = this.#owed.size <= MOST_PARTS ? [...this.#owed] : [];
+      for (const id of owed) url.searchParams.append("part", id);
       const { kind, body } = await ask(url);
       if (kind !== "done") {
         if (this.#owed.size) this.#later();
@@ -74,10 +80,27 @@ export class Replay {
       const before = this.revision;
       const news = body.changes.filter(({ revision }) => revision > before);
       if (news.length) await this.#apply(news.length === 1 ? news[0] : merged(news));
-      if (this.revision >= body.revision) return this.#owed.size ? this.#resync([...this.#owed]) : true;
+      if (body.parts) this.#putBack(owed, body.parts);
+      if (this.revision >= body.revision) return this.#owed.size ? this.#settle() : this.#compare(body.shape);
       // a draft that was replaced as a whole has no operations to tell
       if (this.revision === before) return this.#resync();
     }
+  }
+
+  /**
+   * A net below everything else: where the page shows other nodes or edges than the draft of this revision has, it is
+   * read anew. What waits here is shown already and not there yet, so then nothing is compared.
+   */
+  async #compare(shape) {
+    if (!shape || shape.revision !== this.revision || this.waiting().length || !this.#isComparable) return true;
+    if (isSame(shape, shapeOf(this.editor.model))) return true;
+    if (this.#differed === this.revision) {
+      this.#isComparable = false; // read anew it still differs: then it isn't the page that is wrong
+      return true;
+    }
+    this.#differed = this.revision;
+    console.info("changes: the page shows something else than the server has; reading it anew");
+    return (await this.#resync()) && this.#compare(shape);
   }
 
   async #apply(change) {
@@ -94,6 +117,20 @@ export class Replay {
   #keepShown() {
     const ops = this.waiting().filter((op) => SHOWN_AT_ONCE.has(op.op));
     if (ops.length) this.editor.canvas.apply({ ops, html: { nodes: {}, edges: {}, gone: [] } });
+  }
+
+  /** What came to be owed while the server was asked is asked for in turn. */
+  #settle() {
+    return this.#owed.size <= MOST_PARTS ? this.#fetch() : this.#resync([...this.#owed]);
+  }
+
+  /** As the server has them now; what is gone there too stays away. */
+  #putBack(ids, html) {
+    for (const id of ids) this.#owed.delete(id);
+    const change = { revision: this.revision, resync: true, author: null, ops: [], html, problems: null };
+    this.editor.canvas.apply(change);
+    this.#keepShown();
+    this.editor.emit("change", change);
   }
 
   /** The ids, or everything, as a fresh page has it. What can't be had now is asked for again. */
@@ -128,6 +165,8 @@ function merged(changes) {
     client: clients.size === 1 ? changes[0].client : "",
     ops: changes.flatMap(({ ops }) => ops),
     html: { nodes, edges, gone },
+    // each node's problems come with the last change that touched it
+    problems: changes.flatMap(({ problems }) => problems ?? []),
     checked: [...new Set(changes.flatMap(({ checked }) => checked ?? []))],
     isMerged: true,
   };

@@ -1,12 +1,28 @@
 // The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed stays.
 
 import { fetchPage } from "./wire.js";
+import { t } from "./words.js";
 
 const REST = 250;
 
 export function install(editor) {
   if (!document.querySelector("#run-card > form")) return;
   let waiting = 0;
+
+  // Captured: these events don't bubble. The browser asks one field after the other; the first one is named.
+  let asking = false;
+  editor.root.addEventListener(
+    "invalid",
+    (event) => {
+      if (!event.target.form?.matches("#run-card > form")) return;
+      event.preventDefault();
+      if (asking) return;
+      asking = true;
+      setTimeout(() => (asking = false));
+      askFor(event.target, editor);
+    },
+    true,
+  );
 
   async function refresh() {
     const page = await fetchPage(location.pathname);
@@ -18,6 +34,28 @@ export function install(editor) {
     clearTimeout(waiting);
     waiting = setTimeout(refresh, REST);
   });
+}
+
+/** A plain sentence below the field, gone with the first letter. */
+function askFor(control, editor) {
+  const said = control.validity.valueMissing ? t("Fill this in first: the run needs it.") : control.title || control.validationMessage;
+  const field = control.closest(".field");
+  const id = `${control.id}-asked`;
+  const hint = document.getElementById(id) ?? Object.assign(document.createElement("span"), { id, className: "hint run-asked" });
+  hint.textContent = said;
+  field.append(hint);
+  const described = control.getAttribute("aria-describedby");
+  control.setAttribute("aria-describedby", id);
+  const around = control.closest("details");
+  if (around) around.open = true;
+  control.focus();
+  editor.say(said);
+  const done = () => {
+    hint.remove();
+    if (described) control.setAttribute("aria-describedby", described);
+    else control.removeAttribute("aria-describedby");
+  };
+  control.addEventListener("input", done, { once: true });
 }
 
 function asksElse(editor, { op, id, node, path }) {

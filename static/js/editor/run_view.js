@@ -1,8 +1,10 @@
 // One run as the editor shows it: its steps in the log, its states on the canvas. Fed with events, in order.
 
+import { Previews, labelled } from "./previews.js";
 import { t } from "./words.js";
 
 const BAD = new Set(["failed"]);
+const EMPTY = 2; // bytes of outputs without anything in them
 
 export class RunView {
   constructor(editor, log) {
@@ -10,6 +12,7 @@ export class RunView {
     this.rows = log?.querySelector("[data-log-rows]");
     this.template = document.getElementById("log-row");
     this.log = log;
+    this.previews = new Previews(editor, (node) => this.#label(node));
     this.reset();
   }
 
@@ -20,6 +23,8 @@ export class RunView {
     this.longest = 0.001;
     this.steps = new Map();
     this.texts = new Map();
+    this.sizes = new Map(); // node → what its edges say of the data before it is known
+    this.previews.reset("");
     this.rows?.replaceChildren();
     this.editor.canvas.clearPaint();
   }
@@ -33,7 +38,7 @@ export class RunView {
   }
 
   on_node_state_change(data) {
-    this.began ||= data.at;
+    if (!data.reused) this.began ||= data.at; // what was kept ran long before
     this.#paint(data);
     this.#write(data);
     this.editor.emit("node-state", data);
@@ -84,11 +89,25 @@ export class RunView {
 
   #edges(node, { size, items, handle, status, edited }) {
     const chosen = edited ? null : handle;
+    const away = new Set();
     for (const edge of this.#from(node)) {
       const taken = edited ? undefined : this.#takes(edge, chosen, status);
-      const paint = { text: taken === false ? "" : items != null ? t("{n} items", { n: items }) : bytes(size), title: t("Show what went along here") };
-      this.editor.canvas.paintEdge(edge.id, taken === undefined ? paint : { ...paint, taken });
+      if (taken === false) away.add(edge.id);
+      if (taken !== undefined) this.editor.canvas.paintEdge(edge.id, taken === false ? { taken, text: "" } : { taken });
     }
+    const before = this.sizes.get(node);
+    this.sizes.set(node, { count: items == null ? "" : t("{n} items", { n: items }), size: bytes(size), away: edited ? (before?.away ?? away) : away });
+    if (this.previews.run !== this.run) this.previews.reset(this.run);
+    if (size > EMPTY && items !== 0) this.previews.want(node);
+    this.#label(node);
+  }
+
+  /** Beginning and size of what went along; nothing where nothing went. */
+  #label(node) {
+    const known = this.sizes.get(node);
+    if (!known) return;
+    const paint = labelled(known, this.previews.of(node));
+    for (const edge of this.#from(node)) if (!known.away.has(edge.id)) this.editor.canvas.paintEdge(edge.id, paint);
   }
 
   #takes(edge, handle, status) {

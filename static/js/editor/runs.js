@@ -2,7 +2,7 @@
 // pauses; the log and memory in the dock; earlier runs. What a run does comes from its events alone.
 
 import { Breakpoints } from "./breakpoints.js";
-import { nameOf, only } from "./graph.js";
+import { chosenNodes, nameOf, only } from "./graph.js";
 import { askForValues } from "./run_needs.js";
 import { RunView, stateWord } from "./run_view.js";
 import { t } from "./words.js";
@@ -365,12 +365,12 @@ class Runs {
     const chosen = (e) => only(e) && !only(e).isNote;
     const part = (extent) => (e) => this.part(extent, only(e).id);
     this.editor.commands.add(
-      { id: "run", label: t("Run"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
+      { id: "run", label: t("Run the workflow"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
       { id: "start-stepping", label: t("Run step by step"), group: "run", run: () => this.start({ step: true }) },
       { id: "run-node", label: t("Run this node"), group: "run", menu: ["node"], when: chosen, run: part("only") },
       { id: "run-until", label: t("Run up to here"), group: "run", menu: ["node"], when: chosen, run: part("until") },
       { id: "run-from", label: t("Run from here"), group: "run", menu: ["node"], when: chosen, run: part("from") },
-      { id: "toggle-breakpoint", label: t("Set or remove a breakpoint"), keys: "F9", group: "run", menu: ["node"], when: (e) => e.selection.size > 0, run: () => this.breakpoints.toggle() },
+      { id: "toggle-breakpoint", label: () => (this.breakpoints.has(chosenNodes(this.editor)) ? t("Remove the breakpoint") : t("Set a breakpoint: pause before it")), words: "breakpoint pause debug", keys: "F9", group: "run", menu: ["node"], when: (e) => e.selection.size > 0, run: () => this.breakpoints.toggle() },
       { id: "clear-breakpoints", label: t("Remove all breakpoints"), group: "run", when: () => this.breakpoints.all.size > 0, run: () => this.breakpoints.clear() },
       { id: "continue", label: t("Continue"), keys: "F8", group: "run", anywhere: true, when: () => this.isPaused, run: () => this.resume("continue") },
       { id: "step", label: t("Step"), keys: "F10", group: "run", anywhere: true, when: () => this.isPaused, run: () => this.resume("step") },

@@ -5,7 +5,7 @@ import { t } from "./words.js";
 
 export function install(editor) {
   const dialog = document.getElementById("shortcuts");
-  editor.commands.add({ id: "shortcuts", label: t("Keys"), keys: "?", group: "find", words: t("shortcuts keyboard help"), run: () => open(editor, dialog) });
+  editor.commands.add({ id: "shortcuts", label: t("Keyboard shortcuts"), keys: "?", group: "find", words: t("shortcuts keyboard help"), run: () => open(editor, dialog) });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 

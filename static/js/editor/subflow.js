@@ -126,9 +126,16 @@ async function relocate(editor, scope, words) {
   const fits = !target || (box.x + dx >= 0 && box.y + dy >= 0 && box.x + dx + box.w <= target.full.w && box.y + dy + box.h <= target.full.h);
   if (!fits) [dx, dy] = [START + PAD - box.x, HEAD - box.y];
   const ops = nodes.map((node) => ({ op: "reparent", id: node.id, parent: parentOf(scope) ?? null, x: Math.round(node.x + dx), y: Math.round(node.y + dy) }));
-  const need = { w: box.x + dx + box.w + PAD, h: box.y + dy + box.h + PAD };
-  if (target && (need.w > target.full.w || need.h > target.full.h)) {
-    ops.push({ op: "resize", id: scope, width: Math.round(Math.max(need.w, target.full.w)), height: Math.round(Math.max(need.h, target.full.h)) });
-  }
+  ops.push(...begun(editor, nodes, scope));
   if (await editor.edits.send(ops, { label: words })) editor.say(words);
+}
+
+/** As when they are dropped there: the first into an empty container follows its start. */
+function begun(editor, nodes, scope) {
+  const start = editor.canvas.containers.idleStart(scope);
+  const ids = new Set(nodes.map(({ id }) => id));
+  const first = nodes.filter((node) => edgesInto(editor, node.id).every((edge) => !ids.has(edge.from)));
+  const isEmpty = inScope(editor, scope).every((node) => isNote(node) || node === start);
+  if (!start || !isEmpty || first.length !== 1) return [];
+  return [{ op: "connect", edge: { source: start.id, handle: "source", target: first[0].id } }];
 }

@@ -6,7 +6,7 @@ const SAVED = {
   saved: () => t("Saved"),
   saving: () => t("Saving…"),
   offline: () => t("Offline: kept here, sent when the server answers"),
-  clash: () => t("Somebody changed the same thing"),
+  clash: () => t("The same thing was changed twice"),
   refused: () => t("Not accepted"),
 };
 
@@ -32,8 +32,24 @@ export function install(editor) {
     }
   }
 
+  function showName({ ops }) {
+    const name = ops?.findLast(({ op, field }) => op === "header" && field === "name")?.value;
+    const shown = root.querySelector("#workflow-name");
+    if (!name || !shown) return;
+    document.title = document.title.replace(shown.textContent, name);
+    shown.textContent = name;
+  }
+
+  /** From what is published: at once by any edit; whether one led back to it the server tells. */
+  function showDiffers(on) {
+    root.querySelector("#published.pill-ok")?.toggleAttribute("data-differs", on);
+  }
+
   edits.addEventListener("state", showState);
+  editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));
+  editor.addEventListener("change", ({ detail }) => detail.ops?.length && showDiffers(true));
+  editor.addEventListener("differs", ({ detail }) => showDiffers(detail));
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-command]");
     if (button) editor.commands.run(button.dataset.command);

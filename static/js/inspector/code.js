@@ -1,4 +1,4 @@
-// The code editor: a textarea with colours and line numbers behind it. Tab indents, Esc then Tab leaves.
+// The code editor: a textarea with colours and line numbers behind it. Tab indents what is being written, Esc then Tab leaves.
 
 import { ask } from "../editor/wire.js";
 import { t } from "../editor/words.js";
@@ -25,6 +25,9 @@ class Code {
     this.area.addEventListener("input", () => this.#changed());
     this.area.addEventListener("shown", () => this.#changed());
     this.area.addEventListener("keydown", (event) => this.#key(event));
+    // who only passes through by Tab goes on, and changes nothing; who has begun to write indents
+    this.area.addEventListener("focus", () => (this.#leaves = true));
+    this.area.addEventListener("click", () => (this.#leaves = false));
     this.area.addEventListener("compositionstart", () => box.classList.add("is-composing"));
     this.area.addEventListener("compositionend", () => box.classList.remove("is-composing"));
     this.#draw();

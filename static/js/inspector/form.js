@@ -1,5 +1,6 @@
 // One form over one JSON value: saves what is typed, keeps what others change up to date, and never takes a text away from who types it.
 
+import { GONE } from "../editor/clashing.js";
 import { t } from "../editor/words.js";
 import { CONTROL, pathOf, show, valueOf } from "./controls.js";
 import { get, operation, put, read, same } from "./trees.js";
@@ -10,6 +11,8 @@ const REST = 600; // ms without a key press after which a text is saved
 export class Form extends EventTarget {
   #dirty = new Map(); // control → its value before typing began
   #timers = new Map();
+  #undecided = new WeakSet(); // controls that show what waits for a decision
+  #overtaken = new Map(); // the control one is in → {value, change}: what somebody else made of it meanwhile
   #sending = 0;
 
   constructor({ editor, root, data, shown = {}, op, about }) {
@@ -59,13 +62,17 @@ export class Form extends EventTarget {
     if (el.validity && !el.validity.valid) return this.#complain(el, el.validationMessage);
     this.#complain(el, "");
     if (el.dataset.turns && value) return this.#turnOn(el);
+    const since = this.#overtaken.get(el);
+    this.#overtaken.delete(el);
+    if (since && !same(since.value, value ?? GONE)) return this.#report(el, value, since);
     await this.save(pathOf(el), value, { el });
   }
 
   /** Save a value at a path, whatever shows it. */
   async save(path, value, { el = null } = {}) {
     const base = this.#based(path);
-    if (same(get(this.data, path), value) || (value === undefined && get(base, path) === undefined)) return;
+    const isHeld = same(get(this.data, path), value) || (value === undefined && get(base, path) === undefined);
+    if (isHeld && !this.editor.edits.deciding.find({ ...this.op, path })) return;
     const next = put(base, path, value, blankFor(el));
     const change = operation(this.data, next, path);
     await this.send([change], next, { path, el });
@@ -77,7 +84,7 @@ export class Form extends EventTarget {
     this.showDependent();
     const label = t("{what} of {which}", { what: labelOf(el ?? this.root, path), which: this.about() });
     this.#sending++;
-    const change = await this.editor.edits.send(changes.map((one) => ({ ...this.op, ...one })), { label });
+    const change = await this.editor.edits.send(changes.map((one) => ({ ...this.op, ...one })), { label, texts: isText(el) ? [path.join(".")] : [] });
     this.#sending--;
     if (change === null) this.dispatchEvent(new CustomEvent("refused"));
     else this.dispatchEvent(new CustomEvent("saved", { detail: { path, el, change } }));
@@ -91,33 +98,61 @@ export class Form extends EventTarget {
     this.showDependent();
   }
 
-  /** Somebody else's value for a field that is being typed in right now: both are offered to choose from. */
+  /**
+   * Somebody else's value for a field that is being typed in right now: both are offered to choose from. Where one only
+   * is in it, that waits until something is typed.
+   */
   clashes(ops, change) {
-    for (const [el] of this.#dirty) {
+    for (const el of new Set([...this.#dirty.keys(), document.activeElement])) {
+      if (!this.root.contains(el) || !el.matches(CONTROL) || !isTypedIn(el)) continue;
       const path = pathOf(el);
-      const theirs = ops.find((op) => op.path && (starts(path, op.path) || starts(op.path, path)));
-      if (!theirs) continue;
+      const theirs = ops.findLast((op) => op.path && (starts(path, op.path) || starts(op.path, path)));
+      if (!theirs || this.editor.edits.deciding.find({ ...this.op, path })) continue;
       const rest = path.slice(theirs.path.length);
-      const value = theirs.remove ? undefined : get({ value: theirs.value }, ["value", ...rest]);
-      let mine;
-      try {
-        mine = valueOf(el);
-      } catch {
-        mine = el.value;
-      }
+      const value = (theirs.remove ? undefined : get({ value: theirs.value }, ["value", ...rest])) ?? GONE;
+      const mine = readable(el);
       if (same(mine, value)) continue;
-      clearTimeout(this.#timers.get(el));
-      this.#dirty.delete(el);
-      const op = { ...this.op, path, value: mine };
-      const message = t("Somebody changed the same thing");
-      const clash = { op: 0, node: this.op.id ?? null, field: path.join("."), yours: mine, theirs: value, by: change.author?.name ?? "" };
-      this.editor.edits.ledger?.add({ kind: "clash", label: labelOf(el, path), message, ops: [op], clashes: [clash], revision: change.revision });
+      if (!this.#dirty.has(el)) this.#overtaken.set(el, { value, change });
+      else this.#report(el, mine, { value, change });
     }
   }
 
-  /** Put a value into a control, unless somebody is typing in it. */
+  #report(el, mine, { value: theirs, change }) {
+    clearTimeout(this.#timers.get(el));
+    this.#dirty.delete(el);
+    const { edits, root } = this.editor;
+    const path = pathOf(el);
+    const op = mine === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: mine };
+    const { author } = change;
+    const own = Boolean(author) && String(author.id) === root.dataset.me;
+    const clash = { op, node: this.op.id ?? null, field: path.join("."), yours: mine ?? GONE, theirs, by: author?.name ?? "", own, isText: isText(el) };
+    const message = t("Somebody changed the same thing");
+    edits.ledger.add({ kind: "clash", label: labelOf(el, path), message, ops: [op], clashes: [clash], client: edits.client, base: change.revision });
+  }
+
+  /** Where a decision waits, what was written here stays to be seen; once it was made, what holds. */
+  showMine() {
+    const { deciding } = this.editor.edits;
+    for (const el of this.root.querySelectorAll(CONTROL)) {
+      if (el.dataset.turns || this.#dirty.has(el)) continue;
+      const path = pathOf(el);
+      const mine = deciding.mine({ ...this.op, path });
+      if (mine) {
+        this.#undecided.add(el);
+        if (!same(readable(el), mine.value)) show(el, mine.value);
+      } else if (this.#undecided.delete(el) && !this.#isOnItsWay(path)) {
+        show(el, this.at(path));
+      }
+    }
+  }
+
+  #isOnItsWay(path) {
+    return this.editor.edits.waiting.some(({ ops }) => ops.some((op) => op.id === this.op.id && op.path && starts(path, op.path)));
+  }
+
+  /** Put a value into a control, unless somebody is typing in it or has yet to decide about it. */
   put(el, value) {
-    if (this.#dirty.has(el) || el === document.activeElement) return;
+    if (this.#dirty.has(el) || this.#undecided.has(el) || el === document.activeElement) return;
     show(el, value);
   }
 
@@ -151,12 +186,14 @@ export class Form extends EventTarget {
     this.#timers.set(target, setTimeout(() => this.commit(target), REST));
   }
 
+  // Leaving a field says nothing new: what was typed in it was saved then, or waits for a decision.
   #changed({ target }) {
-    if (target.matches(CONTROL)) this.commit(target);
+    if (target.matches(CONTROL) && (this.#dirty.has(target) || !isTypedIn(target))) this.commit(target);
   }
 
   #left({ target }) {
-    if (this.#dirty.has(target)) this.commit(target);
+    if (this.#dirty.has(target)) return this.commit(target);
+    if (this.#overtaken.delete(target)) show(target, this.at(pathOf(target)));
   }
 
   #turnOn(el) {
@@ -187,6 +224,18 @@ export function labelOf(el, path) {
 
 function isTypedIn(el) {
   return el.tagName === "TEXTAREA" || (el.tagName === "INPUT" && !["checkbox", "radio"].includes(el.type));
+}
+
+/** Whether a field is for texts, of one word or of many pages. */
+const isText = (el) => Boolean(el?.matches?.("textarea[data-as=text]"));
+
+/** What stands in a control, as it stands there where it can't be read. */
+function readable(el) {
+  try {
+    return valueOf(el);
+  } catch {
+    return el.value;
+  }
 }
 
 function blankFor(el) {

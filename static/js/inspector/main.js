@@ -52,6 +52,7 @@ export class Inspector {
     editor.addEventListener("open", (event) => this.open(event.detail));
     editor.addEventListener("panel", (event) => event.detail.name === "node" && this.#chosen === null && this.#show(this.#wanted()));
     editor.addEventListener("run", () => this.tabs.stale());
+    editor.edits.ledger.addEventListener("change", () => this.form?.showMine());
     this.#follow();
   }
 
@@ -74,11 +75,12 @@ export class Inspector {
     if (focus && !field) this.#enter();
   }
 
-  /** To the first thing that can be set; where there is none, to the tabs. */
+  /** To the first thing that can be set; where there is none, or rows would be added first, to the tabs. */
   #enter() {
     const controls = [...this.root.querySelectorAll(".insp-form :is(input, select, textarea, button, summary)")];
     const settable = controls.find((control) => !control.disabled && control.checkVisibility());
-    (settable ?? this.root.querySelector("[data-tab][aria-selected=true]"))?.focus();
+    const isSafe = settable && !settable.matches("[data-row]"); // a key held a little long would add another
+    (isSafe ? settable : this.root.querySelector("[data-tab][aria-selected=true]"))?.focus();
   }
 
   /** Everything in a new part of the form begins to work. */
@@ -118,18 +120,22 @@ export class Inspector {
 
   /** Resolves once it is there, also for who asks a second time while it is on its way. */
   #show(wanted) {
-    if (wanted !== this.#chosen || !this.panel) this.#shown = this.#fetchAndDraw(wanted);
+    const isThere = wanted === this.#chosen && (this.panel || this.#asked);
+    if (!isThere) this.#shown = this.#fetchAndDraw(wanted);
     return this.#shown;
   }
 
+  /** Of two that are on their way only the later is drawn: the other would come under the hands of who types already. */
   async #fetchAndDraw(wanted) {
     clearTimeout(this.#waiting);
     this.#chosen = wanted;
     this.#asked?.abort();
-    this.#asked = new AbortController();
+    const asked = (this.#asked = new AbortController());
     await this.#settled();
-    if (this.#chosen !== wanted) return;
-    const html = await this.#fetch(wanted, this.#asked.signal);
+    if (this.#asked !== asked) return;
+    const html = await this.#fetch(wanted, asked.signal);
+    if (this.#asked !== asked) return;
+    this.#asked = null;
     if (this.#chosen !== wanted) return;
     if (html === null) {
       this.#chosen = null;
@@ -190,6 +196,7 @@ export class Inspector {
     });
     this.form.addEventListener("saved", (event) => this.#saved(event.detail));
     this.form.addEventListener("refused", () => this.#later(0));
+    this.form.showMine();
     this.enhance(this.panel);
     this.problems.show(held.problems);
     this.tabs.setUp();
@@ -248,6 +255,7 @@ export class Inspector {
     this.form.receive(held.data, held.shown);
     this.variables = new Variables(held.sources);
     if (this.#isForeign) this.#mergeFields(page, blocks);
+    this.form.showMine();
     this.#isForeign = false;
     const title = this.root.querySelector(".insp-title");
     if (title !== document.activeElement) title.value = held.title;

@@ -14,8 +14,43 @@ export function setUpWorkflow(inspector) {
     about: () => held.name,
   });
   inspector.form.addEventListener("refused", () => inspector.reload());
+  inspector.form.showMine();
   inspector.enhance(inspector.panel);
+  for (const field of root.querySelectorAll("[data-header]")) setUpHeader(field, inspector);
   for (const area of root.querySelectorAll("[data-area]")) setUpArea(area, inspector);
+}
+
+const HEADER_LABELS = { name: () => t("Name of the workflow"), description: () => t("Description of the workflow") };
+
+/** One edit when the field is left, taken back and told to others like any other. */
+function setUpHeader(field, { editor }) {
+  const { header: name } = field.dataset;
+  let stored = field.value;
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && name === "name" && !event.isComposing) field.blur();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    field.value = stored;
+    field.blur();
+  });
+  field.addEventListener("change", async () => {
+    const value = name === "name" ? field.value.split(/\s+/).filter(Boolean).join(" ") : field.value.trim();
+    if (name === "name" && !value) return (field.value = stored); // a name can't be empty
+    if (value === stored) return;
+    const before = stored;
+    stored = value;
+    if (await editor.edits.send([{ op: "header", field: name, value }], { label: HEADER_LABELS[name](), texts: ["description"] })) return;
+    stored = before;
+    field.value = before;
+  });
+  const heard = ({ detail }) => {
+    if (!field.isConnected) return editor.removeEventListener("change", heard);
+    const op = detail.ops?.findLast((one) => one.op === "header" && one.field === name);
+    if (!op) return;
+    stored = op.value;
+    if (document.activeElement !== field) field.value = op.value;
+  };
+  editor.addEventListener("change", heard);
 }
 
 function setUpArea(area, inspector) {

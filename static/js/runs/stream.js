@@ -14,6 +14,7 @@ const runOf = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
 
 class RunStream extends HTMLElement {
   #source = null;
+  #titles = new Map(); // of nodes that failed
 
   connectedCallback() {
     if (this.dataset.events) this.follow(this.dataset.events);
@@ -58,6 +59,7 @@ class RunStream extends HTMLElement {
     node_state_change: (event) => {
       const graph = this.#graph;
       if (graph) paintNode(graph, event);
+      if (event.status === "failed" && event.title) this.#titles.set(event.node, event.title);
     },
     text_chunk: (event) => {
       const text = this.#part("text");
@@ -69,8 +71,10 @@ class RunStream extends HTMLElement {
     },
     memory_recalled: (event) => {
       const list = this.#part("recalled");
-      for (const entry of event.entries) list?.append(recalled(entry, template("recalled-row")));
-      this.#reveal(list, event.entries.length);
+      const searched = Boolean(event.query);
+      const fresh = event.entries.filter((entry) => !this.#isListed(list, entry));
+      for (const entry of fresh) list?.append(recalled(entry, template("recalled-row"), { searched }));
+      this.#reveal(list, fresh.length);
     },
     memory_written: (event) => {
       const list = this.#part("written");
@@ -79,6 +83,11 @@ class RunStream extends HTMLElement {
     },
     run_finished: (event) => this.#finish(event),
   };
+
+  /** Two nodes of one run may recall the same memory: it is one thing that was known. */
+  #isListed(list, entry) {
+    return Boolean(entry.id && list?.querySelector(`[data-entry-id="${CSS.escape(entry.id)}"]`));
+  }
 
   #reveal(list, more) {
     const box = list?.closest("[data-count-box]");
@@ -94,16 +103,25 @@ class RunStream extends HTMLElement {
     if (log) log.scrollTop = log.scrollHeight;
   }
 
+  /** In the page's own words, where it has some: a chat isn't the place for a traceback. */
+  #bad(event) {
+    const { stopped, failed, failedAt } = this.dataset;
+    if (event.status === "stopped" && stopped) return stopped;
+    const title = this.#titles.get(event.error_node);
+    if (title && failedAt) return failedAt.replace("{node}", () => title);
+    return failed ?? event.error ?? "";
+  }
+
   #finish(event) {
     this.#source.close();
     const text = this.#part("text");
     if (text) {
       delete text.dataset.waiting;
-      if (event.status === "failed") {
+      if (event.status === "failed" || event.status === "stopped") {
         const wrong = document.createElement("div");
         wrong.className = "bubble bubble-it bubble-bad";
         wrong.setAttribute("role", "alert");
-        wrong.textContent = event.error ?? "";
+        wrong.textContent = this.#bad(event);
         text.after(wrong);
         if (!text.textContent) text.remove();
       } else if (!text.textContent && typeof event.outputs?.answer === "string") text.append(event.outputs.answer);

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from workflows.engine.document import Dialect, Mode, Position
@@ -194,3 +196,33 @@ def test_export_names_what_dify_does_not_know():
         ("export.kind", "m"),
         ("export.enhanced_memory", "l"),
     ]
+
+
+def test_dump_of_a_moved_container_says_anew_where_everything_stands():
+    at = {"position": {"x": 1, "y": 2}, "positionAbsolute": {"x": 1, "y": 2}}
+    inside = {"position": {"x": 10, "y": 20}, "positionAbsolute": {"x": 11, "y": 22}}
+    nodes = [
+        node("box", "loop", **at),
+        node("in", "loop", parentId="box", **inside),
+        node("deep", "code", parentId="in", **inside),
+        node("plain", position={"x": 5, "y": 6}),
+        {"id": "note", "type": "custom-note", "data": {"text": "n"}, **at},
+    ]
+    document = load_document(with_graph(nodes)).document
+    there = Position(100, 200)
+    moved = replace(
+        document,
+        nodes=(replace(document.nodes[0], position=there), *document.nodes[1:]),
+        notes=(replace(document.notes[0], position=there),),
+    )
+
+    written = document_tree(moved)["workflow"]["graph"]["nodes"]
+
+    assert {part["id"]: part.get("positionAbsolute") for part in written} == {
+        "box": {"x": 100, "y": 200},
+        "in": {"x": 110, "y": 220},
+        "deep": {"x": 120, "y": 240},
+        "plain": None,
+        "note": {"x": 100, "y": 200},
+    }
+    assert written[0]["position"] == {"x": 100, "y": 200}

@@ -41,3 +41,61 @@ def test_gesture_is_one_revision_and_answers_the_change(alice):
     assert change["undo"] == {"label": "Add an answer"}
     assert set(change["html"]["nodes"]) == {"a", "end"}
     assert list(change["html"]["edges"]) == ["start-source-a-target"]
+
+
+def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
+    workflow = make_workflow(alice)
+    box = {"id": "it", "kind": "iteration", "x": 0, "y": 0, "width": 400, "height": 200}
+    workflow.revision = patch(alice, workflow, [{"op": "add", "node": box}]).json()["revision"]
+
+    inside = {"id": "a", "kind": "template-transform", "x": 400, "y": 60, "parent": "it"}
+    change = patch(alice, workflow, [{"op": "add", "node": inside}]).json()
+    undone = alice.client.post(
+        f"/workflows/{workflow.pk}/undo/", "{}", content_type="application/json"
+    ).json()
+
+    assert [op["op"] for op in change["ops"]] == ["add", "resize"]
+    assert 'data-w="664"' in change["html"]["nodes"]["it"]
+    assert sorted(op["op"] for op in undone["ops"]) == ["delete", "resize"]
+    assert 'data-w="400"' in undone["html"]["nodes"]["it"]
+
+
+def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
+    workflow = make_workflow(alice)
+    rename = {"op": "rename", "id": "end", "title": "First"}
+    assert patch(alice, workflow, [rename], client="one").status_code == 200
+
+    own = patch(alice, workflow, [{**rename, "title": "Second"}], client="two")
+    others = patch(bob, workflow, [{**rename, "title": "Third"}], client="three")
+
+    assert (own.status_code, others.status_code) == (409, 409)
+    assert [(c["own"], c["by"]) for c in own.json()["error"]["clashes"]] == [(True, "Alice")]
+    assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]
+
+
+def test_undo_that_clashes_says_of_which_revision_and_is_decided(alice, bob):
+    workflow = make_workflow(alice)
+    for person, title in ((alice, "Mine"), (bob, "His")):
+        patch(person, workflow, [{"op": "rename", "id": "end", "title": title}])
+        workflow.revision += 1
+    path = f"/workflows/{workflow.pk}/undo/"
+
+    clashed = alice.client.post(path, "{}", content_type="application/json")
+    error = clashed.json()["error"]
+    done = alice.client.post(
+        path,
+        json.dumps({"undoes": error["undoes"], "resolve": {"0": "mine"}}),
+        content_type="application/json",
+    )
+
+    assert clashed.status_code == 409
+    [clash] = error["clashes"]
+    assert (clash["node"], clash["field"], clash["theirs"], clash["by"]) == (
+        "end",
+        "title",
+        "His",
+        "Bob",
+    )
+    assert done.status_code == 200, done.content
+    assert done.json()["undoes"] == error["undoes"]
+    assert [(op["op"], op["title"]) for op in done.json()["ops"]] == [("rename", "")]

@@ -27,6 +27,11 @@ SOURCES = [
 ]
 
 
+def decided(clashed, holds):
+    clash = clashed.value
+    return undoing.Decided(clash.undoes, {each.op: holds for each in clash.clashes})
+
+
 def edit(person, workflow, *ops, **about):
     return gestures.edit(person.principal, workflow=workflow, ops=read_ops(list(ops)), **about)
 
@@ -75,6 +80,99 @@ def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob)
     [clash] = clashed.value.clashes
     assert (clash.node, clash.field, clash.theirs, clash.by) == ("end", "title", "His", "Bob")
     assert titles(workflow)["end"] == "His"
+
+
+@pytest.fixture
+def stuck(alice, bob):
+    """Alice named the end and then Bob did; before, she had named the start."""
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("start", "Begin"))
+    edit(alice, workflow, title("end", "Mine"), move("start", 9))
+    edit(bob, workflow, title("end", "His"))
+    with pytest.raises(EditClash) as clashed:
+        undo(alice, workflow)
+    return workflow, clashed
+
+
+def test_undo_decided_for_oneself_takes_back_over_what_others_did(alice, stuck):
+    workflow, clashed = stuck
+
+    undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+
+    assert titles(workflow) == {"start": "Begin", "end": ""}
+
+
+def test_undo_decided_for_others_takes_back_the_rest_and_goes_on(alice, stuck):
+    workflow, clashed = stuck
+
+    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
+
+    assert change.revision is not None
+    assert [op["op"] for op in change.revision.ops] == ["move"]
+    assert titles(workflow)["end"] == "His"
+    undo(alice, workflow)
+    assert titles(workflow) == {"start": "Echo", "end": "His"}
+
+
+def test_undo_decided_for_others_alone_changes_nothing_and_goes_on(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("start", "Begin"))
+    edit(alice, workflow, title("end", "Mine"))
+    edit(bob, workflow, title("end", "His"))
+    with pytest.raises(EditClash) as clashed:
+        undo(alice, workflow)
+
+    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
+
+    assert change.revision is not None
+    assert change.revision.ops == []
+    undo(alice, workflow)
+    assert titles(workflow) == {"start": "Echo", "end": "His"}
+
+
+def test_undo_of_what_somebody_deleted_brings_it_back_when_so_decided(alice, bob):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, title("end", "Mine"))
+    edit(bob, workflow, {"op": "delete", "id": "end"})
+    with pytest.raises(EditClash) as clashed:
+        undo(alice, workflow)
+
+    undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+
+    assert titles(workflow)["end"] == ""
+
+
+def test_undo_asks_once_of_a_title_that_is_written_in_two_ways(alice, bob):
+    data = {"type": "template-transform", "title": "One", "template": "", "variables": []}
+    source = {
+        "version": "0.1.0",
+        "kind": "app",
+        "app": {"mode": "workflow", "name": "Twice"},
+        "workflow": {"graph": {"nodes": [{"id": "t", "position": {"x": 0, "y": 0}, "data": data}], "edges": []}},
+    }  # fmt: skip
+    workflow = make_workflow(alice, source=source)
+    edit(alice, workflow, title("t", "Mine"))
+    edit(bob, workflow, title("t", "His"))
+    with pytest.raises(EditClash) as clashed:
+        undo(alice, workflow)
+    assert [(clash.node, clash.field) for clash in clashed.value.clashes] == [("t", "title")]
+
+    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+
+    assert change.revision is not None
+    assert [op["op"] for op in change.revision.ops] == ["set", "rename"]
+    assert titles(workflow)["t"] == "One"
+
+
+def test_undo_decided_before_another_edit_is_not_done_to_that_one(alice, stuck):
+    workflow, clashed = stuck
+    edit(alice, workflow, title("start", "Another"))
+
+    with pytest.raises(EditClash) as again:
+        undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+
+    assert again.value.clashes == ()
+    assert titles(workflow) == {"start": "Another", "end": "His"}
 
 
 def test_undo_is_free_again_once_the_other_took_theirs_back(alice, bob):

@@ -10,7 +10,8 @@ from django.utils import timezone
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
-from workflows.models import Run, Workflow
+from workflows.models import Run, Step, Workflow
+from workflows.services import publishing
 from workflows.services.samples import copy_sample
 
 
@@ -143,18 +144,63 @@ def test_conversation_of_another_person_one_played_is_not_shown(alice: Person, c
     assert KEY.findall(page) == [""]
 
 
-def test_failed_turn_shows_why(alice: Person, chat: Workflow):
-    say(alice, chat)
-    (run,) = runs(alice)
-    with within(alice):
+def failed_turn(who: Person, chat: Workflow, **how: str) -> str:
+    """The page after a turn that came to no good end at the node called Think of an answer."""
+    say(who, chat)
+    (run,) = runs(who)
+    with within(who):
         Run.objects.unscoped().filter(pk=run.pk).update(
-            status="failed", error="The model is away.", finished_at=timezone.now()
+            **{"status": "failed", "error": RAW, "error_node": "llm", **how},
+            finished_at=timezone.now(),
         )
-
-    page = page_of(alice, chat, conversation=key_of(run))
-
+        Step.objects.create(
+            team_id=run.team_id, run=run, node_key="llm", kind="llm", status="failed",
+            title="Think of an answer", attempt=1, started_at=1.0,
+        )  # fmt: skip
+    page = page_of(who, chat, conversation=key_of(run))
     assert "bubble-bad" in page
-    assert "The model is away." in page
+    assert f'href="{reverse("workflows:run", args=[run.pk])}"' in page
+    return page
+
+
+RAW = "ValueMismatch: llm.text has no member prompt_template"
+
+
+def test_failed_turn_says_to_an_editor_where_and_leads_to_the_run(alice: Person, chat: Workflow):
+    page = failed_turn(alice, chat)
+
+    assert "The workflow stopped at “Think of an answer”." in page
+    assert RAW not in page
+
+
+def test_failed_turn_without_a_node_says_so(alice: Person, chat: Workflow):
+    page = failed_turn(alice, chat, error_node="")
+
+    assert "The workflow stopped before its end." in page
+    assert RAW not in page
+
+
+def test_failed_turn_tells_who_only_talks_nothing_of_nodes(cast: Cast, chat: Workflow):
+    publishing.publish(cast.alice.principal, workflow=chat)
+
+    page = failed_turn(cast.vic, chat)
+
+    bubbles = re.findall(r'bubble-bad">([^<]*)<', page)
+    assert bubbles == ["Something went wrong with this answer. Please try again."]
+    assert RAW not in page
+
+
+def test_turn_stopped_by_a_person_is_no_mistake_of_the_workflow(alice: Person, chat: Workflow):
+    page = failed_turn(alice, chat, status="stopped", error="The run was stopped.", error_node="")
+
+    assert "This answer was stopped." in page
+
+
+def test_live_turn_carries_the_words_for_its_end(alice: Person, chat: Workflow):
+    html = text_of(say(alice, chat, htmx="yes"))
+
+    assert 'data-failed-at="The workflow stopped at “{node}”.' in html
+    assert 'data-stopped="This answer was stopped."' in html
 
 
 def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, chat: Workflow):

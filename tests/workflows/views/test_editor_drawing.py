@@ -3,8 +3,10 @@
 import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.utils.translation import override
 
 from tests.journeys.canvas_document import document as one_of_everything
@@ -12,7 +14,7 @@ from workflows.engine import dsl, geometry
 from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
 from workflows.engine.nodes import builtin_kinds
 from workflows.engine.problems import Problem, warning
-from workflows.views.editor.drawing import css_name, draw_editor
+from workflows.views.editor.drawing import FAR_FROM, css_name, draw_editor
 from workflows.views.editor.fragments import fragments_for
 from workflows.views.editor.notes import markdown, note_view
 
@@ -211,6 +213,21 @@ def test_note_too_deep_to_read_is_shown_as_it_is():
     text = '{"root":' * 5000
 
     assert markdown(text[:100]) in note_view(Note("n", {"text": text[:100]})).html
+
+
+def test_graph_of_hundreds_is_begun_as_its_picture():
+    few = tuple(NodeSpec(f"n{i}", "llm", {}, "") for i in range(FAR_FROM - 1))
+    more = (*few, NodeSpec("last", "llm", {}, ""))
+
+    assert not draw_editor(Document(Mode.WORKFLOW, few, ()), (), KINDS).is_far
+    assert draw_editor(Document(Mode.WORKFLOW, more, ()), (), KINDS).is_far
+
+
+def test_picture_begins_where_the_browser_thinks_it_does():
+    script = Path(settings.STATICFILES_DIRS[0]) / "js" / "canvas" / "far.js"
+
+    [told] = re.findall(r"const MANY = (\d+);", script.read_text())
+    assert int(told) == FAR_FROM
 
 
 def test_five_hundred_nodes_take_a_blink():

@@ -31,7 +31,7 @@ def test_names_types_and_values_are_found_whatever_the_case(chat: Workflow):
 def test_value_says_the_field_it_is_in(chat: Workflow):
     hits = [hit for hit in hits_in(draft_document(chat), "friendly assistant") if hit.node == "llm"]
 
-    assert [hit.field for hit in hits] == ["prompt_template.0.text"]
+    assert [hit.field for hit in hits] == ["prompt_template.0.jinja2_text"]
     assert hits[0].before.endswith("You are a ")
 
 

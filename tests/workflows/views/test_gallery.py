@@ -277,7 +277,7 @@ def test_publishing_leads_to_calls_that_work_as_they_stand(alice: Person, chat):
 
     page = text_of(answer)
     url = f"/api/v1/workflows/{chat.pk}/runs"
-    assert page.count(url) == 3
+    assert page.count(url) == 4  # three languages, and the one that follows it live
     assert reverse("accounts:keys") in page
     snippets = {snippet.slug: snippet.text for snippet in answer.context["snippets"]}
     body = json.loads(within_text(r"-d '(.*)'", snippets["curl"]))

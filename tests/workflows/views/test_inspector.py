@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from tests.factories.workflows import make_run, make_workflow, within
 from workflows.engine.kinds import Field, NodeKind, Output, Widget
+from workflows.engine.nodes.code import OUTPUT_TYPES
 from workflows.models import Step
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor import inspector
@@ -263,3 +264,19 @@ def test_rendered_jinja_uses_the_nodes_own_names(alice):
 
     assert "NO" in alice.client.get(f"{url}?path=template").content.decode()
     assert alice.client.get(f"{url}?path=nothing.there").status_code == 404
+
+
+def test_code_outputs_offer_the_types_there_are_and_those_written(alice):
+    outputs = {"a": {"type": "string"}, "b": {"type": "odd"}}
+    workflow = make_workflow(alice, "w", document("code", code="def main(): ...", outputs=outputs))
+
+    html = fragment(alice, workflow)
+
+    kinds = re.findall(r'<select[^>]*data-entry-key="type".*?</select>', html, re.S)
+    offered = [re.findall(r'<option value="([^"]*)"( selected)?', one) for one in kinds]
+    assert [[name for name, picked in row if picked] for row in offered] == [
+        ["string"],
+        ["odd"],
+        ["string"],
+    ]
+    assert {name for row in offered for name, _picked in row} == {*map(str, OUTPUT_TYPES), "odd"}

@@ -1,5 +1,6 @@
 """Starting a run by its form, the list of runs, and the page of one."""
 
+import re
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from workflows.models import Run, RunEvent, Step, Workflow
 
 
 RUNS = reverse("workflows:runs")
+RUN_ERROR = re.compile(r'role="alert">.*?<p>(.*?)</p>', re.DOTALL)
 FAILED = {"status": "failed", "finished_at": timezone.now()}
 
 
@@ -122,8 +124,38 @@ def test_run_is_not_put_into_a_conversation_of_somebody_else(cast: Cast):
     answer = start(cast.bob, workflow, text="x", conversation=key)
 
     assert answer.status_code == 422
-    assert "belongs to another workflow or person" in text_of(answer)
+    assert "of this name. Choose another." in text_of(answer)
     assert count(cast.bob) == 0
+
+
+def test_form_says_the_same_of_whosoever_conversation_it_is(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    others = make_conversation(cast.alice, workflow).key
+    elsewhere = make_conversation(cast.bob, make_workflow(cast.bob)).key
+
+    said = [
+        RUN_ERROR.findall(text_of(start(cast.bob, workflow, text="x", conversation=name)))
+        for name in (others, elsewhere)
+    ]
+
+    assert len(said[0]) == 1
+    assert said[0] == said[1]
+
+
+def test_conversation_of_another_team_leaves_its_name_free(cast: Cast):
+    theirs = make_conversation(cast.carol, make_workflow(cast.carol)).key
+
+    assert (
+        start(cast.bob, make_workflow(cast.alice), text="x", conversation=theirs).status_code == 302
+    )
+
+
+def test_run_goes_into_ones_own_conversation_again(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    for _turn in range(2):
+        assert start(cast.bob, workflow, text="x", conversation="mine").status_code == 302
+
+    assert count(cast.bob) == 2
 
 
 def test_viewer_may_run_but_not_change(cast: Cast):

@@ -76,6 +76,23 @@ def checked_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
     return result
 
 
+def size_of(tree: Json) -> int:
+    """As ``checked_tree`` counts: the characters of keys and texts, and one for each member."""
+    size = 0
+    todo = [tree]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, Mapping):
+            size += sum(1 + len(key) for key in value)
+            todo.extend(value.values())
+        elif isinstance(value, list | tuple):
+            size += len(value)
+            todo.extend(value)
+    return size
+
+
 def _checked(value: Json, depth: int, todo: list[tuple[Json, Json, int]]) -> Json:
     if value is None or isinstance(value, bool):
         return value

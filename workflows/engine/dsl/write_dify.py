@@ -1,5 +1,6 @@
 """Writes documents as Dify reads them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from workflows.engine.document import (
@@ -21,6 +22,8 @@ from workflows.engine.problems import Problem, warning
 from workflows.engine.values import ValueType, parse_type, zero
 
 
+ABSOLUTE: Final = "positionAbsolute"
+
 # Kinds of ours that Dify's canvas can't draw.
 DIFY_KINDS: Final = frozenset(
     {
@@ -40,7 +43,8 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     app = {"name": document.name, "mode": document.mode.value, "description": document.description}
     workflow_extra = dict(extra.pop("workflow", {}))
     graph_extra = dict(workflow_extra.pop("graph", {}))
-    nodes = [_node(node, include_secrets) for node in document.nodes]
+    places = _places(document)
+    nodes = [_node(node, places[node.id], include_secrets) for node in document.nodes]
     edges = [_edge(edge) for edge in document.edges]
     graph = {
         "nodes": [*nodes, *(_note(note) for note in document.notes)],
@@ -112,7 +116,22 @@ def _version(document: Document) -> str:
     )
 
 
-def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
+def _places(document: Document) -> dict[str, Position]:
+    """Where each node stands on the canvas, whatever it is in: ours are counted from the container."""
+    nodes = {node.id: node for node in document.nodes}
+    places: dict[str, Position] = {}
+    for node in document.nodes:
+        x, y = node.position.x, node.position.y
+        seen, outer = {node.id}, nodes.get(node.parent or "")
+        while outer is not None and outer.id not in seen:
+            x, y = x + outer.position.x, y + outer.position.y
+            seen.add(outer.id)
+            outer = nodes.get(outer.parent or "")
+        places[node.id] = Position(x, y)
+    return places
+
+
+def _node(node: NodeSpec, place: Position, include_secrets: bool) -> dict[str, Json]:
     data = node_data(node)
     tree: dict[str, Json] = {
         "id": node.id,
@@ -122,7 +141,7 @@ def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
     }
     if node.parent is not None:
         tree["parentId"] = node.parent
-    return merged(_sized(tree, node), node.extra)
+    return merged(_sized(tree, node), _placed(node.extra, place))
 
 
 def _note(note: Note) -> dict[str, Json]:
@@ -132,7 +151,14 @@ def _note(note: Note) -> dict[str, Json]:
         "position": _position(note.position),
         "data": dict(note.data),
     }
-    return merged(_sized(tree, note), note.extra)
+    return merged(_sized(tree, note), _placed(note.extra, note.position))
+
+
+def _placed(extra: Mapping[str, Json], place: Position) -> Mapping[str, Json]:
+    """Dify repeats the place there; what it said of a node that was moved since is no longer so."""
+    if ABSOLUTE not in extra:
+        return extra
+    return {**extra, ABSOLUTE: _position(place)}
 
 
 def _sized(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:

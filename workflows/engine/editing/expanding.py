@@ -215,7 +215,12 @@ def _feature(store: Store, op: Feature, context: Context) -> Plain:
         yield Feature(*found)
 
 
-def _as_it_is(store: Store, op: Header | Replace, context: Context) -> Plain:
+def _header(store: Store, op: Header, context: Context) -> Plain:
+    if store.header(op.field) != op.value:
+        yield op
+
+
+def _as_it_is(store: Store, op: Replace, context: Context) -> Plain:
     yield op
 
 
@@ -233,6 +238,6 @@ _EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
     Tidy: tidy,
     Variable: variable,
     Feature: _feature,
-    Header: _as_it_is,
+    Header: _header,
     Replace: _as_it_is,
 }

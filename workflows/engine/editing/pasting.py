@@ -10,6 +10,7 @@ from workflows.engine.dsl.versions import DIFY
 from workflows.engine.editing import guarding
 from workflows.engine.editing.context import ALL_MARKS, Context, marks_of
 from workflows.engine.editing.errors import refuse
+from workflows.engine.editing.frames import frame_of
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, Item
 from workflows.engine.editing.references import Names, renamed
@@ -18,6 +19,9 @@ from workflows.engine.editing.wiring import dressed
 
 
 OFFSET: Final = 40.0  # beside the original, where nobody said where
+STEP: Final = 32.0  # how far down the next try is
+STEPS: Final = 100
+MARGIN: Final = 8.0
 
 
 def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
@@ -30,7 +34,7 @@ def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     ids = {item.id: _fresh(store, item, context) for item in kept}
     ids |= _starts(kept, ids)
     names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
-    at = _Shift.of(kept, ids, op)
+    at = _cleared(store, parent, kept, ids, _Shift.of(kept, ids, op), context)
     for item in kept:
         yield Add(_copied(item, ids, names, at, parent))
     for wire in sorted(pasted.wires.values(), key=lambda w: (w.rank, w.id)):
@@ -89,6 +93,31 @@ class _Shift:
         return _Shift(
             OFFSET if op.x is None else op.x - left, OFFSET if op.y is None else op.y - top
         )
+
+
+def _cleared(
+    store: Store,
+    parent: Item | None,
+    items: list[Item],
+    ids: Mapping[str, str],
+    at: _Shift,
+    context: Context,
+) -> _Shift:
+    """As wished, or as far below as it takes to lie on no other node; who pastes hides nothing."""
+    there = [
+        frame_of(item, context)
+        for item in store.children(parent.id if parent else None)
+        if not item.is_note
+    ]
+    outer = [
+        frame_of(item, context) for item in items if item.parent not in ids and not item.is_note
+    ]
+    for down in range(STEPS):
+        tried = _Shift(at.x, at.y + down * STEP)
+        moved = [frame.moved(tried.x, tried.y) for frame in outer]
+        if not any(frame.hits(other, MARGIN) for frame in moved for other in there):
+            return tried
+    return at
 
 
 def _kept(store: Store, pasted: Memory, parent: Item | None) -> tuple[list[Item], dict[str, str]]:

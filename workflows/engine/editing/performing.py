@@ -8,6 +8,7 @@ from workflows.engine.editing.applying import apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expanding import expand
+from workflows.engine.editing.growing import grown
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -29,8 +30,13 @@ class Performed:
     origins: tuple[int, ...]
 
 
-def perform(store: Store, asked: Sequence[Op], context: Context) -> Performed:
-    """Do what is asked. Raises EditRefused; the store is then half-way and must be thrown away."""
+def perform(
+    store: Store, asked: Sequence[Op], context: Context, *, grows: bool = False
+) -> Performed:
+    """Do what is asked. Raises EditRefused; the store is then half-way and must be thrown away.
+
+    ``grows``: containers grow around what came into them, as part of the last operation asked for.
+    """
     together = frozenset(op.id for op in asked if isinstance(op, Reparent))
     done: list[Op] = []
     inverse: list[Op] = []
@@ -44,6 +50,11 @@ def perform(store: Store, asked: Sequence[Op], context: Context) -> Performed:
                 origins.append(index)
         except EditRefused as refused:
             raise _addressed(refused, index) from None
+    for plain in grown(store, tuple(done), context) if grows else ():
+        made, back = apply(store, plain)
+        done.append(made)
+        inverse.append(back)
+        origins.append(len(asked) - 1)
     check(store, done)
     return Performed(tuple(done), tuple(reversed(inverse)), tuple(origins))
 

@@ -1,7 +1,7 @@
 """Operations from a client's JSON. What is wrong is said with the operation's index and the field."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +23,7 @@ from workflows.engine.editing.ops import (
     Delete,
     Disconnect,
     Feature,
+    Header,
     How,
     Move,
     Op,
@@ -182,6 +183,27 @@ class FeatureIn(_ChangeIn):
         return Feature(tuple(self.path), self.value, self.how)
 
 
+class HeaderIn(_In):
+    """What the workflow is called, and what it says of itself; the rest of a header is the server's."""
+
+    op: Literal["header"]
+    field: Literal["name", "description"]
+    value: Annotated[str, Field(max_length=10_000), AfterValidator(_checked)]
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.field == "name" and not 0 < len(self._words) <= MAX_KEY:
+            raise ValueError(f"A name has 1 to {MAX_KEY} characters")
+        return self
+
+    @property
+    def _words(self) -> str:
+        return " ".join(self.value.split())
+
+    def read(self) -> Op:
+        return Header(self.field, self._words if self.field == "name" else self.value.strip())
+
+
 class RenameIn(_In):
     op: Literal["rename"]
     id: Key
@@ -285,7 +307,8 @@ Asked = Annotated[
     | PasteIn
     | TidyIn
     | VariableIn
-    | FeatureIn,
+    | FeatureIn
+    | HeaderIn,
     Field(discriminator="op"),
 ]
 _ASKED: Final[TypeAdapter[Any]] = TypeAdapter(Asked)  # Any: a union, whose members all read()

@@ -124,6 +124,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         if ctx.ports.code is None:
             raise PortMissing("code")
         inputs = _inputs(prepared, ctx)
+        ctx.give(inputs)
         result = await ctx.ports.code.run(
             CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
         )

@@ -113,7 +113,9 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             raise PortMissing("http")
         building = Building(ctx.pool, lambda url: _fetch(http, url))
         request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
+        ctx.give(_shown(prepared, request, None))
         response = await http.send(request)
+        ctx.give(_shown(prepared, request, response))
         megabytes = too_large(response)
         if megabytes is not None:
             message = f"The answer is larger than {megabytes} MB"

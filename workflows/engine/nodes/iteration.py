@@ -108,6 +108,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         if ctx.body is None:
             raise PortMissing("body")
         items = _items(prepared, ctx)
+        ctx.give({"items": items})
         gathered = _Gathered(prepared, ctx.node_id, items, ctx.body)
         ctx.body.begin(len(items))
         if prepared.is_parallel:

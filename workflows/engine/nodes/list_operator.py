@@ -136,6 +136,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
             raise failed("There is no list to work on")
         items = checked_items(ctx.pool.require(prepared.variable))
         inputs: dict[str, Json] = {"variable": items}
+        ctx.give(inputs)
         return NodeResult(first_and_last(_worked_on(items, prepared, ctx.pool)), inputs=inputs)
 
 

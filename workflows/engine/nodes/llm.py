@@ -197,6 +197,8 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
+        inputs = {**_shown_model(config), **prompt.shown()}
+        ctx.give(inputs)
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
         usage, finish_reason = await _ask(_request(config, prompt, ctx), reasoning, ctx)
         text = "".join(reasoning.text)
@@ -210,7 +212,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             outputs["structured_output"] = _parsed(text)
         return NodeResult(
             outputs,
-            inputs={**_shown_model(config), **prompt.shown()},
+            inputs=inputs,
             usage=usage,
             events=(prompt.event,) if prompt.event is not None else (),
         )

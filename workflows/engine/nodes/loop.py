@@ -183,6 +183,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
     pool, name, stops = ctx.pool, ctx.node_id, prepared.stops
     initial = {variable.label: _initial(variable, pool) for variable in prepared.variables}
+    ctx.give(initial)
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
     if _stops_already(stops, pool):
@@ -202,6 +203,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
 
 async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeResult:
     values = dict(prepared.initial)
+    ctx.give(values)
     body.begin(prepared.count)
     rounds = 0
     while _goes_on(prepared.goes_on, values, ctx):

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field as Bounded
 
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -63,6 +63,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return (selector,) if selector else ()
 
     async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
+        ctx.give({"scope": prepared.scope, "query": _query(prepared, ctx), "key": prepared.key})
         hits, event = await recall(
             ctx,
             scope=prepared.scope,
@@ -76,3 +77,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             inputs={"scope": prepared.scope, "query": event.query, "key": prepared.key},
             events=(event,),
         )
+
+
+def _query(config: RecallConfig, ctx: NodeContext) -> Json:
+    return ctx.pool.get_or_none(config.query_selector) if config.query_selector else None

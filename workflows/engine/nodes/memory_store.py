@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.events import MemoryWritten
 from workflows.engine.kinds import (
     Field,
@@ -87,12 +87,13 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
-        memory = memory_of(ctx, config.scope)
         key = prepared.key.text(ctx.pool)
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
-        entry = await memory.store(
+        inputs: dict[str, Json] = {"scope": config.scope, "key": key, "metadata": metadata}
+        ctx.give({**inputs, "value": ctx.pool.get_or_none(config.value_selector)})
+        entry = await memory_of(ctx, config.scope).store(
             scope=config.scope,
             identity=ctx.identity,
             origin=ctx.origin,
@@ -106,6 +107,6 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
         return NodeResult(
             {"stored": True, "key": key},
-            inputs={"scope": config.scope, "key": key, "metadata": metadata},
+            inputs=inputs,
             events=(event,),
         )

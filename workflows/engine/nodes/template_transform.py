@@ -79,6 +79,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
     def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         look_up = ctx.pool.get_or_none
         inputs = {name: look_up(selector) for name, selector in prepared.variables}
+        ctx.give(inputs)
         text = prepared.plain.render(inputs) if prepared.plain is not None else None
         if text is None:
             return _render_elsewhere(prepared.source, inputs, ctx)

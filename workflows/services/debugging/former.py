@@ -1,6 +1,7 @@
 """An earlier run to go on from: which of its steps count, and where its conversation stood then."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,8 +18,9 @@ from workflows.engine.partial import (
     is_done,
     kept_before,
     outermost,
+    with_insides,
 )
-from workflows.engine.records import StepRecord
+from workflows.engine.records import StepRecord, StepStatus
 from workflows.execution.codec import step_record
 from workflows.execution.debugging import prepare_part
 from workflows.execution.plans import prepare
@@ -32,6 +34,7 @@ class Former:
 
     run: Run
     steps: tuple[Step, ...]
+    pinned: frozenset[str] = frozenset()  # nodes whose pins stand in for what they gave then
 
     def records(self) -> list[StepRecord]:
         return [record_of(step) for step in self.steps]
@@ -46,6 +49,38 @@ def former_run(principal: Principal, workflow: Workflow, run_id: UUID | None) ->
     permissions.check_view_run(principal, run)
     steps = Step.objects.unscoped().filter(run=run).order_by("id")
     return Former(run, tuple(step for step in steps if is_done(record_of(step))))
+
+
+def with_pins(former: Former, document: Document, mocks: Mapping[str, Json]) -> Former:
+    """The earlier run as if its nodes had given what is pinned now: a pin counts before a result.
+
+    In the places of the steps they replace, because history is replayed in its order. A mock that does
+    more than give outputs is left for its node to play.
+    """
+    pins = {
+        step.node_key: mocks[step.node_key]
+        for step in former.steps
+        if not step.rounds and _is_plain(mocks.get(step.node_key) or {})
+    }
+    inside = with_insides(document, pins) - pins.keys()
+    steps = tuple(
+        _as_pinned(step, pins[step.node_key]) if step.node_key in pins else step
+        for step in former.steps
+        if step.node_key not in inside
+    )
+    return Former(former.run, steps, frozenset(pins))
+
+
+def _is_plain(mock: Mapping[str, Json]) -> bool:
+    return mock.get("outputs") is not None and mock.keys() <= {"outputs", "handle"}
+
+
+def _as_pinned(step: Step, mock: Mapping[str, Json]) -> Step:
+    pinned = copy(step)
+    pinned.outputs, pinned.handle = mock["outputs"], mock.get("handle")
+    pinned.status, pinned.error, pinned.error_type = StepStatus.SUCCEEDED.value, "", ""
+    pinned.writes = []
+    return pinned
 
 
 def record_of(step: Step) -> StepRecord:
@@ -80,7 +115,9 @@ def warnings_about(
     older = [
         {"node": name, "code": "older"}
         for name in names
-        if name in new and (name not in old or _differs(old[name].data, new[name].data))
+        if name in new
+        and name not in former.pinned
+        and (name not in old or _differs(old[name].data, new[name].data))
     ]
     if part.extent is Extent.ONLY:
         return older

@@ -9,8 +9,11 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.describing import outputs_declared
 from workflows.engine.document import Json
+from workflows.engine.values import ELEMENTS, ValueType, describe, matches, parse_type
 from workflows.errors import InvalidValue
+from workflows.execution.kinds import kinds
 from workflows.models import Node, Pin, Workflow
 from workflows.services import audited
 
@@ -26,13 +29,19 @@ def pin_node(
     outputs: Mapping[str, Json],
     handle: str | None = None,
 ) -> Pin:
-    """Pin, or change what is pinned. ``handle``: the way a branch takes."""
+    """Pin, or change what is pinned. ``handle``: the way a branch takes.
+
+    Raises InvalidValue for an output that isn't of the type its node declares; null is always allowed,
+    and so are outputs nobody declared, which some nodes have.
+    """
     permissions.check_edit(principal, workflow)
     if len(json.dumps(outputs)) > LARGEST:
         raise InvalidValue(_("That is too much to pin."), field="outputs")
     with tenant([workflow.team_id]):
-        if not Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).exists():
+        row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
+        if row is None:
             raise NotFound
+        _check_types(row, outputs)
         pin, _made = Pin.objects.unscoped().update_or_create(
             workflow=workflow,
             node_key=node,
@@ -62,3 +71,25 @@ def pinned_outputs(workflow: Workflow) -> dict[str, Json]:
     """By node, as the engine takes them. The caller found the workflow, so may see it."""
     with tenant([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
+
+
+def _check_types(row: Node, outputs: Mapping[str, Json]) -> None:
+    kind = kinds().get(row.kind)
+    declared = outputs_declared(kind, row.data) if kind is not None else ()
+    types = {output.name: parse_type(output.type) for output in declared}
+    for name, value in outputs.items():
+        wanted = types.get(name)
+        if wanted is not None and value is not None and not matches(value, wanted):
+            raise InvalidValue(_mismatch(name, value, wanted), field=f"outputs.{name}")
+
+
+def _mismatch(name: str, value: Json, wanted: ValueType) -> str:
+    """Which output, and of a list which item, is of what type instead of what."""
+    said = {"output": name, "wanted": str(wanted), "given": describe(value)}
+    if wanted in ELEMENTS and isinstance(value, list | tuple):
+        element = ELEMENTS[wanted]
+        for position, item in enumerate(value, start=1):
+            if not matches(item, element):
+                said |= {"wanted": str(element), "given": describe(item), "item": str(position)}
+                return _("Item %(item)s of %(output)s is of type %(given)s, not %(wanted)s.") % said
+    return _("%(output)s is of type %(given)s, not %(wanted)s.") % said

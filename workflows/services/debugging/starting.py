@@ -27,6 +27,7 @@ from workflows.services.debugging.former import (
     kept_steps,
     turn_of,
     warnings_about,
+    with_pins,
 )
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions, check_options
 from workflows.services.debugging.pins import pinned_outputs
@@ -81,6 +82,7 @@ def start_debug_run(
         if options.part.extent is Extent.ONLY:
             pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
         mocks = {**pins, **(mocks or {})} or None
+        former = with_pins(former, document, mocks) if former and mocks else former
         if options.part.extent is Extent.ALL:
             order = order_run(
                 principal,

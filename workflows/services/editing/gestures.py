@@ -11,6 +11,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import EditRefused, Op, Performed, perform
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
+from workflows.engine.editing.records import Item, Wire
 from workflows.engine.problems import Problem
 from workflows.errors import InvalidValue
 from workflows.models import Pin, Revision, Workflow
@@ -21,6 +22,7 @@ from workflows.services.editing.changes import Change
 from workflows.services.editing.checking import problems_of
 from workflows.services.editing.meanwhile import fitted
 from workflows.services.editing.rows import Rows
+from workflows.services.editing.sizes import check_size
 from workflows.services.editing.stacks import after_edit, stacks_of
 from workflows.services.editing.world import context
 
@@ -55,7 +57,7 @@ def edit(
         _check_base(locked, since)
         wanted = fitted(principal, locked, ops, since, client, resolve or {})
         store = prepared(locked, wanted)
-        performed = perform(store, wanted, context())
+        performed = perform(store, wanted, context(), grows=True)
         if not performed.ops:
             return answer(principal, locked, None)
         revision = keep(
@@ -90,8 +92,9 @@ def keep(
     performed: Performed,
     **about: object,
 ) -> Revision:
-    """Write the rows, the log and the audit line."""
+    """Write the rows, the log and the audit line. Raises EditRefused where the draft becomes too large."""
     store.flush()
+    check_size(store)
     revision = log.record(
         principal,
         workflow,
@@ -137,15 +140,20 @@ def looked_at(store: Rows, change: Change) -> Change:
     """With what it touched as it is now, and what is wrong there."""
     touched = change.touched
     store.prefetch(touched.nodes)
-    items = [item for id_ in touched.nodes if (item := store.item(id_)) is not None]
-    wires = [wire for id_ in touched.edges if (wire := store.wire(id_)) is not None]
+    items = tuple(item for id_ in touched.nodes if (item := store.item(id_)) is not None)
+    wires = tuple(wire for id_ in touched.edges if (wire := store.wire(id_)) is not None)
+    return drawn(store, change, items, wires)
+
+
+def drawn(store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]) -> Change:
+    """With these, and what else a card shows."""
     problems = problems_of(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
         change,
-        items=tuple(items),
-        wires=tuple(wires),
+        items=items,
+        wires=wires,
         problems=problems,
         checked=checked,
         pinned=tuple(pins.values_list("node_key", flat=True)) if checked else (),

@@ -201,7 +201,7 @@ def _decided(
     for index, op in enumerate(ops):
         if index in clashes:
             if resolve[index] == "mine":
-                wanted += _insisted(op, clashes[index], meant.lists.get(index), theirs)
+                wanted += insisted(op, clashes[index], meant.lists.get(index), theirs)
         elif index in holding:
             wanted.append(op)
     return wanted
@@ -220,7 +220,7 @@ def _at(clash: Clash, index: int) -> Clash:
     )
 
 
-def _insisted(op: Op, clash: Clash, whole: Op | None, theirs: Sequence[Revision]) -> list[Op]:
+def insisted(op: Op, clash: Clash, whole: Op | None, theirs: Sequence[Revision]) -> list[Op]:
     """Mine: over a list that moved, the list as I left it; at a node that is gone, the node as well."""
     back = _brought_back(clash.node, theirs) if clash.theirs == GONE and clash.node else []
     return [*back, whole if clash.shifts and whole is not None else op]

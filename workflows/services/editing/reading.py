@@ -1,14 +1,15 @@
 """What happened to a draft since a revision, for an editor that was away."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from uuid import UUID
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing import log
-from workflows.services.editing.changes import Change
-from workflows.services.editing.gestures import looked_at
+from workflows.services.editing.changes import Change, author_name
+from workflows.services.editing.gestures import drawn
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.stacks import Stacks, stacks_of
 
@@ -23,6 +24,14 @@ class Since:
     revision: int
     changes: tuple[Change, ...] = ()
     reload: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who has edited, once an edit."""
+
+    revision: int
+    authors: tuple[tuple[UUID | None, str], ...]
 
 
 def undoable(principal: Principal, *, workflow: Workflow) -> Stacks:
@@ -49,15 +58,23 @@ def changes_after(principal: Principal, *, workflow: Workflow, after: int) -> Si
         return Since(current.revision, tuple(_drawn_once(store, changes)))
 
 
+def since_by(principal: Principal, *, workflow: Workflow, after: int) -> By:
+    permissions.check_view(principal, workflow)
+    with tenant([workflow.team_id]):
+        current = Workflow.objects.unscoped().get(pk=workflow.pk)
+        found = log.after(current, after, MOST) or []
+        return By(current.revision, tuple((each.author_id, author_name(each)) for each in found))
+
+
 def _drawn_once(store: Rows, changes: list[Change]) -> list[Change]:
     seen: set[str] = set()
     told: list[Change] = []
     for change in reversed(changes):
-        whole = looked_at(store, change)
-        items = tuple(item for item in whole.items if item.id not in seen)
-        wires = tuple(wire for wire in whole.wires if wire.id not in seen)
-        seen.update(item.id for item in items)
-        seen.update(wire.id for wire in wires)
-        told.append(replace(whole, items=items, wires=wires))
+        nodes = [id_ for id_ in change.touched.nodes if id_ not in seen]
+        edges = [id_ for id_ in change.touched.edges if id_ not in seen]
+        seen.update(nodes, edges)
+        items = tuple(item for id_ in nodes if (item := store.item(id_)) is not None)
+        wires = tuple(wire for id_ in edges if (wire := store.wire(id_)) is not None)
+        told.append(drawn(store, change, items, wires) if items or wires else change)
     told.reverse()
     return told

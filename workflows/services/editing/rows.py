@@ -15,6 +15,7 @@ from django.db.models.functions import Cast
 
 from config.crypto import encrypt
 from workflows.engine.document import Json
+from workflows.engine.dsl.strict import size_of
 from workflows.engine.editing.paths import same
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
 from workflows.engine.editing.store import texts_of
@@ -74,6 +75,7 @@ class Rows:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self.header_dirty: set[str] = set()
+        self.grown = False  # something was added, or became longer
         self._reset()
 
     def _reset(self) -> None:
@@ -231,6 +233,7 @@ class Rows:
         self._named.put((area, name), None)
 
     def put_features(self, features: Mapping[str, Json]) -> None:
+        self.grown = self.grown or size_of(features) > size_of(self.workflow.features)
         self.workflow.features = dict(features)
         self.header_dirty.add("features")
 
@@ -330,12 +333,14 @@ class Rows:
             if former is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
+                self.grown = True
                 pk = row.pk
             else:
                 before = fields_of(former)
                 # As JSON: to Python, True equals 1.
                 names = tuple(name for name in fields if not same(fields[name], before[name]))
                 if names:
+                    self.grown = self.grown or _longer(fields, before, names)
                     changed[names].append(model(pk=pk, **{name: fields[name] for name in names}))
             shelf.was[key] = pk, part
         self._changed = self._changed or bool(shelf.dirty)
@@ -426,6 +431,10 @@ def _update(model: type[Row], found: list[Row], names: tuple[str, ...]) -> None:
     for row in found:
         values = {name: getattr(row, name) for name in names}
         model._default_manager.filter(pk=row.pk).update(**values)
+
+
+def _longer(now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    return any(size_of(now[name]) > size_of(before[name]) for name in names)
 
 
 def _highest(found: QuerySet[Any]) -> int:  # Any: of three models

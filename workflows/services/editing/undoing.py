@@ -1,10 +1,11 @@
 """Undo and redo: the inverse of a revision, fitted to what came after it, as a new revision.
 
 Each person takes back what is theirs. Where somebody else has since changed the same thing, that is
-said, and nothing is forced.
+said, and nothing is forced: whoever asks decides whose holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -28,8 +29,14 @@ from workflows.models.editing import RevisionKind
 from workflows.services import drafts
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.gestures import answer, done_before, keep
-from workflows.services.editing.meanwhile import FARTHEST, effective, their_ops, unfolded
+from workflows.services.editing.gestures import Choice, answer, done_before, keep
+from workflows.services.editing.meanwhile import (
+    FARTHEST,
+    effective,
+    insisted,
+    their_ops,
+    unfolded,
+)
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.stacks import Entry, stacks_of
 
@@ -39,22 +46,45 @@ class _Way(NamedTuple):
     entries: tuple[Entry, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Of the clashes that stood in the way of taking back ``undoes``: by index, whose value holds."""
+
+    undoes: int
+    resolve: Mapping[int, Choice]
+
+
 def undo(
-    principal: Principal, *, workflow: Workflow, client: str = "", key: str | None = None
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    client: str = "",
+    key: str | None = None,
+    decided: Decided | None = None,
 ) -> Change:
     """Take back one's own last edit. Raises NothingToUndo, or EditClash."""
-    return _go(principal, workflow, RevisionKind.UNDO, client, key)
+    return _go(principal, workflow, RevisionKind.UNDO, client, key, decided)
 
 
 def redo(
-    principal: Principal, *, workflow: Workflow, client: str = "", key: str | None = None
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    client: str = "",
+    key: str | None = None,
+    decided: Decided | None = None,
 ) -> Change:
     """Do again what was last taken back."""
-    return _go(principal, workflow, RevisionKind.REDO, client, key)
+    return _go(principal, workflow, RevisionKind.REDO, client, key, decided)
 
 
 def _go(
-    principal: Principal, workflow: Workflow, kind: RevisionKind, client: str, key: str | None
+    principal: Principal,
+    workflow: Workflow,
+    kind: RevisionKind,
+    client: str,
+    key: str | None,
+    decided: Decided | None,
 ) -> Change:
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
@@ -66,8 +96,14 @@ def _go(
         if not entries:
             raise NothingToUndo
         target = log.revisions(locked).get(number=entries[-1].number)
+        if decided is not None and decided.undoes != target.number:
+            raise EditClash(sentence=_("You have done something else since. Ask again."))
         store = Rows(locked)
-        performed = _taken_back(locked, store, target)
+        try:
+            performed = _taken_back(locked, store, target, decided.resolve if decided else {})
+        except EditClash as clash:
+            clash.undoes = target.number
+            raise
         revision = keep(
             principal,
             locked,
@@ -82,28 +118,56 @@ def _go(
         return answer(principal, locked, revision, store)
 
 
-def _taken_back(workflow: Workflow, store: Rows, target: Revision) -> Performed:
+def _taken_back(
+    workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
+) -> Performed:
     since = log.after(workflow, target.number, FARTHEST)
     if since is None:
         raise EditClash(sentence=_("Too much has happened since. Look into the history instead."))
-    ops = _inverse(workflow, target, effective(since))
+    ops = _inverse(workflow, target, effective(since), resolve)
     _prefetch(store, ops)
     try:
         done, inverse = apply_all(store, ops)
         check(store, done)
     except EditRefused as refused:
+        if "theirs" in resolve.values() and "mine" not in resolve.values():
+            return Performed(
+                (), (), ()
+            )  # as it is, then; what was done before it can be taken back
         raise EditClash([_standing_in_the_way(refused)]) from refused
     return Performed(done, inverse, (0,) * len(done))
 
 
-def _inverse(workflow: Workflow, target: Revision, since: Sequence[Revision]) -> Sequence[Op]:
+def _inverse(
+    workflow: Workflow,
+    target: Revision,
+    since: Sequence[Revision],
+    resolve: Mapping[int, Choice],
+) -> Sequence[Op]:
     if not since:
         return read_log(target.inverse)
     back = tuple(unfolded(workflow, target.inverse, target.ops))
     rebased = rebase(back, their_ops(workflow, since))
-    if rebased.clashes:
-        raise EditClash(rebased.clashes)
-    return rebased.ops
+    clashes = {clash.op: clash for clash in rebased.clashes}
+    asked = _once(rebased.clashes)
+    if {clash.op for clash in asked.values()} - resolve.keys():
+        raise EditClash(tuple(asked.values()))
+    ops: list[Op] = []
+    for index, op in enumerate(back):
+        if index not in clashes:
+            ops += [op for op, origin in zip(rebased.ops, rebased.origins, strict=True) if origin == index]  # fmt: skip
+        elif resolve[asked[_place(clashes[index])].op] == "mine":
+            ops += insisted(op, clashes[index], None, since)
+    return ops
+
+
+def _once(clashes: Sequence[Clash]) -> dict[object, Clash]:
+    """By place: a title that is written in two ways is one question."""
+    return {_place(clash): clash for clash in reversed(clashes)}
+
+
+def _place(clash: Clash) -> object:
+    return clash.node, clash.edge, clash.field
 
 
 def _prefetch(store: Rows, ops: Sequence[Op]) -> None:

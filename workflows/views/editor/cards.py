@@ -11,6 +11,7 @@ from workflows.engine.geometry import DOTS, SOURCE, Shape, number, shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.problems import Problem
 from workflows.views.editor.looks import look_of
+from workflows.views.editor.marks import Mark
 from workflows.views.editor.summaries import Way, clipped, summary, ways
 
 
@@ -59,10 +60,11 @@ class CardView:
     joins: int
     badge: Badge | None
     label: str
+    mark: Mark | None = None
 
     @property
     def short_title(self) -> str:
-        chips = (self.badge is not None) + self.is_disabled + self.is_pinned
+        chips = sum((bool(self.badge), self.is_disabled, self.is_pinned, bool(self.mark)))
         return clipped(self.title, BOX_ROOM if self.is_box else TITLE_ROOM - CHIP_ROOM * chips)
 
     @property

@@ -92,7 +92,7 @@ def _panel(
     node = request.GET.get("node")
     threads = service.threads_of(principal, workflow)
     shown = [thread for thread in threads if node is None or thread.first.node == node]
-    titles = dict(workflow.nodes.values_list("key", "title")) if threads else {}
+    titles = dict(workflow.nodes.values_list("key", "title")) if threads or node else {}
     context = {
         "workflow": workflow,
         "node": node,

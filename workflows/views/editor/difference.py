@@ -10,15 +10,19 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from workflows import permissions, selectors
-from workflows.engine.document import Document, Json
-from workflows.engine.editing.diffing import Drawn, FieldChange
+from workflows.engine.document import Document, Json, NodeSpec
+from workflows.engine.editing.diffing import FieldChange
+from workflows.engine.geometry import number
 from workflows.models import Version
 from workflows.services.editing.comparing import Comparison, compare
-from workflows.views.drawing import Card, Drawing, Wire, draw
+from workflows.services.kinds import installed_kinds
+from workflows.views.editor.drawing import EditorDrawing, draw_editor
+from workflows.views.editor.marks import Mark
 from workflows.views.finding import workflow_for
 
 
@@ -31,22 +35,6 @@ MARKS: Mapping[str, tuple[str, Promise]] = {
     "changed": ("≠", _("Changed")),
     "moved": ("↔", _("Moved")),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A part of the drawing, and how it differs: empty when it doesn't."""
-
-    part: Card | Wire
-    mark: str
-
-    @property
-    def sign(self) -> str:
-        return MARKS[self.mark][0] if self.mark else ""
-
-    @property
-    def word(self) -> Promise | str:
-        return MARKS[self.mark][1] if self.mark else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +78,7 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
     one = selectors.version_or_draft(principal, workflow, before)
     other = selectors.version_or_draft(principal, workflow, after)
     found = compare(workflow, one, other)
-    drawing = draw(_united(found))
+    drawing = _drawing(found)
     context = {
         "workflow": workflow,
         "before": before,
@@ -98,7 +86,7 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
         "older": one,
         "newer": other,
         "drawing": drawing,
-        **_marked(drawing, found.drawn),
+        "frame": [number(each) for each in drawing.frame],
         "nodes": _nodes(found),
         "edges": _edges(found),
         "variables": _named(found.drawn.variables),
@@ -121,20 +109,35 @@ def _united(found: Comparison) -> Document:
     """The later one, and of the earlier one what is gone."""
     nodes = {node.id: node for node in (*found.before.nodes, *found.after.nodes)}
     edges = {edge.id: edge for edge in (*found.before.edges, *found.after.edges)}
-    return replace(found.after, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+    notes = {note.id: note for note in (*found.before.notes, *found.after.notes)}
+    return replace(
+        found.after,
+        nodes=tuple(nodes.values()),
+        edges=tuple(edges.values()),
+        notes=tuple(notes.values()),
+    )
 
 
-def _marked(drawing: Drawing, drawn: Drawn) -> dict[str, list[Marked]]:
-    return {
-        "boxes": [Marked(card, drawn.nodes.get(card.id, "")) for card in drawing.boxes],
-        "cards": [Marked(card, drawn.nodes.get(card.id, "")) for card in drawing.cards],
-        "wires": [Marked(wire, drawn.edges.get(wire.id, "")) for wire in drawing.wires],
-    }
+def _drawing(found: Comparison) -> EditorDrawing:
+    """As the canvas draws it, and what differs marked."""
+    differ = {**found.drawn.nodes, **found.drawn.edges}
+    marks = {id_: Mark(name, MARKS[name][0], str(MARKS[name][1])) for id_, name in differ.items()}
+    return draw_editor(_united(found), marks=marks)
+
+
+def _titles(found: Comparison) -> dict[str, str]:
+    kinds = installed_kinds()
+
+    def titled(node: NodeSpec) -> str:
+        kind = kinds.get(node.kind)
+        return node.title or (gettext(kind.title) if kind else node.kind)
+
+    return {node.id: titled(node) for each in (found.before, found.after) for node in each.nodes}
 
 
 def _nodes(found: Comparison) -> list[Entry]:
     documents = (found.before, found.after)
-    titles = {node.id: node.title or node.kind for each in documents for node in each.nodes}
+    titles = _titles(found)
     notes = {note.id for each in documents for note in each.notes}
     return [
         Entry(
@@ -149,7 +152,7 @@ def _nodes(found: Comparison) -> list[Entry]:
 
 def _edges(found: Comparison) -> list[Entry]:
     documents = (found.before, found.after)
-    titles = {node.id: node.title or node.kind for each in documents for node in each.nodes}
+    titles = _titles(found)
     edges = {edge.id: edge for each in documents for edge in each.edges}
 
     def named(id_: str) -> str:

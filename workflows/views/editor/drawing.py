@@ -6,7 +6,7 @@ the page's nonce lets the graph be seen before any script runs.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.utils.safestring import SafeString, mark_safe
@@ -21,12 +21,14 @@ from workflows.services.kinds import installed_kinds
 from workflows.views.editor.cards import CardView, card
 from workflows.views.editor.icons import rules_for
 from workflows.views.editor.looks import EVERY_LOOK
+from workflows.views.editor.marks import Mark
 from workflows.views.editor.notes import NoteView, note_view
 from workflows.views.editor.rendering import macros
 
 
 LOOKED_UP = ("warning", "pin", "stop")  # icons of chips
 ROOT = "root"  # the scope at the top
+FAR_FROM = 260  # nodes; MANY of static/js/canvas/far.js
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class EdgeView:
     handle: str
     target_handle: str
     path: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,12 @@ class EditorDrawing:
     rules: SafeString  # for one <style nonce>
     is_unplaced: bool  # nobody placed the nodes: what is shown was laid out just now
     nodes: int
+    frame: tuple[float, float, float, float] = (0, 0, 0, 0)  # left, top, width, height of it all
+
+    @property
+    def is_far(self) -> bool:
+        """Begun as a picture, which the browser paints: so many cards are too small to read at once."""
+        return self.nodes >= FAR_FROM
 
 
 def draw_editor(
@@ -53,9 +62,11 @@ def draw_editor(
     kinds: Mapping[str, AnyKind] | None = None,
     *,
     pinned: Iterable[str] = (),
+    marks: Mapping[str, Mark] | None = None,
 ) -> EditorDrawing:
-    """``pinned``: nodes whose output is held."""
-    return _Drawn(document, list(problems), kinds or installed_kinds(), frozenset(pinned)).drawing()
+    """``pinned``: nodes whose output is held. ``marks``: how nodes and edges differ from another version."""
+    known = kinds or installed_kinds()
+    return _Drawn(document, list(problems), known, frozenset(pinned), marks or {}).drawing()
 
 
 def edge_view(edge: EdgeSpec, drawn: str = "") -> EdgeView:
@@ -79,11 +90,13 @@ class _Drawn:
         problems: Sequence[Problem],
         kinds: Mapping[str, AnyKind],
         pinned: frozenset[str],
+        marks: Mapping[str, Mark],
     ) -> None:
         self.document = document
         self.problems = grouped(problems)
         self.kinds = kinds
         self.pinned = pinned
+        self.marks = marks
         self.by_id = {node.id: node for node in document.nodes}
         self.is_unplaced = _is_unplaced(document.nodes)
         self.macros: TemplateModule = macros()
@@ -94,7 +107,19 @@ class _Drawn:
             rules=mark_safe(self._rules()),  # noqa: S308 - escaped by _rule
             is_unplaced=self.is_unplaced,
             nodes=len(self.document.nodes),
+            frame=self._frame() if self.marks else (0, 0, 0, 0),
         )
+
+    def _frame(self) -> tuple[float, float, float, float]:
+        """Around what lies at the top: a container has its inside within."""
+        top: list[CardView | NoteView] = list(self.notes)
+        top += [self.cards[id_] for id_ in self.children.get(ROOT, ())]
+        placed = [(float(v.x), float(v.y), float(v.width), float(v.height)) for v in top]
+        if not placed:
+            return 0, 0, 0, 0
+        left, above = min(x for x, *_ in placed), min(y for _, y, *_ in placed)
+        right, below = max(x + w for x, _, w, _ in placed), max(y + h for _, y, _, h in placed)
+        return left, above, right - left, below - above
 
     def _rules(self) -> str:
         icons = rules_for([*LOOKED_UP, *(look.icon for look in EVERY_LOOK)])
@@ -119,27 +144,36 @@ class _Drawn:
         (x1, y1), (x2, y2) = self.places[edge.source], self.places[edge.target]
         out_x, out_y = self.shapes[edge.source].way_out(edge.handle)
         in_x, in_y = self.shapes[edge.target].way_in
-        return edge_view(edge, path(x1 + out_x, y1 + out_y, x2 + in_x, y2 + in_y))
+        drawn = edge_view(edge, path(x1 + out_x, y1 + out_y, x2 + in_x, y2 + in_y))
+        mark = self.marks.get(edge.id)
+        return replace(drawn, mark=mark.name) if mark else drawn
 
     @cached_property
     def cards(self) -> dict[str, CardView]:
         joins = Counter(edge.target for edge in self.document.edges)
         return {
-            node.id: card(
-                node,
-                self.kinds,
-                problems=self.problems.get(node.id, ()),
-                joins=joins[node.id],
-                at=self.places[node.id],
-                is_box=self.shapes[node.id].is_box,
-                is_pinned=node.id in self.pinned,
+            node.id: self._marked(
+                card(
+                    node,
+                    self.kinds,
+                    problems=self.problems.get(node.id, ()),
+                    joins=joins[node.id],
+                    at=self.places[node.id],
+                    is_box=self.shapes[node.id].is_box,
+                    is_pinned=node.id in self.pinned,
+                )
             )
             for node in self.by_id.values()
         }
 
+    def _marked(self, view: CardView) -> CardView:
+        mark = self.marks.get(view.id)
+        return replace(view, mark=mark) if mark else view
+
     @cached_property
     def notes(self) -> list[NoteView]:
-        return [note_view(note) for note in self.document.notes]
+        views = [note_view(note) for note in self.document.notes]
+        return [replace(v, mark=self.marks.get(v.id)) for v in views] if self.marks else views
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:

@@ -1,12 +1,13 @@
 """Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,8 +26,10 @@ from workflows.errors import (
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
 from workflows.services.editing.changes import Change, clash_tree, problem_tree
-from workflows.services.editing.reading import changes_after
-from workflows.views.editor.fragments import fragments_for
+from workflows.services.editing.parts import MOST, parts_of
+from workflows.services.editing.reading import changes_after, since_by
+from workflows.services.editing.shape import shape_of
+from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
 
 
@@ -52,6 +55,7 @@ class GestureIn(BaseModel):
     label: str = Field("", max_length=255)
     ops: Any = []  # Any: see ``read_ops``
     resolve: dict[int, gestures.Choice] = {}
+    undoes: int | None = Field(None, ge=0)  # of a clash of an undo or redo that was decided: which
 
 
 def told_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
@@ -108,38 +112,56 @@ def redo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 @told_as_json
 def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """What happened after a revision; ``reload`` when that takes more than operations to tell."""
+    """What happened after a revision; ``reload`` when that takes more than operations to tell.
+
+    With ``part=<id>``, as often as wanted, also how these nodes and edges look now.
+    """
     principal, workflow = workflow_for(request, workflow_id)
     after = request.GET.get("after", "")
     if not after.isdecimal():
         raise InvalidValue(field="after")
+    asked = request.GET.getlist("part")
+    if len(asked) > MOST:
+        raise InvalidValue(field="part")
     since = changes_after(principal, workflow=workflow, after=int(after[:9]))
     return JsonResponse(
         {
             "revision": since.revision,
             "reload": since.reload,
             "changes": [told(change) for change in since.changes],
+            "shape": shape_of(principal, workflow).tree(),
+            "parts": _parts(principal, workflow, asked) if asked else None,
         }
     )
 
 
 def told(change: Change) -> dict[str, Any]:  # Any: JSON
     """A change with the HTML of what it touched."""
-    html = fragments_for(
+    return {**change.tree(), "html": _html(change, change.touched.gone)}
+
+
+def _parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
+    parts = parts_of(principal, workflow, ids)
+    return _html(parts.now, parts.gone)
+
+
+def _html(change: Change, gone: Sequence[str]) -> Fragments:
+    return fragments_for(
         [note_of(item) if item.is_note else node_of(item) for item in change.items],
         [edge_of(wire) for wire in change.wires],
-        gone=change.touched.gone,
+        gone=gone,
         problems=change.problems,
         pinned=change.pinned,
     )
-    return {**change.tree(), "html": html}
 
 
 def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     asked = _asked(request)
+    decided = None if asked.undoes is None else undoing.Decided(asked.undoes, asked.resolve)
+    about = {"client": asked.client, "key": asked.key, "decided": decided}
     try:
-        change = way(principal, workflow=workflow, client=asked.client, key=asked.key)
+        change = way(principal, workflow=workflow, **about)
     except EditClash as clash:
         return _clashed(principal, workflow, clash, asked.base)
     return JsonResponse(told(change))
@@ -164,17 +186,24 @@ def _asked(request: HttpRequest) -> GestureIn:
 def _clashed(
     principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
 ) -> HttpResponse:
-    """Both values, and what the tab hasn't seen yet, so that it can show them and ask again."""
-    since = changes_after(
+    """Both values. What else the tab hasn't seen yet it asks for itself."""
+    since = since_by(
         principal, workflow=workflow, after=workflow.revision if base is None else base
     )
-    answer = {
-        "error": {**_error(clash), "clashes": [clash_tree(each) for each in clash.clashes]},
-        "revision": since.revision,
-        "reload": since.reload,
-        "changes": [told(change) for change in since.changes],
-    }
-    return JsonResponse(answer, status=409)
+    own = _own_names(principal, since.authors)
+    clashes = [{**clash_tree(each), "own": each.by in own} for each in clash.clashes]
+    error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
+    if clashes and all(each["own"] for each in clashes):
+        error["message"] = _("You have changed the same thing in another tab meanwhile.")
+    return JsonResponse({"error": error, "revision": since.revision}, status=409)
+
+
+def _own_names(principal: Principal, authors: Iterable[tuple[UUID | None, str]]) -> set[str]:
+    """What only the asker was called in these changes: theirs came from another tab, not from another person."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for id_, name in authors:
+        names[id_ == principal.user_id].add(name)
+    return names[True] - names[False]
 
 
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON

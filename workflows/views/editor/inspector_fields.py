@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from workflows.engine.comparisons import OPERATORS, UNARY
 from workflows.engine.document import Json
 from workflows.engine.kinds import Field, Widget
 from workflows.engine.operations import OPERATIONS
 from workflows.engine.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.views.editor.operators import operator_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +173,18 @@ def _look(field: Field, value: Json) -> Look:
 def _choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
     """What is written stays choosable, whatever it is."""
     offered = field.choices
-    known = {str(choice) for choice, _words in offered}
-    if value is None or not offered or str(value) in known:
+    if value is None or not offered:
         return offered
-    return (*offered, (str(value), str(value)))
+    known = {str(choice) for choice, _words in offered}
+    written = _types_written(value) if field.widget is Widget.TYPED_OUTPUTS else [str(value)]
+    return (*offered, *((one, one) for one in dict.fromkeys(written) if one not in known))
+
+
+def _types_written(outputs: Json) -> list[str]:
+    """Of outputs by name: here the choice is each one's type."""
+    rows = outputs.values() if isinstance(outputs, Mapping) else ()
+    found = (row.get("type") if isinstance(row, Mapping) else row for row in rows)
+    return [written for written in found if isinstance(written, str)]
 
 
 def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
@@ -319,25 +325,5 @@ def canonical_type(written: str) -> str:
     return kind.value if kind else "any"
 
 
-# What people read of an operator; signs speak for themselves.
-OPERATOR_WORDS: Final[Mapping[str, str | Promise]] = {
-    "contains": _("contains"),
-    "not contains": _("doesn't contain"),
-    "start with": _("starts with"),
-    "end with": _("ends with"),
-    "is": _("is"),
-    "is not": _("is not"),
-    "empty": _("is empty"),
-    "not empty": _("is not empty"),
-    "in": _("is one of"),
-    "not in": _("is none of"),
-    "all of": _("has all of"),
-    "null": _("is null"),
-    "not null": _("is not null"),
-    "exists": _("exists"),
-    "not exists": _("doesn't exist"),
-}
-
-
 def operator_choices() -> list[tuple[str, str]]:
-    return [(name, str(OPERATOR_WORDS.get(name, name))) for name in OPERATORS]
+    return [(name, operator_word(name)) for name in OPERATORS]

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from workflows.engine.document import Json, Note
 from workflows.engine.geometry import note_shape, number
+from workflows.views.editor.marks import Mark
 
 
 THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")
@@ -31,6 +32,7 @@ class NoteView:
     html: SafeString
     is_group: bool
     title: str
+    mark: Mark | None = None
 
 
 def note_view(note: Note) -> NoteView:

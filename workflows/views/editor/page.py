@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,12 +12,15 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
+from workflows.engine.document import Document
 from workflows.models import Workflow
 from workflows.models.documents import from_json
+from workflows.services import publishing
 from workflows.services.editing import reading
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
+from workflows.views.embedding import framable
 from workflows.views.finding import workflow_for
 from workflows.views.published import base_url, snippets_of
 from workflows.views.tour import tour_of
@@ -47,11 +51,17 @@ ROUTES = {
 }
 
 
+# Nodes a new workflow comes with: with more, what is drawn needs the room first, and the outline and
+# the palette beside it open when there is width for them.
+BEGUN = 3
+
+
 @login_required
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "editor/page.html", page_context(request, principal, workflow))
+    response = render(request, "editor/page.html", page_context(request, principal, workflow))
+    return framable(response) if "embed" in request.GET else response
 
 
 def page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
@@ -62,17 +72,32 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "palette": palette.offered(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
+        "differs": shown["can_edit"] and publishing.differs(workflow, shown["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
         "words": words(),
         "stacks": reading.undoable(principal, workflow=workflow),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
-        "is_embedded": "embed" in request.GET,
+        "is_bare": shown["can_edit"] and _is_bare(shown["document"]),
+        **_embedded(request),
+        "left": "auto" if len(shown["document"].nodes) > BEGUN else "open",
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_published(request, workflow, shown),
     }
+
+
+def _is_bare(document: Document) -> bool:
+    """A start, and nothing yet to lead to: what the empty canvas explains."""
+    return len(document.nodes) + len(document.notes) <= 1
+
+
+def _embedded(request: HttpRequest) -> dict[str, Any]:
+    """The canvas alone is to look at: in a frame nobody can tell what they are clicking on."""
+    if "embed" not in request.GET:
+        return {"is_embedded": False}
+    return {"is_embedded": True, "can_edit": False, "can_publish": False, "is_bare": False}
 
 
 def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +109,7 @@ def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) 
     return {
         "snippets": snippets_of(request, workflow, document),
         "base_url": base_url(request),
+        "embed_origins": settings.EMBED_ORIGINS,
     }
 
 

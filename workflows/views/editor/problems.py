@@ -7,15 +7,26 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from workflows import permissions
 from workflows.engine.validation import validate
+from workflows.services import publishing
 from workflows.services.kinds import installed_kinds
 from workflows.views.finding import workflow_for
 from workflows.views.workflow_page import document_for
+
+
+DIFFERS = "X-Draft-Differs"  # from what is published: both take the whole draft to tell
 
 
 @login_required
 @require_safe
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    found = list(validate(document_for(principal, workflow), installed_kinds()))
-    return render(request, "editor/_problems.html", {"problems": found, "workflow": workflow})
+    document = document_for(principal, workflow)
+    found = list(validate(document, installed_kinds()))
+    answer = render(request, "editor/_problems.html", {"problems": found, "workflow": workflow})
+    may_differ = permissions.may_edit(principal, workflow) and publishing.differs(
+        workflow, document
+    )
+    answer[DIFFERS] = "yes" if may_differ else "no"
+    return answer

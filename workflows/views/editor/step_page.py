@@ -11,7 +11,8 @@ from workflows.engine.reporting import size_of
 from workflows.models import Pin, Run, Step, Workflow
 from workflows.views.run_memory import recalled_in
 from workflows.views.run_options import as_typed
-from workflows.views.run_page import StepRow, shown
+from workflows.views.run_page import StepRow
+from workflows.views.values import shown
 
 
 SHORT = 2_000  # characters shown of a value before somebody asks for all of it

@@ -10,9 +10,11 @@ from unicodedata import east_asian_width
 
 from django.utils.translation import gettext as _
 
+from workflows.engine.comparisons import ALIASES, UNARY
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.geometry import FAIL_BRANCH, SOURCE
 from workflows.engine.kinds import AnyKind
+from workflows.views.editor.operators import operator_word
 
 
 WAY_ROOM = 27  # columns beside the word of a way out
@@ -92,10 +94,21 @@ def _conditions(case: Data) -> str:
 
 
 def _condition(condition: Data) -> str:
+    operator = _text(condition.get("comparison_operator"))
     left = _last(condition.get("variable_selector"))
     value = condition.get("value")
-    right = "" if value in (None, "") else f" {value}"
-    return f"{left} {str(condition.get('comparison_operator', '')).replace('_', ' ')}{right}"
+    right = "" if value in (None, "") or _is_unary(operator) else _expected(str(value))
+    return " ".join(filter(None, (left, operator_word(operator), right)))
+
+
+def _is_unary(operator: str) -> bool:
+    spelled = operator.replace("_", " ")
+    return ALIASES.get(spelled, spelled) in UNARY
+
+
+def _expected(value: str) -> str:
+    """A lone sign is lost among words without quotes."""
+    return value if any(letter.isalnum() for letter in value) else f"“{value}”"
 
 
 def _classes(data: Data) -> dict[str, Way]:

@@ -4,6 +4,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 TEXTS = (
+    _("Name of the workflow"),
+    _("Description of the workflow"),
     _("Line {line}: {message}"),
     _("Value"),
     _("One a line"),

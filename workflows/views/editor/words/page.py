@@ -7,7 +7,7 @@ TEXTS = (
     _("Saved"),
     _("Saving…"),
     _("Offline: kept here, sent when the server answers"),
-    _("Somebody changed the same thing"),
+    _("The same thing was changed twice"),
     _("Not accepted"),
     _("Undo"),
     _("Redo"),

@@ -4,9 +4,15 @@ from django.utils.translation import gettext_lazy as _
 
 
 TEXTS = (
+    _("Change or remove the pin…"),
+    _("Pin its outputs…"),
+    _("pin mock freeze hold outputs"),
+    _("Pin the outputs of {name}"),
+    _("pinned"),
     _("Breakpoint set"),
     _("Breakpoint removed"),
     _("Say something first."),
+    _("Fill this in first: the run needs it."),
     _("It didn't start."),
     _("Next: {names}"),
     _("Paused before {names}"),
@@ -14,11 +20,16 @@ TEXTS = (
     _("{name}: its results are older than its settings."),
     _("{name} runs again: the way to it has changed."),
     _("Run"),
+    _("Run the workflow"),
     _("Run step by step"),
     _("Run this node"),
     _("Run up to here"),
     _("Run from here"),
-    _("Set or remove a breakpoint"),
+    _("Set a breakpoint: pause before it"),
+    _("Remove the breakpoint"),
+    _(
+        "Breakpoints: {n}. Runs from this editor pause there. They are yours alone and kept in this browser."
+    ),
     _("Remove all breakpoints"),
     _("Continue"),
     _("Step"),

@@ -1,0 +1,43 @@
+"""Pinning is found where people look for it: in a node's menu, and where its outputs are."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.editing import Draft, open_sample
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def draft(signed_in: Page) -> Draft:
+    return open_sample(signed_in)
+
+
+def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
+    page, node = draft.page, draft.node("Find what fits")
+    chip = node.locator(".wf-pin")
+
+    node.click(button="right")
+    page.get_by_role("menuitem", name="Pin its outputs").click()
+    field = page.locator("#pin-outputs")
+    expect(field).to_be_focused()
+    field.fill('{"results": [], "count": 0, "text": "nothing"}')
+    page.get_by_role("button", name="Pin", exact=True).click()
+
+    expect(chip).to_be_visible()
+    page.reload()
+    expect(chip).to_be_visible()
+
+
+def test_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
+    page = draft.page
+    draft.focus("Think of an answer")
+    page.keyboard.press("Enter")
+    page.get_by_role("tab", name="Output", exact=True).click()
+    panel = page.locator("#insp-output")
+
+    expect(panel).to_contain_text("stand in for the node in runs from the editor")
+    panel.get_by_role("button", name="Pin its outputs").click()
+
+    expect(page.locator("#pin-outputs")).to_be_focused()

@@ -1,0 +1,74 @@
+"""The bar tells what others run from what one edits; an empty canvas says how to begin."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.building import kept, new_workflow
+from tests.journeys.editing import Draft, open_sample
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def draft(signed_in: Page) -> Draft:
+    return open_sample(signed_in)
+
+
+def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
+    page, chip = draft.page, draft.page.locator("#published")
+    page.locator("summary[data-tour=publish]").click()
+    page.get_by_role("button", name="Publish this draft").click()
+    page.goto(f"/workflows/{draft.id}/")
+    page.locator("#editor[data-ready=yes]").wait_for()
+    expect(chip.get_by_text("published v1")).to_be_visible()
+
+    draft.focus("Think of an answer")
+    page.keyboard.press("Delete")
+    changed = chip.get_by_role("link", name="v1 · draft has changes")
+    expect(changed).to_be_visible()
+    kept(page)
+    page.reload()
+    expect(changed).to_be_visible()
+
+    page.locator("#editor[data-ready=yes]").wait_for()
+    page.locator("[data-command=undo]").click()
+    expect(chip.get_by_text("published v1")).to_be_visible()
+    expect(changed).to_be_hidden()
+
+
+def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
+    page = draft.page
+    page.locator("summary[data-tour=publish]").click()
+    page.get_by_role("button", name="Publish this draft").click()
+    page.goto(f"/workflows/{draft.id}/?node=llm")
+    title = page.locator("#panel-node .insp-title")
+    title.fill("Think twice")
+    title.press("Enter")
+    kept(page)
+    page.locator("#published").get_by_role("link").click()
+
+    frame = page.locator(".diff-graph")
+    expect(frame.locator("wf-node[data-mark=changed]")).to_contain_text("Think twice")
+    around = frame.bounding_box()
+    assert around
+    for card in frame.locator("wf-node").all():
+        place = card.bounding_box()
+        assert place
+        assert place["x"] >= around["x"]
+        assert place["y"] >= around["y"]
+        assert place["x"] + place["width"] <= around["x"] + around["width"]
+        assert place["y"] + place["height"] <= around["y"] + around["height"]
+
+
+def test_empty_canvas_says_how_to_begin_until_the_first_node(signed_in: Page):
+    draft = new_workflow(signed_in)
+    page, hint = draft.page, draft.page.locator("[data-begin]")
+
+    expect(hint).to_contain_text("Drag from the start's port")
+    expect(page.locator("#panel-add")).to_be_visible()
+    page.locator("#panel-add [data-add-kind=llm]").click()
+    kept(page)
+    expect(hint).to_be_hidden()
+    page.reload()
+    expect(hint).to_be_hidden()

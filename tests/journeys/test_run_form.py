@@ -1,0 +1,115 @@
+"""Running a workflow that asks for something: what is missing is asked for, and nothing complains behind the scenes."""
+
+import json
+
+import pytest
+from playwright.sync_api import Locator, Page, Request, expect
+
+from tests.journeys.editing import Draft, id_in, ready
+
+
+pytestmark = pytest.mark.browser
+
+ASKED = [
+    {"variable": "names", "label": "Names", "type": "paragraph", "required": True},
+    {"variable": "town", "label": "Town", "type": "text-input", "required": True},
+]
+READ = [
+    {"variable": "names", "value_selector": ["start", "names"]},
+    {"variable": "town", "value_selector": ["start", "town"]},
+]
+WORKFLOW = {
+    "version": "0.1.0",
+    "nodes": [
+        {"id": "start", "data": {"type": "start", "title": "Start", "variables": ASKED}},
+        {
+            "id": "greet",
+            "data": {
+                "type": "template-transform",
+                "title": "Greet",
+                "template": "Hello {{ names }} of {{ town }}",
+                "variables": READ,
+            },
+        },
+        {
+            "id": "end",
+            "data": {
+                "type": "end",
+                "title": "End",
+                "outputs": [{"variable": "said", "value_selector": ["greet", "output"]}],
+            },
+        },
+    ],
+    "edges": [
+        {"id": "e1", "source": "start", "target": "greet"},
+        {"id": "e2", "source": "greet", "target": "end"},
+    ],
+}
+
+
+@pytest.fixture
+def draft(signed_in: Page) -> Draft:
+    page = signed_in
+    page.goto("/workflows/import/")
+    page.locator("main textarea").fill(json.dumps(WORKFLOW))
+    page.locator("main form button[type=submit]").click()
+    ready(page)
+    return Draft(page, id_in(page))
+
+
+def test_run_asks_for_the_first_empty_field_and_sends_nothing(draft: Draft):
+    page, card = draft.page, draft.page.locator("#run-card")
+    header = page.locator(".ed-top [data-command=run]")
+    posts: list[str] = []
+
+    def count(request: Request) -> None:
+        if request.url.endswith("/start/"):
+            posts.append(request.url)
+
+    page.on("request", count)
+    header.click()
+
+    expect(card.get_by_label("Names")).to_be_focused()
+    expect(card.locator(".run-asked")).to_have_count(1)
+    expect(card.locator(".run-asked")).to_have_text("Fill this in first: the run needs it.")
+    page.keyboard.type("Ada")
+    expect(card.locator(".run-asked")).to_have_count(0)
+    header.click()
+    expect(card.get_by_label("Town")).to_be_focused()
+    assert posts == []
+    page.keyboard.type("London")
+    header.click()
+    expect(card.locator(".bubble-it")).to_have_text("Hello Ada of London")
+    assert len(posts) == 1
+
+
+def test_boxes_drawn_larger_are_swapped_without_a_complaint(draft: Draft):
+    page, card = draft.page, draft.page.locator("#run-card")
+    names = card.get_by_label("Names")
+    draw_larger(page, names)
+    names.fill("Ada")
+    card.get_by_label("Town").fill("London")
+    card.get_by_role("button", name="Run", exact=True).click()
+    expect(card.locator(".bubble-it")).to_have_text("Hello Ada of London")
+
+    draft.node("Greet").click(button="right")
+    page.get_by_role("menuitem", name="Pin its outputs").click()
+    outputs = page.locator("#pin-outputs")
+    draw_larger(page, outputs)
+    outputs.fill('{"output": "Pinned"}')
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(draft.node("Greet").locator(".wf-pin")).to_be_visible()
+    # what the console said fails the journey: see ``Troubles``
+
+
+def draw_larger(page: Page, box: Locator) -> None:
+    """By its corner, as the browser lets one: it keeps the size in a style attribute."""
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    assert place
+    x, y = place["x"] + place["width"] - 5, place["y"] + place["height"] - 5
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 40, steps=4)
+    page.mouse.up()
+    assert box.evaluate("(box) => box.hasAttribute('style')")

@@ -1,0 +1,78 @@
+"""The admin pages: every model has one, and each shows no more than the other pages do."""
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.urls import reverse
+
+from tests.architecture.matrix_objects import CANARY_A, CANARY_B, OBJECTS
+from workflows.models import FirstSteps
+
+
+pytestmark = pytest.mark.django_db
+
+OURS = ("accounts", "memory", "workflows")
+MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
+
+
+# Accounts belong to the server, which an administrator runs; everything else to a team or a person.
+OF_A_TEAM = [model for model in MODELS if model._meta.label != "accounts.User"]
+
+
+@pytest.fixture
+def administrator(cast):
+    """Alice, with the rights of whoever started the server; rows of her team and of a stranger's."""
+    for maker in OBJECTS.values():
+        maker(cast.alice, CANARY_A)
+        maker(cast.carol, CANARY_B)
+    FirstSteps.objects.bulk_create(
+        [FirstSteps(user=who.user, tour=word) for who, word in cast_with_words(cast)]
+    )
+    cast.alice.user.is_staff = cast.alice.user.is_superuser = True
+    cast.alice.user.save()
+    return cast.alice.client
+
+
+def cast_with_words(cast):
+    return [(cast.alice, CANARY_A), (cast.bob, "bobs-place"), (cast.carol, CANARY_B)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_model_has_an_admin_page(model):
+    assert admin.site.is_registered(model)
+
+
+def test_admin_lists_open_and_show_nothing_of_another_team(administrator):
+    empty, leaking = [], []
+    for model in OF_A_TEAM:
+        answer = administrator.get(
+            reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        )
+
+        assert answer.status_code == 200, model
+        if not answer.context["cl"].result_count:
+            empty.append(model._meta.label)
+        for row in answer.context["cl"].queryset:
+            page = administrator.get(
+                reverse(
+                    f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk]
+                )
+            )
+            assert page.status_code == 200, row
+            if CANARY_B in page.content.decode():
+                leaking.append(row)
+
+    assert leaking == []
+    assert empty == ["accounts.StartToken"]  # every other list had something that could leak
+
+
+def test_first_steps_are_ones_own_to_look_at_and_not_to_change(administrator, cast):
+    listed = administrator.get(reverse("admin:workflows_firststeps_changelist"))
+    theirs = FirstSteps.objects.get(user=cast.bob.user)
+    other = administrator.get(reverse("admin:workflows_firststeps_change", args=[theirs.pk]))
+
+    assert [row.user_id for row in listed.context["cl"].queryset] == [cast.alice.user.pk]
+    assert other.status_code == 302  # the admin site's way of saying that there is no such row
+    model_admin = admin.site.get_model_admin(FirstSteps)
+    rights = model_admin.get_model_perms(listed.wsgi_request)
+    assert rights == {"add": False, "change": False, "delete": False, "view": True}
