@@ -74,14 +74,11 @@ def start_debug_run(
         raise WorkflowArchived
     _check_memory(options)
     with tenant([workflow.team_id]):
-        former = former_run(principal, workflow, options.reuse)
         snapshot, pinned = pinned_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
         check_options(options, document, kinds())
-        pins = pinned_outputs(workflow) if options.pins and pinned is None else {}
-        if options.part.extent is Extent.ONLY:
-            pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
-        mocks = {**pins, **(mocks or {})} or None
+        mocks = _mocks(workflow, options, mocks) if pinned is None else mocks or None
+        former = former_run(principal, workflow, options.reuse)
         former = with_pins(former, document, mocks) if former and mocks else former
         if options.part.extent is Extent.ALL:
             order = order_run(
@@ -112,6 +109,16 @@ def start_debug_run(
         return queue_run(
             principal, _partial(principal, order, document, options, former, query, conversation)
         )
+
+
+def _mocks(
+    workflow: Workflow, options: RunOptions, given: Mapping[str, Json] | None
+) -> dict[str, Json] | None:
+    """What nodes give without running: what is pinned in the draft, and what was handed in, which wins."""
+    pins = pinned_outputs(workflow) if options.pins else {}
+    if options.part.extent is Extent.ONLY:
+        pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
+    return {**pins, **(given or {})} or None
 
 
 def _partial(
