@@ -24,7 +24,13 @@ from workflows.views.editor.step_page import pin_form, step_page, value_page
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.run_memory import run_memory
 from workflows.views.run_options import options_of, outputs_of
-from workflows.views.workflow_page import RECENT_RUNS, document_for, person_of, version_for
+from workflows.views.workflow_page import (
+    RECENT_RUNS,
+    document_for,
+    person_of,
+    stream_of,
+    version_for,
+)
 
 
 @login_required
@@ -43,6 +49,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             conversation=typed(request.POST, "conversation") or None,
             subject=person_of(request.POST) or None,
             version=version_for(principal, workflow),
+            stream=stream_of(request.POST),
         )
     except NodeNeedsValues as asking:
         return JsonResponse({"error": _refusal(asking)})  # a question, not a failure
