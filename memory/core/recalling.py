@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from memory.core.dice import dice
+from memory.core.dice import likeness_to
 from memory.core.groups import Place, group_of
 from memory.core.ranking import Text, rank
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
@@ -101,14 +101,18 @@ def in_order(
 ) -> list[Found]:
     """Equal scores: the likest first, then the newest. ``crowd`` is a score too many have to be compared."""
     by_age = sorted(found, key=lambda one: (one.score, one.updated_at, one.id), reverse=True)
+    like = likeness_to(query.query_text or "")
+
+    def likeness(one: Found) -> float:
+        return like(one.look)
+
     ordered: list[Found] = []
     for score, equals in groupby(by_age, key=attrgetter("score")):
         if query.top_k is not None and len(ordered) >= query.top_k:
             break
         group = list(equals)
         if 1 < len(group) <= MOST_COMPARED and score != crowd:
-            asked = query.query_text or ""
-            group.sort(key=lambda one: dice(asked, one.look), reverse=True)
+            group.sort(key=likeness, reverse=True)
         ordered += group
     return ordered if query.top_k is None else ordered[: query.top_k]
 

@@ -104,6 +104,10 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         return past.search(namespace, query, query.as_of)
     if is_search(query) and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
+    if query.key is not None and not query.filter:
+        hit = rows.visible_key(namespace, query.key, now)
+        found_one = [rows.entry_of(hit, namespace.text)] if hit else []
+        return answer(query, found_one, now)
     found = rows.visible(namespace, now)
     if query.key is not None:
         found = found.filter(key=query.key)

@@ -130,7 +130,7 @@ def _answered(
     scores = final(sums, hits.slots, hits.literal, hits.recency)
     chosen, crowd = _chosen(namespace, hits.slots, scores, query.top_k)
     entries, found = {}, []
-    for row in rows.living(namespace).filter(number__in=chosen):
+    for row in rows.by_numbers(namespace, chosen):
         number = row.number or 0
         n = int(np.searchsorted(hits.slots, number))
         recency = None if hits.recency is None else float(hits.recency[n])
