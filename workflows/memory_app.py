@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.core.records import MemoryEntry as MemoryEntry
     from memory.core.scopes import plugged_scopes as plugged_scopes
     from memory.core.scopes import resolve_namespace as resolve_namespace
+    from memory.core.scopes import stream_of as stream_of
     from memory.models import Change as Change
     from memory.naming import name_with as name_with
     from memory.permissions import asks_who_takes_part as asks_who_takes_part
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from memory.services.caller import CallOrigin as CallOrigin
     from memory.services.caller import MemoryCaller as MemoryCaller
     from memory.services.caller import reach_of as reach_of
+    from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.forget import forget as forget
     from memory.services.listing import entries as entries
     from memory.services.notes import clear_run_notes as clear_run_notes
+    from memory.services.notes import write_run_down as write_run_down
     from memory.services.port import RunMemory as RunMemory
     from memory.services.recall import recall as recall
     from memory.services.remember import remember as remember
@@ -51,6 +54,7 @@ _WHERE = {
     "RunMemory": "memory.services.port",
     "SandboxMemory": "memory.services.sandbox",
     "WouldChange": "memory.services.sandbox",
+    "asks_what_is_of": "memory.services.erase",
     "asks_which_ended": "memory.upkeep.notes",
     "asks_who_takes_part": "memory.permissions",
     "clear_run_notes": "memory.services.notes",
@@ -63,7 +67,9 @@ _WHERE = {
     "recall": "memory.services.recall",
     "remember": "memory.services.remember",
     "resolve_namespace": "memory.core.scopes",
+    "stream_of": "memory.core.scopes",
     "undo": "memory.services.undo",
+    "write_run_down": "memory.services.notes",
 }
 
 

@@ -5,14 +5,16 @@ from uuid import UUID
 from accounts.principals import run_principal
 from config.ids import uuid7
 from memory.core.scopes import metadata_namespace, notes_namespace
-from memory.notes.metadata import RunBook
+from memory.notes.metadata import RunBook, RunMetadata
 from memory.notes.notebook import Notebook
 from memory.services.as_provider import DoorEntries
 from memory.services.caller import CallOrigin, MemoryCaller
 from memory.upkeep.notes import clear_run_notes
 
 
-__all__ = ["book_of", "clear_run_notes", "notebook_of"]
+__all__ = ["book_of", "clear_run_notes", "notebook_of", "write_run_down"]
+
+LONGEST_GOAL = 4_000  # characters; a goal is a sentence, a question may be a page
 
 
 def notebook_of(team_id: UUID, run_id: UUID | str) -> Notebook:
@@ -21,6 +23,12 @@ def notebook_of(team_id: UUID, run_id: UUID | str) -> Notebook:
 
 def book_of(team_id: UUID, run_id: UUID | str) -> RunBook:
     return RunBook(DoorEntries(_caller(team_id, run_id)), notebook_of(team_id, run_id))
+
+
+async def write_run_down(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
+    """What a run is about, when it begins. What it has to do, its steps add."""
+    about = RunMetadata(str(run_id), goal[:LONGEST_GOAL], stream_name=stream)
+    await book_of(team_id, run_id).save(about)
 
 
 def _caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:

@@ -16,7 +16,7 @@ from accounts.access import run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from workflows import memory_app
-from workflows.engine.document import Json
+from workflows.engine.document import Document, Json
 from workflows.engine.local import SystemClock
 from workflows.engine.ports import (
     CodePort,
@@ -29,6 +29,7 @@ from workflows.engine.ports import (
     Ports,
     TemplatePort,
 )
+from workflows.engine.remembering import scopes_of
 from workflows.execution.claims import Claim
 from workflows.execution.debugging import SANDBOX, Debug
 from workflows.execution.http import GuardedHttp
@@ -98,6 +99,25 @@ class LateMemory:
     async def delete(self, **asked: Any) -> int:
         return await (await self._ready()).delete(**asked)
 
+    async def begin(self, document: Document) -> None:
+        """What the run is about, for three days. A run that remembers nothing leaves none of it, nor
+        one that only tries memory out."""
+        tries = Debug.of(self._claim.row).memory == SANDBOX
+        if self._claim.attempt > 1 or tries or not scopes_of(document):
+            return
+        system = self._claim.row["system"]
+        try:
+            await memory_app.write_run_down(
+                self._claim.team_id,
+                self._claim.run_id,
+                goal=str(system.get("query") or document.name),
+                stream=memory_app.stream_of(
+                    system.get("workflow_names") or [system["workflow_id"]]
+                ),
+            )
+        except (DatabaseError, memory_app.MemoryFault) as away:
+            log.warning("run_not_noted", extra={"run": str(self._claim.run_id), "why": str(away)})
+
     async def end(self) -> None:
         """The run has ended, and its notes with it; what this misses, memory's upkeep finds."""
         if self._port is None and self._claim.attempt == 1:
@@ -112,6 +132,12 @@ class LateMemory:
             if self._port is None:
                 self._port = await in_thread(memory_of, self._claim)
             return self._port
+
+
+async def run_began(ports: Ports, document: Document) -> None:
+    """Before the first step: what the run is about is written down where its steps may look."""
+    if isinstance(ports.memory, LateMemory):
+        await ports.memory.begin(document)
 
 
 async def run_ended(ports: Ports) -> None:

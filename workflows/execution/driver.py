@@ -19,7 +19,7 @@ from workflows.engine.ports import Ports
 from workflows.engine.records import RunStatus
 from workflows.engine.runs import RunControl, RunResult, RunStart
 from workflows.execution import claims
-from workflows.execution.adapters import Services, ports_for, run_ended
+from workflows.execution.adapters import Services, ports_for, run_began, run_ended
 from workflows.execution.claims import Claim
 from workflows.execution.codec import dump, step_record
 from workflows.execution.db import Database
@@ -134,6 +134,7 @@ async def _drive(
     brake = brake_of(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
     ports = ports_for(claim, setup, world.services)
+    await run_began(ports, ready.document)
     try:
         result = await drive(
             ready.plan,

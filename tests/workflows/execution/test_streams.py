@@ -95,7 +95,8 @@ def _say(text: str) -> dict[str, Any]:
 
 def _spaces(team_id: Any) -> list[str]:
     with tenant([team_id]):
-        return sorted(Namespace.objects.unscoped().values_list("text", flat=True))
+        rows = Namespace.objects.unscoped().exclude(scope="run_metadata")
+        return sorted(rows.values_list("text", flat=True))
 
 
 GROUP = Stream("group_123")
@@ -234,6 +235,36 @@ def test_notes_of_a_run_that_failed_are_cleared_too(cast: Cast, drive: Drive) ->
 
     assert run.status == "failed"
     assert _noted(run) == []
+
+
+def _about(run: Run) -> RunMetadata | None:
+    return asyncio.run(book_of(run.team_id, run.pk).get(str(run.pk)))
+
+
+def test_run_that_remembers_writes_down_what_it_is_about(cast: Cast, drive: Drive) -> None:
+    desktop = _talking(cast.alice, "desktop")
+
+    run = drive(_talking(cast.alice, "chat"), stream=Stream("g", (desktop,)), **_say("x"))
+
+    about = _about(run)
+    assert about is not None
+    assert (about.goal, about.todos, about.notes) == ("chat", (), ())
+    assert about.stream_name == f"{run.workflow_id}-{desktop.pk}"
+    with tenant([cast.team_a.pk]):
+        kept = Entry.objects.unscoped().get(namespace__text=f"ai:workflow:{run.pk}")
+    assert kept.expires_at is not None
+    assert (kept.expires_at - kept.created_at).days == 3
+
+
+def test_run_that_remembers_nothing_writes_nothing_down(cast: Cast, drive: Drive) -> None:
+    run = drive(
+        make_workflow(cast.alice, "plain", _document(_node("end", "end", outputs=[]))), **_say("x")
+    )
+
+    assert run.status == "succeeded"
+    assert _about(run) is None
+    with tenant([cast.team_a.pk]):
+        assert not Namespace.objects.unscoped().exists()
 
 
 def test_run_that_noted_nothing_leaves_no_trace_of_clearing(cast: Cast, drive: Drive) -> None:
