@@ -176,6 +176,13 @@ def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
     return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
 
 
+@router.post("/memory/subjects/{subject}/erase", response=schemas.ReceiptOut)
+def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> schemas.ReceiptOut:
+    """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""
+    done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run)
+    return schemas.receipt_out(done)
+
+
 def _revision(if_match: str) -> int:
     number = if_match.strip().removeprefix("W/").strip('"')
     if not number.isascii() or not number.isdecimal():

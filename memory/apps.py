@@ -17,6 +17,7 @@ class MemoryConfig(AppConfig):
         register_actions(
             {
                 "memory.edited": _("edited a memory"),
+                "memory.erased": _("erased a person's memory"),
                 "memory.unshared": _("ended sharing a namespace"),
             }
         )

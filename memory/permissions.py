@@ -85,6 +85,13 @@ def may(principal: Principal, verb: Verb, place: Place) -> bool:
     )
 
 
+def is_their_own(principal: Principal, place: Place) -> bool:
+    """Whether this is the very one whose it is; what was shared with them is not theirs."""
+    if principal.role_in(place.team_id) is None or not principal.allows("memory:write"):
+        return False
+    return place.named.seen_by is not SeenBy.TEAM and _is_private_to(principal, place)
+
+
 def guest_of(principal: Principal) -> UUID | None:
     """The key of another installation whose memory is kept here; never a run it started."""
     if principal.kind != "key" or not principal.allows("memory:serve"):

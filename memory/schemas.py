@@ -10,6 +10,7 @@ from config.schema import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
 from memory.models import Namespace, Revision
+from memory.services.erase import Receipt
 
 
 Json = Any  # a remembered value is whatever JSON somebody stored
@@ -179,6 +180,22 @@ class ForgottenOut(Body):
     change: UUID | None
 
 
+class EraseIn(Body):
+    dry_run: bool = True
+
+
+class ReceiptOut(Body):
+    """``tables``: rows that went, or would; ``left``: what asking anew found; ``kept``: what stays."""
+
+    subject: str
+    dry_run: bool
+    at: Moment
+    namespaces: int
+    tables: dict[str, int]
+    left: dict[str, int]
+    kept: dict[str, int]
+
+
 class GrantIn(Body):
     """``member`` is the account of somebody of the team."""
 
@@ -250,4 +267,16 @@ def revision_out(row: Revision) -> RevisionOut:
         node_id=row.node_id,
         change_id=row.change_id,
         at=row.at,
+    )
+
+
+def receipt_out(receipt: Receipt) -> ReceiptOut:
+    return ReceiptOut(
+        subject=receipt.subject,
+        dry_run=receipt.dry_run,
+        at=receipt.at,
+        namespaces=receipt.namespaces,
+        tables=dict(receipt.tables),
+        left=dict(receipt.left),
+        kept=dict(receipt.kept),
     )

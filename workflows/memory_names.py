@@ -20,6 +20,7 @@ def register() -> None:
     for scope in ("run", "run_metadata"):
         memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
+    memory_app.asks_what_is_of(namespaces_of)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
@@ -39,6 +40,18 @@ def runs_for(team_id: UUID, run_id: str) -> frozenset[UUID]:
 def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
     rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids), status__in=ENDED)
     return [str(pk) for pk in rows.values_list("pk", flat=True)]
+
+
+def namespaces_of(team_id: UUID, subject: str) -> list[str]:
+    """Those of a person's conversations and runs."""
+    talks = Conversation.objects.unscoped().filter(team_id=team_id, subject=subject)
+    runs = Run.objects.unscoped().filter(team_id=team_id, subject=subject)
+    of_runs = [
+        f"{beginning}:{pk}"
+        for pk in runs.values_list("pk", flat=True)
+        for beginning in ("ai:notes", "ai:workflow")
+    ]
+    return [*(f"conv:{key}" for key in talks.values_list("key", flat=True)), *of_runs]
 
 
 def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from memory.services.caller import CallOrigin, MemoryCaller, reach_of
 from memory.services.edit import edit
+from memory.services.erase import Receipt, erase
 from memory.services.forget import Forgotten, clear, forget, forget_many
 from memory.services.history import revisions, values
 from memory.services.listing import entries, namespaces
@@ -18,11 +19,13 @@ __all__ = [
     "CallOrigin",
     "Forgotten",
     "MemoryCaller",
+    "Receipt",
     "Undone",
     "clear",
     "clear_run_notes",
     "edit",
     "entries",
+    "erase",
     "forget",
     "forget_many",
     "look",

@@ -38,6 +38,12 @@ def _private_entry(person: Person, canary: str) -> Any:
     return remember(_caller(person), key=canary, value=canary, namespace=namespace).id
 
 
+def _subject(person: Person, canary: str) -> Any:
+    """A person about whom something is remembered."""
+    _private_entry(person, canary)
+    return person.user.pk
+
+
 def _namespace(person: Person, canary: str) -> Any:
     return _namespace_of(person, _entry(person, canary))
 
@@ -74,6 +80,7 @@ OBJECTS: dict[str, Maker] = {
     "namespace": _namespace,
     "private namespace": _private_namespace,
     "change": _change,
+    "subject": _subject,
     "memory policy": _policy,
 }
 
@@ -162,5 +169,12 @@ ROWS = [
     ),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 200 200 200 404", ENTRY),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 404 404 404 404", PRIVATE),
+    Row(
+        "POST",
+        "api/v1/memory/subjects/<subject>/erase",
+        "- 404 404 404 404 404",
+        {"subject": "subject"},
+        {},
+    ),
     Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
 ]
