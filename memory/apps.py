@@ -10,9 +10,11 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         # Inline import: accounts' modules need the app registry.
         from accounts.audit import register_actions  # noqa: PLC0415
+        from memory import places  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
 
         plug_in_scopes()
+        places.check()
 
         register_actions(
             {

@@ -1,6 +1,6 @@
 """Erasing a namespace for good, history and all, which the app's role can't do row by row.
 
-A function of the owner's, behind the same wall: what isn't the caller's team it doesn't see.
+A function of the owner's, behind the same wall: what isn't of the caller's team isn't there.
 """
 
 from django.db import migrations
@@ -37,7 +37,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE gone bigint;
 BEGIN
     -- Who writes there holds the row, and who comes after finds none.
-    PERFORM 1 FROM memory_namespace WHERE id = which FOR UPDATE;
+    -- The owner may be a superuser, whom no policy holds: so the wall is asked for by name.
+    PERFORM 1 FROM memory_namespace
+    WHERE id = which AND team_id = ANY ((SELECT mnemoflow_team_ids())::uuid[]) FOR UPDATE;
     IF NOT FOUND THEN RETURN; END IF;{_BODY}
 END $$;
 REVOKE ALL ON FUNCTION memory_erase(uuid) FROM PUBLIC;

@@ -20,9 +20,11 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import AccessDenied, NotFound
+from memory.core.policy import NO_LIMITS
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Namespace
 from memory.permissions import Place
+from memory.places import elsewhere
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
 
@@ -73,7 +75,8 @@ def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Recei
         if dry_run:
             tables = left = _counted(ids) | {"sharing": access.count_shared(found)}
         else:
-            tables = {"sharing": access.end_sharing(found)} | _erased(ids)
+            gone = _cleared_elsewhere(caller.team_id, found)
+            tables = {"elsewhere": gone, "sharing": access.end_sharing(found)} | _erased(ids)
             left = _counted(ids) | {"sharing": access.count_shared(found)}
         receipt = Receipt(
             subject,
@@ -126,6 +129,16 @@ def _erased(ids: list[UUID]) -> dict[str, int]:
             cursor.execute("SELECT name, rows FROM memory_erase(%s)", [one])
             for name, count in cursor.fetchall():
                 gone[name] += count
+    return gone
+
+
+def _cleared_elsewhere(team_id: UUID, found: list[Namespace]) -> int:
+    """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
+    gone = 0
+    for row in found:
+        named = parse_namespace(row.text)
+        if there := elsewhere(team_id, named, NO_LIMITS):
+            gone += there.clear_namespace(row.text)
     return gone
 
 

@@ -23,6 +23,8 @@ def values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntr
     """Every value of the living entry under a key, oldest first, the present one last."""
     with opened(caller, "view", "memory.listed", namespace=namespace) as door:
         row = door.place.row
+        if row and door.elsewhere is not None:
+            return list(door.elsewhere.history(row.text, key))
         living = row and rows.living(row).exclude(expires_at__lte=door.now).filter(key=key).first()
         door.detail.update(key=key_hash(key))
         if not row or not living:

@@ -4,12 +4,16 @@ from uuid import UUID
 
 from accounts.principals import run_principal
 from config.ids import uuid7
-from memory.core.scopes import metadata_namespace, notes_namespace
+from memory.core.policy import NO_LIMITS
+from memory.core.scopes import metadata_namespace, notes_namespace, parse_namespace
 from memory.notes.metadata import RunBook, RunMetadata
 from memory.notes.notebook import Notebook
+from memory.places import elsewhere
 from memory.services.as_provider import DoorEntries
 from memory.services.caller import CallOrigin, MemoryCaller
-from memory.upkeep.notes import clear_run_notes
+from memory.services.forget import clear
+from memory.upkeep.notes import WHY
+from memory.upkeep.notes import clear_run_notes as clear_in_postgres
 
 
 __all__ = ["book_of", "clear_run_notes", "notebook_of", "write_run_down"]
@@ -29,6 +33,14 @@ async def write_run_down(team_id: UUID, run_id: UUID | str, *, goal: str, stream
     """What a run is about, when it begins. What it has to do, its steps add."""
     about = RunMetadata(str(run_id), goal[:LONGEST_GOAL], stream_name=stream)
     await book_of(team_id, run_id).save(about)
+
+
+def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
+    """When a run has ended: its notes go, wherever they are kept."""
+    named = parse_namespace(notes_namespace(str(run_id)))
+    if elsewhere(team_id, named, NO_LIMITS) is None:
+        return clear_in_postgres(team_id, run_id)
+    return clear(_caller(team_id, run_id), namespace=named.text, reason=WHY).count
 
 
 def _caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:

@@ -45,16 +45,22 @@ def recall(
             door.text, key, query_text, filter, top_k, language, recency_days, as_of
         )
         check_query(query)
-        row = door.place.row
-        found = search(row, query, door.now) if row else []
+        found = _found(door, query)
         if key is not None:
             door.detail["key"] = key_hash(key)
         if as_of is not None:
             door.detail["as_of"] = as_of.isoformat()
         door.detail.update(keys=len(found), injected=injected)
-        if caller.origin.run_id:
+        if caller.origin.run_id and door.elsewhere is None:
             remember_reads(door, found, injected=injected)
         return found
+
+
+def _found(door: Door, query: MemoryQuery) -> list[MemoryEntry]:
+    row = door.place.row
+    if row is None:
+        return []
+    return door.elsewhere.recall(query) if door.elsewhere else search(row, query, door.now)
 
 
 def remember_reads(door: Door, found: Sequence[MemoryEntry], *, injected: bool) -> None:

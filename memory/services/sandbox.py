@@ -182,14 +182,15 @@ class SandboxMemory:
         found = self._copies.get(door.text)
         if found is None:
             namespace = door.place.row
-            real = (
-                [rows.entry_of(one, door.text) for one in rows.living(namespace)]
-                if namespace
-                else []
-            )
             provider = InMemoryProvider(policy=door.policy)
-            provider.adopt(real)
-            provider.adopt_places(door.text, rows.last_places(namespace) if namespace else {})
+            if door.elsewhere is not None:
+                real = []  # what is read there is no row here, so no read of it is noted either
+                provider.adopt(door.elsewhere.recall(MemoryQuery(door.text)) if namespace else [])
+            else:
+                living = rows.living(namespace) if namespace else ()
+                real = [rows.entry_of(one, door.text) for one in living]
+                provider.adopt(real)
+                provider.adopt_places(door.text, rows.last_places(namespace) if namespace else {})
             for change in self._known():
                 if change.namespace == door.text:
                     _replay(provider, change)
