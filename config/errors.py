@@ -1,7 +1,6 @@
 """Domain error → HTTP status: one table, for the API and (through a middleware) for pages and fragments."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -91,9 +90,11 @@ def body_of(error: Exception) -> dict[str, Any]:
     if problems := getattr(error, "problems", None):
         body["problems"] = [_fields(problem) for problem in problems]
     elif field := getattr(error, "field", None):
-        body["problems"] = [{"code": body["type"], "message": body["message"], "field": field}]
+        about = {"code": body["type"], "message": body["message"], "field": field}
+        node = getattr(error, "node", None)
+        body["problems"] = [about | ({"node": node} if node else {})]
     if clashes := getattr(error, "clashes", None):
-        body["clashes"] = [asdict(clash) for clash in clashes]
+        body["clashes"] = [clash.tree() for clash in clashes]
     return {"error": body}
 
 

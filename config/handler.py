@@ -9,25 +9,35 @@ from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 
 
-class Handler(ASGIHandler):
+class _ResolvedBefore(BaseHandler):
+    """The address was looked up to choose the chain: what was found then holds at its end too."""
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        if request.resolver_match is None or hasattr(request, "urlconf"):
+            return super().resolve_request(request)
+        return request.resolver_match
+
+
+class Handler(_ResolvedBefore, ASGIHandler):
     """Event streams keep the asynchronous chain; everything else has the synchronous one, in its request's thread."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._plain = BaseHandler()
+        self._plain = _ResolvedBefore()
         self._plain.load_middleware()
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        if _is_async(request.path_info):
+        request.resolver_match = _match(request.path_info)
+        if request.resolver_match and iscoroutinefunction(request.resolver_match.func):
             return await super().get_response_async(request)
         return await sync_to_async(self._plain.get_response, thread_sensitive=True)(request)
 
 
-def _is_async(path: str) -> bool:
+def _match(path: str) -> ResolverMatch | None:
     try:
-        return iscoroutinefunction(resolve(path).func)
+        return resolve(path)
     except Resolver404:
-        return False
+        return None  # the chain says so, with a page of its own

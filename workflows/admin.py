@@ -17,6 +17,7 @@ from workflows.models import (
     Credential,
     Edge,
     FirstSteps,
+    Folder,
     Message,
     ModelProvider,
     Node,
@@ -60,6 +61,13 @@ class WorkflowAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "team", "mode", "revision", "published_version", "updated_at")
     list_filter = ("mode",)
     list_select_related = ("team", "published_version")
+    search_fields = ("name",)
+
+
+@admin.register(Folder)
+class FolderAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "parent", "team", "created_by", "created_at")
+    list_select_related = ("parent", "team", "created_by")
     search_fields = ("name",)
 
 

@@ -21,8 +21,15 @@ class WorkflowsFault(Exception):
     retryable = False
     sentence: str | Promise = _("Something about this workflow went wrong.")
 
-    def __init__(self, sentence: str | Promise | None = None, *, field: str | None = None) -> None:
+    def __init__(
+        self,
+        sentence: str | Promise | None = None,
+        *,
+        field: str | None = None,
+        node: str | None = None,
+    ) -> None:
         self.field = field  # of the request, where it is about one
+        self.node = node  # whose value it is
         self.message: str | Promise = sentence or type(self).sentence
         super().__init__(self.message)
 

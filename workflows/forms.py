@@ -32,7 +32,10 @@ FILES = frozenset({"file", "file-list", "array[file]"})
 
 @dataclass(frozen=True, slots=True)
 class InputField:
-    """One variable of the start node as a control; ``value`` is what was typed, or the default."""
+    """One variable of the start node as a control.
+
+    ``value`` is what was typed, else what somebody gave it last, else ``default``, the author's.
+    """
 
     name: str
     label: str
@@ -43,6 +46,7 @@ class InputField:
     max_length: int | None = None
     hint: str = ""
     error: str = ""
+    default: str = ""
 
     @property
     def id(self) -> str:
@@ -53,10 +57,11 @@ def input_fields(
     document: Document,
     typed: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
+    last: Mapping[str, Json] | None = None,
 ) -> list[InputField]:
-    """The controls for a run of this document, in the order the author put them."""
+    """The controls for a run of this document, in the order the author put them; ``last``: an earlier run's inputs."""
     return [
-        _field(variable, typed, (errors or {}).get(str(variable.get("variable")), ""))
+        _field(variable, typed, (errors or {}).get(str(variable.get("variable")), ""), last or {})
         for variable in _variables(document)
         if not variable.get("hide") and variable.get("type") not in FILES
     ]
@@ -76,24 +81,39 @@ def _variables(document: Document) -> Sequence[Mapping[str, Any]]:
     return []
 
 
-def _field(variable: Mapping[str, Any], typed: Mapping[str, str] | None, error: str) -> InputField:
+def _field(
+    variable: Mapping[str, Any],
+    typed: Mapping[str, str] | None,
+    error: str,
+    last: Mapping[str, Json],
+) -> InputField:
     name = str(variable.get("variable", ""))
     kind = str(variable.get("type", "string"))
     default = variable.get("default")
     options = variable.get("options")
     length = variable.get("max_length")
     control = CONTROLS.get(kind, "json")
+    choices = tuple(str(o) for o in options) if isinstance(options, list) else ()
+    shown = _shown(last[name] if _fits(last.get(name), control, choices) else default, control)
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
         control=control,
         required=bool(variable.get("required")),
-        value=typed.get(name, "") if typed is not None else _shown(default, control),
-        options=tuple(str(o) for o in options) if isinstance(options, list) else (),
+        value=typed.get(name, "") if typed is not None else shown,
+        options=choices,
         max_length=length if isinstance(length, int) and length > 0 else None,
         hint=str(variable.get("description") or ""),
         error=error,
+        default=_shown(default, control),
     )
+
+
+def _fits(value: Json, control: str, options: Sequence[str]) -> bool:
+    """Whether an earlier run's value can stand in the field as it is today."""
+    if value is None or (control == "select" and value not in options):
+        return False
+    return isinstance(value, bool) == (control == "switch") or control == "json"
 
 
 def _shown(value: Json, control: str) -> str:
@@ -181,6 +201,12 @@ class RenameForm(PageForm):
     name = forms.CharField(label=_("Name"), max_length=255)
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+
+class FolderForm(PageForm):
+    name = forms.CharField(
+        label=_("Name"), max_length=255, widget=forms.TextInput(attrs={"autofocus": True})
     )
 
 

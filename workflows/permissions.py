@@ -27,6 +27,15 @@ def check_create(principal: Principal, team_id: UUID) -> None:
     check(principal, "workflow.create", team_id)
 
 
+def may_arrange(principal: Principal, team_id: UUID) -> bool:
+    """Make, rename, move and delete the team's folders: they are nobody's own."""
+    return can(principal, "workflow.edit", team_id)
+
+
+def check_arrange(principal: Principal, team_id: UUID) -> None:
+    check(principal, "workflow.edit", team_id)
+
+
 def may_view(principal: Principal, workflow: Workflow) -> bool:
     return can(principal, "workflow.view", workflow)
 

@@ -43,6 +43,7 @@ class ReportOut(Schema):
 class WorkflowIn(In):
     document: Document
     name: Name | None = Field(None, description="Instead of the document's own name.")
+    folder: UUID | None = Field(None, description="Where it is put; null is the top.")
     confirm_newer: bool = Field(
         False, description="Read a document of a newer version of the language all the same."
     )
@@ -57,9 +58,19 @@ class ValidateIn(In):
     document: Document
 
 
-class RenameIn(In):
-    name: Name
+class WorkflowPatch(In):
+    """Left out stays as it is. ``folder`` null is the top."""
+
+    name: Name = Field("")
     description: str | None = Field(None, max_length=10_000)
+    folder: UUID | None = None
+
+
+class MoveIn(In):
+    """All or none."""
+
+    workflows: list[UUID] = Field(min_length=1, max_length=200)
+    folder: UUID | None = Field(description="null is the top.")
 
 
 class DuplicateIn(In):
@@ -80,6 +91,7 @@ class WorkflowOut(Schema):
     revision: int = Field(description="Counts the draft's changes.")
     published_version: int | None = Field(description="Number of the published version, if any.")
     sample: str
+    folder: UUID | None = Field(description="The folder it lies in; null is the top.")
     archived: bool
     created_at: dt.datetime
     updated_at: dt.datetime

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
 
 from accounts.access import Principal, can
 from accounts.errors import NotFound
@@ -16,6 +16,8 @@ from workflows import permissions
 from workflows.models import (
     Conversation,
     Credential,
+    Folder,
+    FolderTree,
     Message,
     ModelProvider,
     Pin,
@@ -57,13 +59,48 @@ def workflows_for(
 
 
 def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
-    """One workflow, admitted for a verb of ``CHECKS``."""
+    """One workflow, admitted for a verb of ``CHECKS``; what is published is known by its hash, and read
+    when it is asked for."""
     found = _one(
-        Workflow.objects.visible_to(principal).select_related("published_version__snapshot"),
+        Workflow.objects.visible_to(principal)
+        .select_related("published_version__snapshot")
+        .defer("published_version__snapshot__document"),
         pk=workflow_id,
     )
     CHECKS[verb](principal, found)
     return found
+
+
+def workflows_by_id(
+    principal: Principal, ids: Iterable[UUID], verb: str = "view"
+) -> list[Workflow]:
+    """All of these, each admitted for the verb, in one query; one that isn't there is ``NotFound``."""
+    wanted = set(ids)
+    found = list(Workflow.objects.visible_to(principal).filter(pk__in=wanted).order_by("id"))
+    if len(found) < len(wanted):
+        raise NotFound
+    for workflow in found:
+        CHECKS[verb](principal, workflow)
+    return found
+
+
+def folders_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
+    """Folders by name, each with how many workflows lie in it directly (``held``)."""
+    teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
+    found = Folder.objects.visible_to(principal).filter(team_id__in=teams)
+    if team_id is not None:
+        found = found.filter(team_id=team_id)
+    unarchived = Q(workflows__archived_at__isnull=True)
+    return found.annotate(held=Count("workflows", filter=unarchived)).order_by("name", "id")
+
+
+def folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
+    return FolderTree.of(folders_for(principal, team_id=team_id))
+
+
+def folder_for(principal: Principal, folder_id: UUID) -> Folder:
+    """One folder; whoever sees the team's workflows sees it."""
+    return _one(folders_for(principal), pk=folder_id)
 
 
 def versions_of(principal: Principal, workflow: Workflow) -> QuerySet[Version]:

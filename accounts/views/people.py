@@ -34,9 +34,8 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
     """The link that starting the server prints. The token can't be guessed, so no page can make a browser use it."""
     try:
         user = services.redeem_start_token(token)
-    except (
-        StartTokenUnusable
-    ):  # a page of its own: whoever has lost the link can't get in otherwise
+    except StartTokenUnusable:
+        # A page of its own: whoever has lost the link can't get in otherwise.
         return render(request, "accounts/start_lost.html", {"gallery": _gallery()}, status=410)
     login(request, user, backend=BACKEND)
     return redirect(_gallery())

@@ -1,6 +1,7 @@
-"""What a style rule costs: some make the browser look at every element again whenever one is added anywhere."""
+"""What a style rule costs, and whether there is anything it is for."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,59 @@ def test_no_rule_makes_every_addition_restyle_the_page(sheet: Path) -> None:
 def test_the_rule_is_recognised_when_it_is_there() -> None:
     assert ANY_AFTER_ANY.search(".body > * + *")
     assert not ANY_AFTER_ANY.search(".body > * + .more")
+
+
+# Where classes, ids and attributes of our pages are written.
+WRITTEN_IN = ("templates", "static/js", "accounts", "memory", "workflows", "config")
+ENDINGS = {".html", ".j2", ".svg", ".js", ".py"}
+NAMED = re.compile(r"[.#\[]([A-Za-z_][\w-]*)")
+WORD = re.compile(r"[A-Za-z_][\w-]*")
+STEM = re.compile(
+    r"([A-Za-z][\w-]*-)(?=\{|\$\{|\"\s*[+~])"
+)  # "wf-note-{{ n.theme }}", `tok-${kind}`
+OTHERS = {"htmx-request"}  # put there by htmx
+
+
+@cache
+def _written() -> str:
+    root = Path(__file__).parents[2]
+    files = (file for name in WRITTEN_IN for file in (root / name).rglob("*"))
+    return "\n".join(file.read_text() for file in files if file.suffix in ENDINGS)
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(WORD.findall(_written()))
+
+
+def _is_used(name: str) -> bool:
+    if name in _words() or name in OTHERS or _in_script(name) in _words():
+        return True
+    stems = (stem for stem in _stems() if name.startswith(stem))
+    return any((tail := name.removeprefix(stem)).isdigit() or tail in _words() for stem in stems)
+
+
+@cache
+def _stems() -> frozenset[str]:
+    return frozenset(STEM.findall(_written()))
+
+
+def _in_script(attribute: str) -> str:
+    """``data-no-in`` is ``dataset.noIn`` there."""
+    bare = attribute.removeprefix("data-")
+    return re.sub(r"-(\w)", lambda found: found[1].upper(), bare) if bare != attribute else ""
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_every_name_a_rule_is_for_is_written_somewhere(sheet: Path) -> None:
+    rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
+    selectors = re.findall(r"([^{};]+)\{", rules)
+    named = {name for one in selectors for name in NAMED.findall(one)}
+    assert sorted(name for name in named if not _is_used(name)) == []
+
+
+def test_what_is_written_nowhere_is_not_used() -> None:
+    assert _is_used("wf-note-blue")
+    assert _is_used("data-no-in")
+    assert not _is_used("wf-note-" + "mauvish")
+    assert not _is_used("card-that-" + "never-was")

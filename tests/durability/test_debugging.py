@@ -208,6 +208,49 @@ def test_parts_run_what_they_say_and_keep_the_rest(
     assert {node for node, data in told.items() if data.get("reused")} == {"start", "a"}
 
 
+def test_values_typed_in_before_a_start_in_the_middle_make_nothing_run_again(
+    cluster: Cluster, cast: Cast, abc: Workflow
+) -> None:
+    cluster.start("one")
+    first = start_run(cast.alice.principal, workflow=abc, inputs={"q": "1"}, version="draft")
+    cluster.until_ended(first)
+    typed = {"a": {"output": "typed"}}
+
+    near = debug(cast, abc, part=Part(Extent.FROM, ("b",)), reuse=first.pk, values=typed)
+    far = debug(cast, abc, part=Part(Extent.FROM, ("c",)), reuse=first.pk, values=typed)
+    for run in (near, far):
+        assert cluster.until_ended(run)["status"] == "succeeded", cluster.row(run)
+
+    assert (cluster.row(near)["outputs"], reused(abc, near)) == (
+        {"o": "c(b(typed))"},
+        {"start", "a"},
+    )
+    assert outputs(abc, far, "a") == {"output": "typed"}
+    assert (cluster.row(far)["outputs"], reused(abc, far)) == (
+        {"o": "c(b(a(1)))"},
+        {"start", "a", "b"},
+    )
+    assert words(cluster, far) == ["start", "a", "b", "c", "end"]
+
+
+def test_values_typed_in_on_the_way_are_what_their_nodes_give(
+    cluster: Cluster, cast: Cast, abc: Workflow
+) -> None:
+    cluster.start("one")
+
+    run = debug(
+        cast,
+        abc,
+        part=Part(Extent.UNTIL, ("b",)),
+        inputs={"q": "1"},
+        values={"a": {"output": "typed"}},
+    )
+
+    assert cluster.until_ended(run)["status"] == "succeeded", cluster.row(run)
+    assert outputs(abc, run, "b") == {"output": "b(typed)"}
+    assert words(cluster, run) == ["start", "a", "b"]
+
+
 def outputs(workflow: Workflow, run: Run, node: str) -> Any:
     with tenant([workflow.team_id]):
         return Step.objects.unscoped().get(run=run, node_key=node).outputs

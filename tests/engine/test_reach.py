@@ -16,9 +16,9 @@ from tests.support.documents import (
     template,
 )
 from workflows.engine.document import Mode, VariableSpec
-from workflows.engine.kinds import Execution, NodeKind, Output
+from workflows.engine.kinds import Execution, Like, Likeness, NodeKind, Output
 from workflows.engine.nodes import builtin_kinds
-from workflows.engine.reach import fits, reach
+from workflows.engine.reach import fits, outputs_given, reach
 from workflows.engine.validation import validate_node
 
 
@@ -239,3 +239,38 @@ def test_reach_item_of_an_iteration_inside_one_follows_through_both():
     assert types(doc, "each", "outer")["item"] == "object"
     assert types(doc, "inner", "each")["item"] == "any"
     assert types(doc, "end", "outer")["output"] == "array[string]"
+
+
+class Sorter(NodeKind):
+    """Made up: what it gives is like another variable, whatever its fields are called."""
+
+    name = "sorter"
+    title = "Sorter"
+
+    def outputs(self, spec):
+        source = tuple(spec.data["of"])
+        return (
+            Output("first", like=Like(source, Likeness.ELEMENT)),
+            Output("pairs", "array[any]", like=Like(source, Likeness.GATHERED)),
+            Output("all", "array[any]", like=Like(source, Likeness.JOINED)),
+            Output("count", "number"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (["start", "tags"], ["string", "array[any]", "array[string]", "number"]),
+        (["start", "q"], ["any", "array[string]", "array[string]", "number"]),
+        (["sorter", "first"], ["any", "array[any]", "array[any]", "number"]),  # itself
+        (["ghost", "x"], ["any", "array[any]", "array[any]", "number"]),
+        (["start"], ["any", "array[any]", "array[any]", "number"]),
+    ],
+)
+def test_outputs_of_any_kind_take_their_types_from_what_they_are_like(source, expected):
+    kinds = builtin_kinds(plugins=[Sorter()])
+    drawn = lists(["start", "tags"], ["inner", "output"], template("inner", ""))
+    doc = replace(drawn, nodes=(*drawn.nodes, node("sorter", "sorter", of=source)))
+
+    assert [one.type for one in outputs_given(doc, kinds, "sorter")] == expected
+    assert outputs_given(doc, kinds, "nobody") == ()

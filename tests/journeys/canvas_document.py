@@ -1,5 +1,6 @@
 """A workflow with one of everything the canvas draws."""
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -41,6 +42,15 @@ def note(id_: str, x: float, y: float, text: str, **data: Any) -> Json:
         "width": data.pop("width", 240),
         "height": data.pop("height", 128),
         "data": {"type": "", "text": text, "theme": "yellow", **data},
+    }
+
+
+def workflow(name: str, *nodes: Json, edges: Sequence[Json] = ()) -> Json:
+    return {
+        "kind": "app",
+        "version": "0.4.0",
+        "app": {"name": name, "mode": "workflow"},
+        "workflow": {"graph": {"nodes": list(nodes), "edges": list(edges)}},
     }
 
 

@@ -1,6 +1,8 @@
 """The editor as a person uses it, and the document as the server has it: what is asserted on first."""
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +65,13 @@ class Draft:
         expect(self.page.locator("#picker [aria-selected=true]")).to_be_visible()
         field.press("Enter")
 
+    def add_template_after(self, title: str) -> None:
+        """As somebody does who has walked there."""
+        self.focus(title)
+        self.page.keyboard.press("a")
+        self.pick("template")
+        self.heard(f"Added Template after {title}")
+
     def heard(self, text: str | re.Pattern[str]) -> None:
         """By whoever listens to the live region; it is said once the server has it."""
         expect(self.page.locator("#live-words")).to_have_text(text)
@@ -70,6 +79,14 @@ class Draft:
 
 def open_sample(page: Page, title: str = CHATBOT) -> Draft:
     use_sample(page, title)
+    ready(page)
+    return Draft(page, id_in(page))
+
+
+def import_workflow(page: Page, document: Mapping[str, Any]) -> Draft:
+    page.goto("/workflows/import/")
+    page.locator("main textarea").fill(json.dumps(document))
+    page.locator("main form button[type=submit]").click()
     ready(page)
     return Draft(page, id_in(page))
 
@@ -83,3 +100,19 @@ def id_in(page: Page) -> str:
 
 def ready(page: Page) -> None:
     expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=READY)
+
+
+def choose_in_menu(page: Page, command: str) -> None:
+    """A row of the menu that is open, be it one level deeper."""
+    menu = page.locator("#context-menu")
+    expect(menu).to_be_visible()
+    row = menu.locator(f"[data-run={command}]")
+    if not row.is_visible():
+        menu.locator(f"[aria-haspopup]:has(+ [role=menu] [data-run={command}])").click()
+    row.click()
+
+
+def middle(place: Locator) -> tuple[float, float]:
+    box = place.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

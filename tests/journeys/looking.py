@@ -15,14 +15,24 @@ HEADINGS = """() => {
   return found.length === 1 ? [] : [`${found.length} first headings`];
 }"""
 
+# By what is shown, if only to a screen reader: a word that a narrow page hides names nothing.
 NAMELESS = """() => {
+  const shown = (e) => {
+    const walker = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+    let text = "";
+    while (walker.nextNode()) {
+      const at = walker.currentNode.parentElement;
+      if (at.checkVisibility() && !at.closest("[aria-hidden=true]")) text += walker.currentNode.textContent;
+    }
+    return text;
+  };
   const named = (e) => {
     const by = (e.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean);
     const texts = [
       e.getAttribute("aria-label"),
       ...by.map((id) => document.getElementById(id)?.textContent),
       ...[...(e.labels ?? [])].map((label) => label.textContent),
-      e.matches("button, a, summary") ? e.textContent : "",
+      e.matches("button, a, summary") ? shown(e) : "",
     ];
     return texts.some((text) => text?.trim());
   };
@@ -30,6 +40,25 @@ NAMELESS = """() => {
   return [...document.querySelectorAll(controls)]
     .filter((e) => e.checkVisibility() && !named(e))
     .map((e) => e.outerHTML.slice(0, 160));
+}"""
+
+# What a control says it has opened, chosen or pressed is what is seen of it.
+STATES = """() => {
+  const wrong = [];
+  const check = (e, name, isSo) => {
+    if (e.checkVisibility() && (e.getAttribute(name) === "true") !== isSo) wrong.push(`${name} is not so: ${e.outerHTML.slice(0, 160)}`);
+  };
+  const part = (e) => document.getElementById(e.getAttribute("aria-controls"));
+  for (const tab of document.querySelectorAll("[role=tab][aria-controls]")) if (part(tab)) check(tab, "aria-selected", !part(tab).hidden);
+  for (const e of document.querySelectorAll("[aria-expanded][aria-controls]")) if (part(e)) check(e, "aria-expanded", part(e).checkVisibility());
+  for (const list of document.querySelectorAll("[role=tablist]")) {
+    const chosen = list.querySelectorAll("[role=tab][aria-selected=true]").length;
+    if (chosen !== 1) wrong.push(`${chosen} chosen of ${list.outerHTML.slice(0, 160)}`);
+  }
+  const editor = document.getElementById("editor")?.dataset ?? {};
+  for (const e of document.querySelectorAll("[data-toggle][aria-expanded]")) check(e, "aria-expanded", editor[e.dataset.toggle] === "open");
+  for (const e of document.querySelectorAll(".ed-bar [data-view]")) check(e, "aria-pressed", editor.view === e.dataset.view);
+  return wrong;
 }"""
 
 IDS = """() => {

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-from tests.journeys.canvas_document import edge, node
+from tests.journeys.canvas_document import edge, node, workflow
 from tests.journeys.drawing import Board, open_board
 
 
@@ -18,14 +18,7 @@ def board(signed_in: Page) -> Board:
         for i in range(1, 400)
     ]
     edges = [edge(f"n{i}", f"n{i + 20}") for i in range(380)]
-    graph = {"nodes": nodes, "edges": edges}
-    source = {
-        "version": "0.6.0",
-        "kind": "app",
-        "app": {"name": "Large", "mode": "workflow"},
-        "workflow": {"graph": graph, "features": {}},
-    }
-    return open_board(signed_in, source)
+    return open_board(signed_in, workflow("Large", *nodes, edges=edges))
 
 
 def zoom(board: Board, by: float) -> None:

@@ -1,12 +1,13 @@
 """Finding a mistake with a browser: run, look, hold, change, go on, run a part, pin, try memory out, ask why."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.journeys.editing import import_workflow, ready
 
 
 pytestmark = pytest.mark.browser
@@ -53,17 +54,6 @@ WORKFLOW = {
 }
 
 
-def import_workflow(page: Page) -> None:
-    page.goto("/workflows/import/")
-    page.locator("main textarea").fill(json.dumps(WORKFLOW))
-    page.locator("main form button[type=submit]").click()
-    ready(page)
-
-
-def ready(page: Page) -> None:
-    expect(page.locator("#editor[data-ready=yes]")).to_be_visible()
-
-
 def command(page: Page, node: str, name: str) -> None:
     """As the palette of commands does it; that one has journeys of its own."""
     page.evaluate(
@@ -108,7 +98,7 @@ def last_run(page: Page, node: str, title: str) -> Any:
 
 def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page)
+    import_workflow(page, WORKFLOW)
     command(page, "second", "toggle-breakpoint")
     expect(page.locator("wf-node[data-id=second][data-breakpoint]")).to_be_attached()
 
@@ -131,7 +121,7 @@ def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
 
 def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page)
+    import_workflow(page, WORKFLOW)
     run(page, "1")
     until(page, "succeeded")
     page.evaluate("window.mnemoflow.editor.panel('log')")
@@ -154,7 +144,7 @@ def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in:
 
 def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page)
+    import_workflow(page, WORKFLOW)
 
     command(page, "second", "run-node")
     page.locator("[data-needs] textarea").fill("typed")
@@ -166,7 +156,7 @@ def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
 
 def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page)
+    import_workflow(page, WORKFLOW)
     page.get_by_label("Try memory out").check()
     run(page, "tea")
     until(page, "succeeded")
@@ -184,7 +174,7 @@ def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
 
 def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page)
+    import_workflow(page, WORKFLOW)
     run(page, "tea")
     until(page, "succeeded")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.journeys.canvas_document import edge, inside, node
+from tests.journeys.canvas_document import edge, inside, node, workflow
 from tests.journeys.drawing import Board, open_board
 
 
@@ -24,12 +24,7 @@ def document() -> dict[str, Any]:
         node("loose", "template-transform", "Loose", 320, 480, template="x"),
     ]
     edges = [edge("start", "each"), edge("each", "finish")]
-    return {
-        "kind": "app",
-        "version": "0.4.0",
-        "app": {"name": "Containers", "mode": "workflow"},
-        "workflow": {"graph": {"nodes": nodes, "edges": edges}},
-    }
+    return workflow("Containers", *nodes, edges=edges)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.journeys.canvas_document import node
+from tests.journeys.canvas_document import node, workflow
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample
 
@@ -20,11 +20,7 @@ def draft(signed_in: Page) -> Draft:
 
 def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
-
-    page.keyboard.press("a")
-    draft.pick("template")
-    draft.heard("Added Template after Find what fits")
+    draft.add_template_after("Find what fits")
     assert ("Find what fits", "source", "Template") in draft.ends
 
     draft.focus("A message arrives")
@@ -208,6 +204,57 @@ def test_menu_of_a_node_opens_by_keyboard_and_gives_the_focus_back(draft: Draft)
     expect(draft.node("Think of an answer")).to_be_focused()
 
 
+def test_rare_rows_of_a_menu_are_one_level_deeper(draft: Draft):
+    page = draft.page
+    draft.focus("Think of an answer")
+    page.keyboard.press("Shift+F10")
+    menu = page.locator("#context-menu")
+    assert menu.locator("[role=menuitem]:visible").count() <= 10
+
+    page.keyboard.press("m")
+    more = menu.get_by_role("menuitem", name="More")
+    expect(more).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(more).to_have_attribute("aria-expanded", "true")
+    rows = page.get_by_role("menu", name="More").get_by_role("menuitem")
+    expect(rows.first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(rows.last).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(more).to_be_focused()
+    expect(more).to_have_attribute("aria-expanded", "false")
+
+    page.keyboard.press("Enter")
+    expect(rows.first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(more).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("s")
+    page.keyboard.press("s")
+    page.keyboard.press("s")
+    expect(rows.filter(has_text="Switch off")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(menu).to_be_hidden()
+    expect(draft.node("Think of an answer")).to_have_attribute("data-disabled", "")
+
+
+def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft: Draft):
+    page = draft.page
+    draft.node("Find what fits").click(button="right")
+    level = page.get_by_role("menu", name="Connections")
+
+    page.get_by_role("menuitem", name="Connections").hover()
+    expect(level).to_be_visible()
+    page.get_by_role("menuitem", name="Duplicate").hover()
+    expect(level).to_be_hidden()
+
+    page.get_by_role("menuitem", name="Connections").click()
+    page.get_by_role("menuitem", name="Insert a node between").click()
+    draft.pick("template")
+    draft.heard(re.compile("Inserted Template between Find what fits"))
+
+
 def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
     page = draft.page
     before = draft.ends
@@ -334,10 +381,7 @@ def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Dra
 
 def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
-    page.keyboard.press("a")
-    draft.pick("template")
-    draft.heard("Added Template after Find what fits")
+    draft.add_template_after("Find what fits")
     before = draft.data("Template")
     page.keyboard.press("ArrowLeft")
     draft.focus("Template")
@@ -387,19 +431,8 @@ def test_enter_on_a_button_presses_it_while_a_node_is_chosen(draft: Draft):
 
 
 def test_enter_with_control_runs_the_workflow_from_a_node(signed_in: Page):
-    graph = {
-        "nodes": [node("start", "start", "Start", 0, 0, variables=[])],
-        "edges": [],
-    }
-    board = open_board(
-        signed_in,
-        {
-            "kind": "app",
-            "version": "0.4.0",
-            "app": {"name": "Short", "mode": "workflow"},
-            "workflow": {"graph": graph},
-        },
-    )
+    start = node("start", "start", "Start", 0, 0, variables=[])
+    board = open_board(signed_in, workflow("Short", start))
     board.js("canvas.focus('start');")
     assert not board.js("return canvas.editor.runs.run;")
 

@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.canvas_document import node as made
+from tests.journeys.canvas_document import workflow
 from tests.journeys.drawing import open_board
-from tests.journeys.editing import Draft, open_sample, ready
+from tests.journeys.editing import Draft, middle, open_sample, ready
 
 
 pytestmark = pytest.mark.browser
@@ -16,12 +17,6 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def draft(signed_in: Page) -> Draft:
     return open_sample(signed_in)
-
-
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
@@ -76,15 +71,19 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     }
 
 
-def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
-    page = draft.page
-    port = draft.node("Answer").locator(".port.out")
+def pull_into_nothing(page: Page, port: Locator) -> None:
+    """An edge from the port, let go where nothing stands."""
     canvas = page.locator("[data-canvas]").bounding_box()
     assert canvas
     page.mouse.move(*middle(port))
     page.mouse.down()
     page.mouse.move(canvas["x"] + 400, canvas["y"] + 80, steps=8)
     page.mouse.up()
+
+
+def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
+    page = draft.page
+    pull_into_nothing(page, draft.node("Answer").locator(".port.out"))
 
     options = page.locator("#picker").get_by_role("option")
     expect(options.filter(has_text="LLM")).to_be_visible()
@@ -98,13 +97,9 @@ def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
 def test_port_is_lit_no_longer_than_the_mouse_is_on_it(draft: Draft):
     page = draft.page
     port = draft.node("Answer").locator(".port.out")
-    canvas = page.locator("[data-canvas]").bounding_box()
-    assert canvas
     page.mouse.move(*middle(port))
     expect(port).to_have_class(re.compile("hover"))
-    page.mouse.down()
-    page.mouse.move(canvas["x"] + 400, canvas["y"] + 80, steps=8)
-    page.mouse.up()
+    pull_into_nothing(page, port)
     expect(page.locator("#picker-query")).to_be_focused()
 
     expect(page.locator(".port.hover, .port.snap")).to_have_count(0)
@@ -114,15 +109,7 @@ def test_port_is_lit_no_longer_than_the_mouse_is_on_it(draft: Draft):
 
 
 def test_node_added_under_the_overview_is_moved_out_from_under_it(signed_in: Page):
-    board = open_board(
-        signed_in,
-        {
-            "kind": "app",
-            "version": "0.4.0",
-            "app": {"name": "One", "mode": "workflow"},
-            "workflow": {"graph": {"nodes": [made("a", "start", "A", 0, 0)], "edges": []}},
-        },
-    )
+    board = open_board(signed_in, workflow("One", made("a", "start", "A", 0, 0)))
     overview = signed_in.locator(".wf-minimap")
     expect(overview).to_be_visible()
     canvas = signed_in.locator("[data-canvas]").bounding_box()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.canvas_document import node
+from tests.journeys.canvas_document import node, workflow
 from tests.journeys.drawing import open_board
 
 
@@ -26,12 +26,7 @@ def grid(columns: int, rows: int) -> dict[str, Any]:
         for x in range(columns)
         for y in range(rows)
     ]
-    return {
-        "kind": "app",
-        "version": "0.4.0",
-        "app": {"name": "Grid", "mode": "workflow"},
-        "workflow": {"graph": {"nodes": nodes, "edges": []}},
-    }
+    return workflow("Grid", *nodes)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (1440, 1000)])

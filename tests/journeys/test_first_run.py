@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.chatting import say, use_sample
+from tests.journeys.editing import ready
 from tests.support.stack import LiveStack
 
 
@@ -23,10 +24,6 @@ def bubble(page: Page, number: int) -> None:
 def ticked(page: Page, *steps: str) -> None:
     for step in steps:
         expect(page.locator(f'.steps [data-step="{step}"]')).to_have_class(re.compile("is-done"))
-
-
-def ready(page: Page) -> None:
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
 
 
 def test_newcomer_is_led_from_a_fact_told_to_a_published_workflow(signed_in: Page):

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import Draft, open_sample
+from tests.journeys.editing import Draft, choose_in_menu, open_sample
 
 
 pytestmark = pytest.mark.browser
@@ -19,7 +19,7 @@ def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
     chip = node.locator(".wf-pin")
 
     node.click(button="right")
-    page.get_by_role("menuitem", name="Pin its outputs").click()
+    choose_in_menu(page, "pin-node")
     field = page.locator("#pin-outputs")
     expect(field).to_be_focused()
     field.fill('{"results": [], "count": 0, "text": "nothing"}')

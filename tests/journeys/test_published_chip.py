@@ -19,8 +19,8 @@ def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
     page, chip = draft.page, draft.page.locator("#published")
     page.locator("summary[data-tour=publish]").click()
     page.get_by_role("button", name="Publish this draft").click()
-    page.goto(f"/workflows/{draft.id}/")
-    page.locator("#editor[data-ready=yes]").wait_for()
+    expect(page.locator("[data-published]")).to_be_visible()
+    page.locator("[data-published]").get_by_role("link", name="Close").click()
     expect(chip.get_by_text("published v1")).to_be_visible()
 
     draft.focus("Think of an answer")
@@ -37,10 +37,40 @@ def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
     expect(changed).to_be_hidden()
 
 
+def test_publishing_leaves_the_page_as_it_is(draft: Draft):
+    page = draft.page
+    draft.focus("Think of an answer")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Delete")
+    kept(page)
+    page.locator("[data-command=undo]").click()
+    kept(page)
+    draft.focus("Think of an answer")
+    page.evaluate("() => { window.sameOne = true; window.mnemoflow.editor.canvas.pick(['llm']); }")
+
+    page.locator("summary[data-tour=publish]").click()
+    page.locator("#publish-note").fill("First")
+    page.get_by_role("button", name="Publish this draft").click()
+
+    expect(page.locator("[data-published]")).to_contain_text("Version 1 is public")
+    expect(page.locator("[data-toast]").last).to_contain_text("Published as version 1.")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-published]")).to_have_count(0)
+    expect(page.locator("summary[data-tour=publish]")).to_be_focused()
+    assert page.evaluate("() => [window.sameOne, [...window.mnemoflow.editor.selection]]") == [
+        True,
+        ["llm"],
+    ]
+    expect(page.locator("[data-command=redo]")).to_be_enabled()
+    page.locator("#tab-history").click()
+    expect(page.locator("#panel-history .pill-ok")).to_have_text("Published")
+
+
 def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
     page = draft.page
     page.locator("summary[data-tour=publish]").click()
     page.get_by_role("button", name="Publish this draft").click()
+    expect(page.locator("[data-published]")).to_be_visible()
     page.goto(f"/workflows/{draft.id}/?node=llm")
     title = page.locator("#panel-node .insp-title")
     title.fill("Think twice")

@@ -1,11 +1,11 @@
 """Running a workflow that asks for something: what is missing is asked for, and nothing complains behind the scenes."""
 
-import json
+import re
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.journeys.editing import Draft, id_in, ready
+from tests.journeys.editing import Draft, choose_in_menu, import_workflow, ready
 
 
 pytestmark = pytest.mark.browser
@@ -49,12 +49,7 @@ WORKFLOW = {
 
 @pytest.fixture
 def draft(signed_in: Page) -> Draft:
-    page = signed_in
-    page.goto("/workflows/import/")
-    page.locator("main textarea").fill(json.dumps(WORKFLOW))
-    page.locator("main form button[type=submit]").click()
-    ready(page)
-    return Draft(page, id_in(page))
+    return import_workflow(signed_in, WORKFLOW)
 
 
 def test_run_asks_for_the_first_empty_field_and_sends_nothing(draft: Draft):
@@ -72,8 +67,12 @@ def test_run_asks_for_the_first_empty_field_and_sends_nothing(draft: Draft):
     expect(card.get_by_label("Names")).to_be_focused()
     expect(card.locator(".run-asked")).to_have_count(1)
     expect(card.locator(".run-asked")).to_have_text("Fill this in first: the run needs it.")
+    header.click()
+    expect(card.locator(".run-asked")).to_have_count(1)
+    expect(card.get_by_label("Names")).to_be_focused()
     page.keyboard.type("Ada")
     expect(card.locator(".run-asked")).to_have_count(0)
+    expect(card.get_by_label("Names")).not_to_have_attribute("aria-describedby", re.compile("."))
     header.click()
     expect(card.get_by_label("Town")).to_be_focused()
     assert posts == []
@@ -93,7 +92,7 @@ def test_boxes_drawn_larger_are_swapped_without_a_complaint(draft: Draft):
     expect(card.locator(".bubble-it")).to_have_text("Hello Ada of London")
 
     draft.node("Greet").click(button="right")
-    page.get_by_role("menuitem", name="Pin its outputs").click()
+    choose_in_menu(page, "pin-node")
     outputs = page.locator("#pin-outputs")
     draw_larger(page, outputs)
     outputs.fill('{"output": "Pinned"}')
@@ -113,3 +112,32 @@ def draw_larger(page: Page, box: Locator) -> None:
     page.mouse.move(x, y + 40, steps=4)
     page.mouse.up()
     assert box.evaluate("(box) => box.hasAttribute('style')")
+
+
+def test_what_was_typed_outlives_a_reload_then_what_was_run_until_it_is_cleared(draft: Draft):
+    page, card = draft.page, draft.page.locator("#run-card")
+    clear = card.get_by_role("button", name="Clear")
+    expect(clear).to_be_hidden()
+    card.get_by_label("Names").fill("Ada\nMary")
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Names")).to_have_value("Ada\nMary")
+
+    card.get_by_label("Town").fill("London")
+    card.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("[data-run-state]").first).to_have_text("succeeded")
+    # a run that streams no text doesn't leave its bubble empty
+    expect(card.locator(".bubble")).to_contain_text("Hello Ada\nMary of London")
+    expect(card.locator("[data-waiting]")).to_have_count(0)
+    card.get_by_label("Town").fill("")
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Town")).to_have_value("London")
+
+    clear.click()
+    expect(card.get_by_label("Names")).to_have_value("")
+    expect(clear).to_be_hidden()
+    page.reload()
+    ready(page)
+    expect(card.get_by_label("Town")).to_have_value("")

@@ -194,6 +194,38 @@ def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
     expect(twin.page.locator("#reported")).to_be_hidden()
 
 
+@pytest.mark.parametrize("how", ["reloaded", "closed"])
+def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(both: Pair, how: str):
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    his.press_sequentially("C2 ")
+    hers.fill("C1")
+    hers.blur()
+    expect(bob.page.locator("#reported")).to_have_text("Decide: 1")
+
+    bob.page.goto("about:blank")
+    hers.fill("C1 again")
+    hers.blur()
+    both.until(lambda: template_of(both, "t1") == "C1 again")
+    if how == "closed":
+        bob.page.close()
+        bob = Seat("Bob's next", bob.id, bob.context, bob.context.new_page())
+    open_editor(bob, both.workflow)
+
+    dialog = bob.page.locator("#conflicts")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 x")
+    expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1 again")
+    bob.page.keyboard.press("Escape")
+    field = template_in(bob, "t1")
+    expect(field).to_have_value("C2 x")
+    bob.page.locator("#reported").click()
+    dialog.locator("input[value=yours]").check()
+    dialog.get_by_role("button", name="Apply").click()
+    both.until(lambda: template_of(both, "t1") == "C2 x")
+    expect(bob.page.locator("#reported")).to_be_hidden()
+
+
 def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
     """Hers is saved, and the cursor still in it, when his arrives: left, it shows his; written in, it asks."""
     alice, bob = both.seats

@@ -5,16 +5,10 @@ from dataclasses import dataclass
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.building import END, RECALL, START, STORE, THINK, kept, type_in, until
-from tests.journeys.editing import Draft
+from tests.journeys.editing import Draft, choose_in_menu, middle
 
 
 MANY = 60  # stops of the tab key until something is surely not on its way
-
-
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def settings_of(page: Page, id_: str) -> Locator:
@@ -56,7 +50,7 @@ class Mouse:
         # the picture is put in order by the menu of the empty canvas
         x, y = self._on_canvas(40, 40)
         page.mouse.click(x, y, button="right")
-        page.locator("#context-menu [data-run=tidy]").click()
+        choose_in_menu(page, "tidy")
         kept(page)
 
     def open(self, title: str) -> None:
@@ -239,7 +233,7 @@ class Outline:
         page = self.draft.page
         page.locator(".ed-bar [data-view=outline]").click()
         row.locator("[data-more]").click()
-        page.locator(f"#context-menu [data-run={command}]").click()
+        choose_in_menu(page, command)
 
     def _call(self, id_: str, title: str) -> None:
         page = self.draft.page

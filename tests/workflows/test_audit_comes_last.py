@@ -13,7 +13,7 @@ from memory import services as memory
 from memory.services import MemoryCaller
 from tests.factories.workflows import make_provider, make_run, make_workflow
 from tests.support.cast import Cast
-from workflows.services import credentials, drafts, publishing, runs
+from workflows.services import credentials, drafts, folders, publishing, runs
 
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +66,27 @@ def _entry(change: Callable[[MemoryCaller, str], Any]) -> Change:
     return made
 
 
+def _folder(change: Callable[[Any, Any], Any]) -> Change:
+    """With a folder and a workflow in it, and one workflow outside."""
+
+    def made(cast: Cast) -> Callable[[], Any]:
+        who, team_id = cast.alice.principal, cast.team_a.pk
+        folder = folders.create_folder(who, team_id=team_id, name="Outer")
+        folders.create_folder(who, team_id=team_id, name="Inner", parent=folder)
+        inside = make_workflow(cast.alice, "inside")
+        folders.move_workflows(who, workflows=[inside], into=folder)
+        return lambda: change(who, folder)
+
+    return made
+
+
+def _filled(cast: Cast) -> Callable[[], Any]:
+    who = cast.alice.principal
+    folder = folders.create_folder(who, team_id=cast.team_a.pk, name="Outer")
+    chosen = [make_workflow(cast.alice, name) for name in ("one", "two")]
+    return lambda: folders.move_workflows(who, workflows=chosen, into=folder)
+
+
 def _cancelled(cast: Cast) -> Callable[[], Any]:
     run = make_run(cast.alice, make_workflow(cast.alice))
     return lambda: runs.cancel_run(cast.alice.principal, run)
@@ -91,6 +112,13 @@ CHANGES: dict[str, Change] = {
     "rename a workflow": _workflow(lambda who, row: drafts.rename(who, workflow=row, name="New")),
     "publish a workflow": _workflow(lambda who, row: publishing.publish(who, workflow=row)),
     "archive a workflow": _workflow(lambda who, row: drafts.archive(who, workflow=row)),
+    "create a folder": lambda cast: (
+        lambda: folders.create_folder(cast.alice.principal, team_id=cast.team_a.pk, name="New")
+    ),
+    "rename a folder": _folder(lambda who, row: folders.rename_folder(who, folder=row, name="New")),
+    "move a folder": _folder(lambda who, row: folders.move_folder(who, folder=row, into=None)),
+    "delete a folder": _folder(lambda who, row: folders.delete_folder(who, folder=row)),
+    "move workflows": _filled,
     "store a memory": _entry(
         lambda caller, _id: memory.remember(caller, namespace="global:x", key="k", value=2)
     ),

@@ -36,11 +36,13 @@ def start(api: KeyClient, workflow: Workflow, **debug: Any) -> Any:
     return api.post(f"/api/v1/workflows/{workflow.pk}/runs", body, content_type=JSON)
 
 
-def done(person: Person, workflow: Workflow, **fields: Any) -> Run:
-    """A finished run with both its steps."""
+def done(
+    person: Person, workflow: Workflow, nodes: tuple[str, ...] = ("start", "end"), **fields: Any
+) -> Run:
+    """A finished run with its steps."""
     run = make_run(person, workflow, inputs={"text": "hi"}, **fields)
     with tenant([run.team_id]):
-        for name in ("start", "end"):
+        for name in nodes:
             Step.objects.create(
                 team_id=run.team_id,
                 run=run,
@@ -334,20 +336,26 @@ def test_document_of_the_factory_has_the_nodes_named_here() -> None:
         ({"names": []}, ""),
     ],
 )
-def test_pin_of_another_type_than_its_node_declares_is_refused_by_name_place_and_type(
-    api: KeyClient, cast: Cast, outputs: dict[str, Any], said: str
+@pytest.mark.parametrize("door", ["pin", "step of a paused run"])
+def test_value_of_another_type_than_its_node_declares_is_refused_by_name_place_and_type(
+    api: KeyClient, cast: Cast, door: str, outputs: dict[str, Any], said: str
 ) -> None:
     declared = {"names": {"type": "array[string]"}, "many": {"type": "number"}}
     code = {"type": "code", "code": "def main(): ...", "outputs": declared}
     source = {"version": "0.1.0", "nodes": [{"id": "c", "data": code}], "edges": []}
     workflow = make_workflow(cast.alice, "typed", source)
 
-    answer = api.put(
-        f"/api/v1/workflows/{workflow.pk}/pins/c", {"outputs": outputs}, content_type=JSON
-    )
+    if door == "pin":
+        send, path = api.put, f"/api/v1/workflows/{workflow.pk}/pins/c"
+    else:
+        run = done(cast.alice, workflow, ("c",), status="paused", debug={}, pause={"nodes": []})
+        send, path = cast.alice.client.patch, f"/api/v1/runs/{run.pk}/steps/c"
+    answer = send(path, {"outputs": outputs}, content_type=JSON)
 
     if said:
-        assert answer.status_code == 422
-        assert said in answer.content.decode()
+        assert answer.status_code == 422, answer.content
+        [problem] = answer.json()["error"]["problems"]
+        assert (problem["node"], problem["message"]) == ("c", said)
+        assert problem["field"] in ("outputs.names", "outputs.many")
     else:
         assert answer.status_code == 200, answer.content

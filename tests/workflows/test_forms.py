@@ -55,6 +55,29 @@ def test_typed_text_is_read_as_its_variable_wants_it(
     assert read_inputs(asking({"variable": "v", **variable}), typed) == read
 
 
+@pytest.mark.parametrize(
+    ("variable", "last", "shown"),
+    [
+        ({"type": "text-input", "default": "d"}, "given", "given"),
+        ({"type": "text-input", "default": "d"}, None, "d"),
+        ({"type": "number", "default": 1}, 2.5, "2.5"),
+        ({"type": "select", "options": ["a", "b"], "default": "a"}, "b", "b"),
+        ({"type": "select", "options": ["a", "b"], "default": "a"}, "gone", "a"),
+        ({"type": "checkbox", "default": True}, False, ""),
+        ({"type": "checkbox"}, True, "true"),
+        ({"type": "checkbox"}, "yes", ""),
+        ({"type": "text-input"}, True, ""),
+        ({"type": "object"}, {"a": [1]}, '{"a": [1]}'),
+    ],
+)
+def test_field_begins_with_what_was_given_last_where_that_still_fits(
+    variable: dict[str, Any], last: Any, shown: str
+):
+    (field,) = input_fields(asking({"variable": "v", **variable}), last={"v": last})
+
+    assert field.value == shown
+
+
 def test_fields_come_in_the_order_of_the_start_node():
     fields = input_fields(
         asking(

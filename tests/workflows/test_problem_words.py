@@ -2,10 +2,12 @@
 
 import pytest
 from django.template import Context, Template
+from django.urls import reverse
 from django.utils import translation
 
+from tests.factories.workflows import document, make_workflow
 from workflows.engine.problems import Problem
-from workflows.templatetags.problems import SENTENCES, in_words
+from workflows.templatetags.problems import SENTENCES, by_title, in_words, name_in
 
 
 CIRCLE = Problem("graph.cycle", "The nodes form a circle: a, b", node="a")
@@ -35,3 +37,53 @@ def test_every_sentence_is_another_one_in_chinese(code):
     with translation.override("zh-hans"):
         assert in_words(problem) == f"{SENTENCES[code]} (details)"
         assert str(SENTENCES[code]).isascii() is False
+
+
+TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("n3.text is unknown: n3 has no text", "Think › text is unknown: Think has no text"),
+        (
+            "start.b is unknown: there is no node m; did you mean n3.b?",
+            "Begin › b is unknown: there is no node m; did you mean Think › b?",
+        ),
+        (
+            "n3.x isn't there yet: n3 doesn't run before this node",
+            "Think › x isn't there yet: Think doesn't run before this node",
+        ),
+        (
+            "一个变量 (n3.text is unknown: n3 has no text)",
+            "一个变量 (Think › text is unknown: Think has no text)",
+        ),
+        ("The nodes form a circle: start, n3", "The nodes form a circle: Begin, Think"),
+        ("It is not there, and start is a word", "It is not there, and start is a word"),
+        ("sys.query is 3.14 long", "sys.query is 3.14 long"),
+    ],
+)
+def test_nodes_in_a_sentence_go_by_their_titles(said: str, shown: str):
+    assert by_title(said, TITLES) == shown
+
+
+def test_node_that_is_not_there_keeps_its_id():
+    assert (name_in("n3", TITLES), name_in("gone", TITLES)) == ("Think", "gone")
+
+
+@pytest.mark.django_db
+def test_list_of_problems_names_nodes_as_people_do(alice):
+    source = document()
+    source["nodes"][-1]["data"] |= {
+        "title": "Finish",
+        "outputs": [{"variable": "said", "value_selector": ["start", "nowhere"]}],
+    }
+    source["nodes"][0]["data"]["title"] = "Begin"
+    workflow = make_workflow(alice, source=source)
+
+    page = alice.client.get(reverse("workflows:problems", args=[workflow.pk])).content.decode()
+    whole = alice.client.get(reverse("workflows:detail", args=[workflow.pk])).content.decode()
+
+    for html in (page, whole):
+        assert '<b class="clip">Finish</b>' in html
+        assert "Begin › nowhere is unknown: Begin has no nowhere" in html

@@ -1,7 +1,10 @@
 """Versions are numbered, pinned to a content, and never change."""
 
+from dataclasses import replace
+
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotAllowed
 from accounts.tenancy import tenant
@@ -17,7 +20,7 @@ from workflows import selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NothingToPublish
 from workflows.models import Snapshot
-from workflows.services import importing, publishing
+from workflows.services import drafts, importing, publishing
 
 
 pytestmark = pytest.mark.django_db
@@ -119,3 +122,17 @@ def test_stored_document_changed_afterwards_would_no_longer_fit_its_hash(alice):
         stored = Snapshot.objects.unscoped().get(pk=version.snapshot_id)
     assert content_hash(stored.document) == stored.hash == version.content_hash
     assert content_hash({**stored.document, "x": 1}) != stored.hash
+
+
+def test_draft_is_compared_with_what_is_published_by_its_hash_alone(alice):
+    workflow = make_workflow(alice)
+    make_version(alice, workflow)
+
+    with within(alice), CaptureQueriesContext(connection) as asked:
+        found = selectors.workflow_for(alice.principal, workflow.pk)
+        same = drafts.draft_document(found)
+        assert not publishing.differs(found, same)
+        assert publishing.differs(found, replace(same, name="Other"))
+
+    assert [each["sql"] for each in asked if '"workflows_snapshot"."hash"' in each["sql"]] != []
+    assert [each["sql"] for each in asked if '"workflows_snapshot"."document"' in each["sql"]] == []

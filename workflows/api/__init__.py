@@ -5,11 +5,20 @@ from importlib.util import find_spec
 
 from ninja import Router
 
-from workflows.api import cases, comments, conversations, debugging, editing, providers
+from workflows.api import (
+    cases,
+    comments,
+    conversations,
+    debugging,
+    editing,
+    folders,
+    providers,
+)
 
 
 router = Router()
 router.add_router("", editing.router)  # that of ``workflows``, with the draft's other methods
+router.add_router("", folders.router)
 router.add_router("", providers.router)
 router.add_router("", conversations.router)
 router.add_router("", comments.router)

@@ -3,6 +3,7 @@
 On the router of ``workflows``: a path's methods must be on one.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from workflows.errors import EditClash
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editing import comparing, gestures, reading, restoring, undoing
-from workflows.services.editing.changes import Change, clash_tree, revision_tree
+from workflows.services.editing.changes import Change, revision_tree
 
 
 __all__ = ["router"]
@@ -49,6 +50,15 @@ class EditIn(StepIn):
     ops: list[Asked] = Field(max_length=MAX_OPS, description="Done in order, all or none.")
     resolve: dict[int, Literal["mine", "theirs"]] = Field(
         {}, description="For operations that clashed (by index): whose value holds."
+    )
+
+
+class BackIn(StepIn):
+    undoes: int | None = Field(
+        None, ge=0, description="Of a clash that was decided: the revision it is about."
+    )
+    resolve: dict[int, Literal["mine", "theirs"]] = Field(
+        {}, description="For the clashes (by their ``op``): whose value holds."
     )
 
 
@@ -119,6 +129,7 @@ class ClashErrorOut(Schema):
     type: str
     message: str
     clashes: list[ClashOut]
+    undoes: int | None = Field(None, description="Of an undo or a redo: the revision it is about.")
 
 
 class ClashedOut(Schema):
@@ -176,25 +187,21 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
 
 
 @router.post("/workflows/{uuid:workflow_id}/undo", response=WRITTEN, summary="Undo")
-def undo(request: HttpRequest, workflow_id: UUID, body: StepIn) -> Any:
-    """Takes back your own last edit, over what others did since. 409 where that clashes."""
-    principal = principal_of(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    try:
-        return undoing.undo(principal, workflow=workflow, client=body.client, key=body.key).tree()
-    except EditClash as clash:
-        return _clashed(principal, workflow, clash, None)
+def undo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
+    """Takes back your own last edit, over what others did since.
+
+    409 where that clashes; ask again with ``resolve``, and with the answer's ``undoes``.
+    """
+    return _walk(request, workflow_id, body, undoing.undo)
 
 
 @router.post("/workflows/{uuid:workflow_id}/redo", response=WRITTEN, summary="Redo")
-def redo(request: HttpRequest, workflow_id: UUID, body: StepIn) -> Any:
-    """Does again what you last took back. An edit of your own in between empties this."""
-    principal = principal_of(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    try:
-        return undoing.redo(principal, workflow=workflow, client=body.client, key=body.key).tree()
-    except EditClash as clash:
-        return _clashed(principal, workflow, clash, None)
+def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
+    """Does again what you last took back. An edit of your own in between empties this.
+
+    A clash is decided as one of an undo.
+    """
+    return _walk(request, workflow_id, body, undoing.redo)
 
 
 @router.get(
@@ -316,6 +323,19 @@ def _since(principal: Principal, workflow: Workflow, after: int) -> dict[str, Js
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
 
+def _walk(request: HttpRequest, workflow_id: UUID, body: BackIn, way: Callable[..., Change]) -> Any:
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    decided = None if body.undoes is None else undoing.Decided(body.undoes, body.resolve)
+    try:
+        change = way(
+            principal, workflow=workflow, client=body.client, key=body.key, decided=decided
+        )
+    except EditClash as clash:
+        return _clashed(principal, workflow, clash, None)
+    return change.tree()
+
+
 def _told(change: Change) -> dict[str, Json]:
     return change.tree()
 
@@ -328,7 +348,8 @@ def _clashed(
         "type": type(clash).__name__,
         "message": str(clash),
         "retryable": False,
-        "clashes": [clash_tree(each) for each in clash.clashes],
+        "clashes": [each.tree() for each in clash.clashes],
+        "undoes": clash.undoes,
     }
     since = _since(principal, workflow, workflow.revision if base is None else base)
     return JsonResponse({"error": error, **since}, status=409)

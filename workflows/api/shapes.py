@@ -17,6 +17,7 @@ def workflow_out(row: Workflow) -> dict[str, object]:
         "revision": row.revision,
         "published_version": published.number if published else None,
         "sample": row.sample,
+        "folder": row.folder_id,
         "archived": row.is_archived,
         "created_at": row.created_at,
         "updated_at": row.updated_at,

@@ -3,6 +3,7 @@
 from typing import Literal
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router, Status
 
@@ -10,11 +11,12 @@ from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
 from config.schema import Limit, Number, Offset
 from workflows import schemas, selectors
+from workflows.api.folders import folder_named
 from workflows.api.shapes import problem_out, sample_out, version_out, workflow_out
 from workflows.engine.document import Dialect
 from workflows.engine.problems import Problem, errors_of
 from workflows.models.documents import to_json
-from workflows.services import drafts, importing, publishing, samples
+from workflows.services import drafts, folders, importing, publishing, samples
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
@@ -27,11 +29,17 @@ def list_workflows(
     request: HttpRequest,
     team: UUID | None = None,
     archived: bool = False,
+    folder: UUID | Literal["top"] | None = None,
     offset: Offset = 0,
     limit: Limit = 50,
 ) -> dict[str, object]:
-    """Every workflow you may see, newest change first; ``team`` narrows it to one team."""
-    found = selectors.workflows_for(principal_of(request), team_id=team, archived=archived)
+    """Every workflow you may see, newest change first. ``team`` narrows it to one team, ``folder`` to
+    what lies directly in a folder, or in none (``top``)."""
+    principal = principal_of(request)
+    found = selectors.workflows_for(principal, team_id=team, archived=archived)
+    if folder is not None:
+        inside = None if folder == "top" else selectors.folder_for(principal, folder)
+        found = found.filter(folder=inside)
     items = [workflow_out(row) for row in found[offset : offset + limit]]
     return {"items": items, "count": found.count()}
 
@@ -39,11 +47,13 @@ def list_workflows(
 @router.post("/workflows", response={201: schemas.CreatedOut}, summary="Create from a document")
 def create_workflow(request: HttpRequest, body: schemas.WorkflowIn) -> Status[dict[str, object]]:
     """Parses only: nothing is run or requested. What isn't understood is kept, and reported."""
+    principal = principal_of(request)
     made = importing.import_document(
-        principal_of(request),
+        principal,
         team_id=current_team_id(request),
         source=body.document,
         name=body.name,
+        folder=folder_named(principal, body.folder),
         confirm_newer=body.confirm_newer,
     )
     return Status(201, _imported(made))
@@ -67,9 +77,13 @@ def list_samples(request: HttpRequest) -> list[dict[str, object]]:
     response={201: schemas.WorkflowOut},
     summary="Copy a sample into the team",
 )
-def copy_sample(request: HttpRequest, slug: str) -> Status[dict[str, object]]:
-    team_id = current_team_id(request)
-    made = samples.copy_sample(principal_of(request), team_id=team_id, slug=slug)
+def copy_sample(
+    request: HttpRequest, slug: str, folder: UUID | None = None
+) -> Status[dict[str, object]]:
+    principal, team_id = principal_of(request), current_team_id(request)
+    made = samples.copy_sample(
+        principal, team_id=team_id, slug=slug, folder=folder_named(principal, folder)
+    )
     return Status(201, workflow_out(made))
 
 
@@ -80,16 +94,28 @@ def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     return {**workflow_out(workflow), "document": document}
 
 
-@router.patch("/workflows/{uuid:workflow_id}", response=schemas.WorkflowOut, summary="Rename")
-def rename_workflow(
-    request: HttpRequest, workflow_id: UUID, body: schemas.RenameIn
+@router.patch(
+    "/workflows/{uuid:workflow_id}", response=schemas.WorkflowOut, summary="Rename, describe, move"
+)
+def change_workflow(
+    request: HttpRequest, workflow_id: UUID, body: schemas.WorkflowPatch
 ) -> dict[str, object]:
+    """Moving it to another folder is no change of its draft: the revision stays."""
     principal = principal_of(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    renamed = drafts.rename(
-        principal, workflow=workflow, name=body.name, description=body.description
-    )
-    return workflow_out(renamed)
+    said = body.model_fields_set
+    with transaction.atomic():  # both or neither
+        if "folder" in said:
+            into = folder_named(principal, body.folder)
+            (workflow,) = folders.move_workflows(principal, workflows=[workflow], into=into)
+        if said & {"name", "description"}:
+            workflow = drafts.rename(
+                principal,
+                workflow=workflow,
+                name=body.name if "name" in said else workflow.name,
+                description=body.description,
+            )
+    return workflow_out(workflow)
 
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")

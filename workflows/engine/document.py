@@ -72,10 +72,11 @@ class VariableSpec:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sticky note: drawn, exported, never run."""
+    """A sticky note: drawn, exported, never run. In a container its place is counted from there."""
 
     id: str
     data: Mapping[str, Json]
+    parent: str | None = None
     position: Position = Position()
     width: float | None = None
     height: float | None = None

@@ -109,7 +109,7 @@ class Frame:
             except Exception as fault:
                 first = fault
             if first.__class__ is NodeResult:
-                record = made(self, node, first, 1, begun)
+                record = made(self, node, ctx, first, 1, begun)
                 await self.write_down(node, record, first.events)
                 self._settle(node, record)
                 await self._take_turns()

@@ -91,13 +91,31 @@ class Field:
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
+    wanted: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
+
+
+class Likeness(StrEnum):
+    """How an output's type follows from a variable's."""
+
+    ELEMENT = "element"  # one of the list's items
+    GATHERED = "gathered"  # a list of such values
+    JOINED = "joined"  # as gathered; where each is a list, one of all their items
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    selector: Selector
+    how: Likeness
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
+    """``like``: whence its type comes where the kind alone knows none; ``type`` holds until it is found."""
+
     name: str
     type: str = "any"
     help: str = ""
+    like: Like | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +124,7 @@ class NodeResult:
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
-    inputs: Mapping[str, Json] = field(default_factory=dict)  # for people, and for provenance
+    inputs: Mapping[str, Json] = field(default_factory=dict)  # where ``give`` didn't say them
     writes: tuple[Write, ...] = ()
     usage: Usage | None = None
     events: tuple[Event, ...] = ()
@@ -128,7 +146,7 @@ class NodeContext:
     given: dict[str, Json] = field(default_factory=dict)  # see ``give``
 
     def give(self, inputs: Mapping[str, Json]) -> None:
-        """The step's inputs, as soon as they are known: what is written down of it should it fail."""
+        """The step's inputs, as soon as they are known: for people, and for provenance, even should it fail."""
         self.given.clear()
         self.given.update(inputs)
 

@@ -12,7 +12,7 @@ from workflows.engine.events import MemoryRecalled
 from workflows.engine.jinja import plain_template
 from workflows.engine.kinds import NodeContext
 from workflows.engine.ports import MemoryHit, Message, Role
-from workflows.engine.recalling import as_entry, recall
+from workflows.engine.recalling import as_entry, query_of, recall
 from workflows.engine.rendering import as_text
 from workflows.engine.templating import Template
 
@@ -242,7 +242,7 @@ async def _with_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[
     hits, event = await recall(
         ctx,
         scope=config.scope,
-        query_selector=config.query_selector or (),
+        query=query_of(config.query_selector, ctx),
         filter=config.filter,
         top_k=config.top_k,
         injected=True,

@@ -5,13 +5,13 @@ conversation, the environment and the system. Whatever is listed may still be mi
 the branch it comes from isn't taken.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.document import Document, Json, Mode, NodeSpec, Selector, VariableSpec
 from workflows.engine.graph import Graph
-from workflows.engine.kinds import AnyKind, Output, gettext_noop
+from workflows.engine.kinds import AnyKind, Likeness, Output, gettext_noop
 from workflows.engine.templating import REFERENCE
 from workflows.engine.validation.references import ERROR_OUTPUTS
 from workflows.engine.values import ELEMENTS, FILE_ATTRIBUTES, ValueType, parse_type
@@ -82,20 +82,15 @@ def reach(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> tup
     return tuple(source for source in found if source.variables)
 
 
-def outputs_of(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Variable, ...]:
-    """What a node gives to those after it; of a configuration that can't be read, nothing."""
-    kind = kinds.get(spec.kind)
-    if kind is None:
+def outputs_given(
+    document: Document, kinds: Mapping[str, AnyKind], node_id: str
+) -> tuple[Output, ...]:
+    """What a node gives to those after it, with the types that follow from the rest of the document."""
+    graph = Graph.of(document)
+    if node_id not in graph.nodes:
         return ()
-    try:
-        outputs = [*kind.outputs(spec), *_errors(spec)]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ()
-    return tuple(
-        _variable((spec.id, output.name), output.type, output.help, _shape(spec, output))
-        for output in outputs
-        if output.name
-    )
+    types = _Types(graph, kinds, tuple(_built_in(document)))
+    return types.resolved(node_id, _outputs(graph.nodes[node_id], kinds))
 
 
 def fits(wanted: Sequence[str], offered: str) -> bool:
@@ -106,49 +101,49 @@ def fits(wanted: Sequence[str], offered: str) -> bool:
     return any(_same(parse_type(one), given) for one in wanted)
 
 
+# Which output of a node is being asked about.
+_Asked = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class _Types:
-    """What nodes give, an iteration's item and results typed after its list and what its rounds give."""
+    """What nodes give, where a type follows from another variable's with that one's."""
 
     graph: Graph
     kinds: Mapping[str, AnyKind]
     built_in: tuple[Source, ...]
 
-    def outputs(self, id_: str, above: frozenset[Selector] = frozenset()) -> tuple[Variable, ...]:
+    def outputs(self, id_: str, above: frozenset[_Asked] = frozenset()) -> tuple[Variable, ...]:
         """``above``: asked about already, on the way here; a selector may lead round in a circle."""
         spec = self.graph.nodes[id_]
-        found = outputs_of(spec, self.kinds)
-        asked = (id_, "output_selector")
-        if not _goes_through_a_list(spec) or asked in above or len(above) >= MOST_LISTS:
-            return found
-        chosen = self._of(spec.data.get("output_selector"), above | {asked})
-        kind = _gathered(chosen, joined=spec.data.get("flatten_output", True))
+        found = self.resolved(id_, _outputs(spec, self.kinds), above)
         return tuple(
-            replace(one, type=kind) if one.type == ValueType.ARRAY_ANY and kind else one
-            for one in found
+            _variable((id_, one.name), one.type, one.help, _shape(spec, one))
+            for one in (*found, *_errors(spec))
         )
 
-    def inner(self, id_: str, above: frozenset[Selector] = frozenset()) -> tuple[Variable, ...]:
-        spec = self.graph.nodes[id_]
-        found = _inner(spec, self.kinds)
-        asked = (id_, "iterator_selector")
-        if not _goes_through_a_list(spec) or asked in above or len(above) >= MOST_LISTS:
-            return found
-        item = ELEMENTS.get(self._of(spec.data.get("iterator_selector"), above | {asked}))
-        if item is None:
-            return found
-        return tuple(
-            _variable(one.selector, item, one.help)
-            if one.selector[1:] == ("item",) and one.type == ValueType.ANY
-            else one
-            for one in found
-        )
+    def inner(self, id_: str, above: frozenset[_Asked] = frozenset()) -> tuple[Variable, ...]:
+        """A container as its own nodes see it: the current item, the loop's variables."""
+        found = self.resolved(id_, _inner(self.graph.nodes[id_], self.kinds), above)
+        return tuple(_variable((id_, one.name), one.type, one.help) for one in found)
 
-    def _of(self, selector: Json, above: frozenset[Selector]) -> ValueType:
+    def resolved(
+        self, id_: str, outputs: Iterable[Output], above: frozenset[_Asked] = frozenset()
+    ) -> tuple[Output, ...]:
+        return tuple(self._resolved(id_, one, above) for one in outputs)
+
+    def _resolved(self, id_: str, output: Output, above: frozenset[_Asked]) -> Output:
+        like, asked = output.like, (id_, output.name)
+        if like is None or asked in above or len(above) >= MOST_LISTS:
+            return output
+        kind = _LIKE[like.how](self._of(like.selector, above | {asked}))
+        return output if kind is None else replace(output, type=kind.value)
+
+    def _of(self, wanted: Selector, above: frozenset[_Asked]) -> ValueType:
         """A selector's type where it is known, whoever looks at it."""
-        if not _is_selector(selector):
+        if len(wanted) < 2:
             return ValueType.ANY
-        head, wanted = selector[0], tuple(selector)
+        head = wanted[0]
         if head in self.graph.nodes:
             seen = (*self.outputs(head, above), *self.inner(head, above))
         else:
@@ -156,15 +151,6 @@ class _Types:
                 v for source in self.built_in if source.head == head for v in source.variables
             )
         return _type_at(seen, wanted)
-
-
-def _is_selector(written: Json) -> bool:
-    long = isinstance(written, list | tuple) and len(written) > 1
-    return long and all(isinstance(part, str) for part in written)
-
-
-def _goes_through_a_list(spec: NodeSpec) -> bool:
-    return spec.data.get("iterator_selector") is not None
 
 
 def _type_at(variables: Iterable[Variable], wanted: Selector) -> ValueType:
@@ -176,17 +162,26 @@ def _type_at(variables: Iterable[Variable], wanted: Selector) -> ValueType:
     return ValueType.ANY
 
 
-def _gathered(one: ValueType, *, joined: bool) -> str:
-    """The list that values of a type make; lists of every round are joined, where that is asked for."""
-    if one.is_array:
-        return one.value if joined else ""
-    return next((many.value for many, element in ELEMENTS.items() if _alike(element, one)), "")
+def _gathered(one: ValueType) -> ValueType | None:
+    """The list that values of a type make; lists of lists have no type."""
+    return next((many for many, element in ELEMENTS.items() if _alike(element, one)), None)
+
+
+def _joined(one: ValueType) -> ValueType | None:
+    return one if one.is_array else _gathered(one)
 
 
 def _alike(element: ValueType, one: ValueType) -> bool:
     if one is ValueType.ANY:
         return False
     return element is one or (element is ValueType.NUMBER and one.is_number)
+
+
+_LIKE: Final[Mapping[Likeness, Callable[[ValueType], ValueType | None]]] = {
+    Likeness.ELEMENT: ELEMENTS.get,
+    Likeness.GATHERED: _gathered,
+    Likeness.JOINED: _joined,
+}
 
 
 def _nodes(types: _Types, node_id: str) -> Iterator[Source]:
@@ -208,14 +203,24 @@ def _source(spec: NodeSpec, variables: tuple[Variable, ...], place: str) -> Sour
     return Source(spec.id, spec.title or spec.id, spec.kind, variables, place)
 
 
-def _inner(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Variable, ...]:
-    """A container as its own nodes see it: the current item, the loop's variables."""
+def _outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
     kind = kinds.get(spec.kind)
+    return _readable(kind.outputs, spec) if kind is not None else ()
+
+
+def _inner(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
+    kind = kinds.get(spec.kind)
+    return _readable(kind.inner_outputs, spec) if kind is not None else ()
+
+
+def _readable(
+    outputs: Callable[[NodeSpec], Iterable[Output]], spec: NodeSpec
+) -> tuple[Output, ...]:
+    """Of a configuration that can't be read, nothing."""
     try:
-        seen = kind.inner_outputs(spec) if kind is not None else ()
+        return tuple(one for one in outputs(spec) if one.name)
     except (ValueError, TypeError, KeyError, AttributeError):
-        seen = ()
-    return tuple(_variable((spec.id, o.name), o.type, o.help) for o in seen if o.name)
+        return ()
 
 
 def _distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:

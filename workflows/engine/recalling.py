@@ -24,25 +24,29 @@ def memory_of(ctx: NodeContext, scope: str) -> MemoryPort:
     return ctx.ports.memory
 
 
+def query_of(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
+    """What is looked for, as text; nothing where nothing is asked or known."""
+    query = ctx.pool.get_or_none(selector) if selector else None
+    return None if query is None else as_text(query)
+
+
 async def recall(
     ctx: NodeContext,
     *,
     scope: str,
     key: str | None = None,
-    query_selector: Sequence[str] = (),
+    query: str | None = None,
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
     top_k: int | None = None,
     injected: bool = False,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     memory = memory_of(ctx, scope)
-    query = ctx.pool.get_or_none(query_selector) if query_selector else None
-    query_text = None if query is None else as_text(query)
     hits = await memory.recall(
         scope=scope,
         identity=ctx.identity,
         origin=ctx.origin,
         key=key,
-        query_text=query_text,
+        query_text=query,
         filter=filter,
         top_k=top_k,
         injected=injected,
@@ -51,7 +55,7 @@ async def recall(
         node=ctx.node_id,
         scope=scope,
         namespace=hits[0].namespace if hits else "",
-        query=query_text,
+        query=query,
         entries=[_brief(hit) for hit in hits],
         injected=injected,
     )

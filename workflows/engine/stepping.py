@@ -49,7 +49,7 @@ async def take_step(
     while True:
         try:
             result = await _attempt(node, ctx, mock, tries, first)
-            record = made(frame, node, result, tries, begun)
+            record = made(frame, node, ctx, result, tries, begun)
             events = result.events
             break
         except Held:
@@ -112,7 +112,12 @@ async def _try(
 
 
 def made(
-    frame: "Frame", node: PlanNode, result: NodeResult, tries: int, begun: Begun
+    frame: "Frame",
+    node: PlanNode,
+    ctx: NodeContext,
+    result: NodeResult,
+    tries: int,
+    begun: Begun,
 ) -> StepRecord:
     shared = frame.shared
     elapsed = shared.ports.clock.monotonic() - begun.at
@@ -120,6 +125,7 @@ def made(
         node,
         begun.key,
         result,
+        inputs=result.inputs or dict(ctx.given),
         tries=tries,
         started_at=shared.wall + begun.at,
         elapsed=elapsed,

@@ -7,6 +7,8 @@ from workflows.models.debugging import Pin, WouldBe
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.editing import Revision
 from workflows.models.first_steps import FirstSteps
+from workflows.models.folder import Folder
+from workflows.models.folder_tree import FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent
 from workflows.models.provider import Credential, ModelProvider
 from workflows.models.run import Run, Step
@@ -20,6 +22,8 @@ __all__ = [
     "Credential",
     "Edge",
     "FirstSteps",
+    "Folder",
+    "FolderTree",
     "Message",
     "ModelProvider",
     "Node",

@@ -39,6 +39,9 @@ class Workflow(TenantModel):
         help_text=_("What the document held at its top level that we don't read ourselves."),
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
+    # How large the draft is at most, kept up by what each edit adds, so that no edit has to count
+    # the whole; unknown until it's counted. See ``workflows.services.editing.sizes``.
+    most_characters = models.PositiveIntegerField(null=True, blank=True, editable=False)
     published_version = models.ForeignKey(
         "workflows.Version",
         verbose_name=_("published version"),
@@ -58,6 +61,14 @@ class Workflow(TenantModel):
         related_name="+",
     )
     draft_snapshot_revision = models.PositiveIntegerField(null=True, blank=True)
+    folder = models.ForeignKey(
+        "workflows.Folder",
+        verbose_name=_("folder"),
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="workflows",
+    )
     sample = models.SlugField(
         _("sample"),
         blank=True,

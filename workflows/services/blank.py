@@ -8,7 +8,7 @@ from accounts.access import Principal
 from workflows import permissions
 from workflows.engine.document import Document, Mode, NodeSpec, Position
 from workflows.engine.dsl.versions import DIFY
-from workflows.models import Workflow
+from workflows.models import Folder, Workflow
 from workflows.services import importing
 
 
@@ -16,7 +16,12 @@ START = Position(80.0, 160.0)
 
 
 def create_blank(
-    principal: Principal, *, team_id: UUID, mode: Mode, name: str | None = None
+    principal: Principal,
+    *,
+    team_id: UUID,
+    mode: Mode,
+    name: str | None = None,
+    folder: Folder | None = None,
 ) -> Workflow:
     """A start node alone: what comes after it is drawn on the canvas."""
     permissions.check_create(principal, team_id)
@@ -31,5 +36,5 @@ def create_blank(
         mode=mode, nodes=(start,), edges=(), name=name or _("Untitled workflow"), version=DIFY
     )
     return importing.create(
-        principal, team_id=team_id, document=document, action="workflow.created"
+        principal, team_id=team_id, document=document, folder=folder, action="workflow.created"
     )

@@ -63,7 +63,7 @@ def replace_draft(
             ops=(Replace(snapshots.store(locked, document).hash),),
             inverse=(Replace(former.hash),),
             label=_("Put in a whole document"),
-            changed=("mode", "dialect", "dialect_version", "features", "extra"),
+            changed=rows.HEADER,
         )
         audited.note(principal, locked, "workflow.changed", revision=locked.revision)
     return locked

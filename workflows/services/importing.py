@@ -16,8 +16,8 @@ from workflows.engine.problems import Problem
 from workflows.engine.validation import validate
 from workflows.errors import NewerDocument
 from workflows.execution.kinds import kinds
-from workflows.models import Workflow
-from workflows.services import audited, drafts, rows
+from workflows.models import Folder, Workflow
+from workflows.services import audited, drafts, folders, rows
 from workflows.services.editing import log
 
 
@@ -35,12 +35,13 @@ def import_document(
     team_id: UUID,
     source: Source,
     name: str | None = None,
+    folder: Folder | None = None,
     confirm_newer: bool = False,
 ) -> Imported:
     """A new workflow of the team, its draft the document. Raises DocumentInvalid or NewerDocument."""
     permissions.check_create(principal, team_id)
     document, warnings = read(source, confirm_newer=confirm_newer)
-    workflow = create(principal, team_id=team_id, document=document, name=name)
+    workflow = create(principal, team_id=team_id, document=document, name=name, folder=folder)
     return Imported(workflow, warnings)
 
 
@@ -75,6 +76,7 @@ def create(
     team_id: UUID,
     document: Document,
     name: str | None = None,
+    folder: Folder | None = None,
     sample: str = "",
     action: str = "workflow.imported",
 ) -> Workflow:
@@ -84,6 +86,7 @@ def create(
             team_id=team_id,
             name=drafts.clean_name(name or document.name or _("Untitled workflow")),
             description=document.description,
+            folder_id=folders.place(team_id, folder),
             sample=sample,
             created_by_id=principal.user_id,
         )
@@ -96,14 +99,17 @@ def create(
 
 
 def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = None) -> Workflow:
-    """A second workflow with the same draft; versions, runs and secret values stay with the first."""
+    """A second workflow with the same draft, beside the first; versions, runs and secret values stay with that."""
     permissions.check_view(principal, workflow)
     permissions.check_create(principal, workflow.team_id)
+    with tenant([workflow.team_id]):
+        folder = workflow.folder
     return create(
         principal,
         team_id=workflow.team_id,
         document=drafts.draft_document(workflow),
         name=name or _("%(name)s (copy)") % {"name": workflow.name[:240]},
+        folder=folder,
         sample=workflow.sample,
         action="workflow.created",
     )

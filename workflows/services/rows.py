@@ -17,16 +17,18 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
+from workflows.engine.dsl.strict import size_of
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
-from workflows.models.documents import is_secret
+from workflows.models.documents import is_secret, to_json
 from workflows.models.draft import VariableArea
 
 
 Row = TypeVar("Row", bound=Model)
 
 LONGEST_NAME = 255
+HEADER = ("mode", "dialect", "dialect_version", "features", "extra", "most_characters")
 Secrets = Mapping[tuple[str, str], str]  # (area, name) → value
 
 
@@ -48,6 +50,7 @@ def copy_header(workflow: Workflow, document: Document) -> None:
     workflow.dialect_version = document.version
     workflow.features = dict(document.features)
     workflow.extra = dict(document.extra)
+    workflow.most_characters = size_of(to_json(document))
 
 
 def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
@@ -100,6 +103,7 @@ def _note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
             workflow=workflow,
             key=note.id,
             rank=rank,
+            parent=note.parent or "",
             data=dict(note.data),
             is_note=True,
             **_geometry(note),
@@ -202,6 +206,7 @@ def _note(row: Node) -> Note:
     return Note(
         id=row.key,
         data=row.data,
+        parent=row.parent or None,
         position=Position(row.x, row.y),
         width=row.width,
         height=row.height,

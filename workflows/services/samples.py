@@ -11,7 +11,7 @@ from workflows.engine.cases import PERSON, Seed
 from workflows.engine.dsl import load_document
 from workflows.engine.remembering import scopes_of
 from workflows.execution.kinds import kinds
-from workflows.models import Workflow
+from workflows.models import Folder, Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services import importing
 from workflows.services.debugging import cases
@@ -26,7 +26,9 @@ def offered() -> tuple[Sample, ...]:
     return tuple(sample for sample in SAMPLES if _runs_here(sample))
 
 
-def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
+def copy_sample(
+    principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
+) -> Workflow:
     """A workflow of the team's own, its test cases, and what it remembers at first: all or nothing."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
@@ -35,7 +37,12 @@ def copy_sample(principal: Principal, *, team_id: UUID, slug: str) -> Workflow:
     document, _warnings = importing.read(sample.source, confirm_newer=False)
     with tenant([team_id]):
         workflow = importing.create(
-            principal, team_id=team_id, document=document, name=str(sample.title), sample=slug
+            principal,
+            team_id=team_id,
+            document=document,
+            name=str(sample.title),
+            folder=folder,
+            sample=slug,
         )
         for case in sample.cases:
             cases.save_case(principal, workflow=workflow, spec=cases.as_json(case))

@@ -4,13 +4,16 @@ The engine speaks English. Its sentences name ids and numbers; other languages g
 problem's code, and the engine's own after it for those details.
 """
 
+import re
 from collections.abc import Mapping
 
 from django import template
 from django.utils.functional import Promise
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from workflows.engine.document import Document, NodeSpec
+from workflows.engine.kinds import AnyKind
 from workflows.engine.problems import Problem
 
 
@@ -25,6 +28,7 @@ SENTENCES: Mapping[str, str | Promise] = {
     "code.output_type": _("An output has an unknown type"),
     "code.variable": _("A variable can't be an argument of the code"),
     "condition.invalid": _("A condition is incomplete"),
+    "config.empty": _("What the node needs to be of use is empty"),
     "config.unknown_field": _("A setting of the node is not known"),
     "document.edges": _("The workflow has too many edges"),
     "document.kind": _("The document's kind is not the usual one"),
@@ -80,6 +84,40 @@ def in_words(problem: Problem) -> str:
     if sentence is None or (get_language() or "en").startswith("en"):
         return problem.message
     return f"{sentence} ({problem.message})"
+
+
+@register.filter
+def name_in(node: str, titles: Mapping[str, str]) -> str:
+    """What people call it; a node that isn't there has its id only."""
+    return titles.get(node) or node
+
+
+@register.filter
+def by_title(sentence: str, titles: Mapping[str, str]) -> str:
+    """The engine names nodes by their ids, in places that are known; people know their titles."""
+
+    def named(found: re.Match[str]) -> str:
+        title = titles.get(found["id"])
+        return f"{title}{' › ' if found['dot'] else ''}" if title else found[0]
+
+    return _ID.sub(named, sentence)
+
+
+def titles_in(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
+    """Id → title, that of its kind where it has none of its own."""
+
+    def title(node: NodeSpec) -> str:
+        kind = kinds.get(node.kind)
+        return node.title or (gettext(kind.title) if kind else node.kind)
+
+    return {node.id: title(node) for node in document.nodes}
+
+
+# Where a sentence begins or goes on to name a node: "a.text is unknown: a has no text".
+_ID = re.compile(
+    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=what )|(?<=mean )|(?<=, )|(?<=→ ))"
+    r"(?!there is no )(?P<id>[^\s.;,()?]+)(?P<dot>\.(?=\w))?"
+)
 
 
 def addressed(problem: Problem) -> str:

@@ -11,6 +11,7 @@ from accounts.principals import current_team_id, principal_of
 from workflows import permissions, selectors
 from workflows.services import samples
 from workflows.views.gallery import shelf_of
+from workflows.views.shelf import shelf_of as folders_shelf
 
 
 RECENT = 6
@@ -39,6 +40,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def gallery(request: HttpRequest) -> HttpResponse:
     shelf = shelf_of(request.GET.get("scope", ""))
     context = {
+        "into": folders_shelf(request),
         "cards": [card for card in shelf.cards if not card.sample.is_block],
         "blocks": [card for card in shelf.cards if card.sample.is_block],
         "shelf": shelf,
@@ -53,7 +55,10 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @require_POST
 def copy_sample(request: HttpRequest, slug: str) -> HttpResponse:
     workflow = samples.copy_sample(
-        principal_of(request), team_id=current_team_id(request), slug=slug
+        principal_of(request),
+        team_id=current_team_id(request),
+        slug=slug,
+        folder=folders_shelf(request).here,
     )
     messages.success(request, _("Copied. It is yours to run and change."))
     return redirect("workflows:detail", workflow.pk)

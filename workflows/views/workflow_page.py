@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.personas import persona_name
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Document
+from workflows.engine.document import Document, Json
 from workflows.engine.remembering import scopes_of
 from workflows.engine.validation import validate
 from workflows.forms import input_fields
@@ -49,6 +49,7 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     document = document_for(principal, workflow)
     problems = list(validate(document, installed_kinds()))
     mine = Run.objects.visible_to(principal).filter(workflow=workflow)
+    runs = list(mine.select_related("workflow", "subject_user")[:RECENT_RUNS])
     context = {
         "workflow": workflow,
         "document": document,
@@ -56,16 +57,22 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
         "has_errors": any(p.severity == "error" for p in problems),
         "can_edit": permissions.may_edit(principal, workflow),
         "can_run": permissions.may_run(principal, workflow),
-        "runs": mine.select_related("workflow", "subject_user")[:RECENT_RUNS],
+        "runs": runs,
         "person": person_of(request.GET),
     }
     if workflow.is_chat:
         return context | chat_pane(request.GET, principal, workflow, document)
     return context | {
-        "fields": input_fields(document),
+        "fields": input_fields(document, last=_last_inputs(principal, runs)),
         "by_conversation": "conversation" in scopes_of(document),
         **group_asked(request.GET, document),
     }
+
+
+def _last_inputs(principal: Principal, runs: Sequence[Run]) -> Mapping[str, Json]:
+    """What this person gave the newest run they started from a page: the form begins with it."""
+    own = (r for r in runs if r.started_by_id == principal.user_id and r.api_key_id is None)
+    return next((run.inputs for run in own), {})
 
 
 def version_for(principal: Principal, workflow: Workflow) -> Which | None:

@@ -21,26 +21,42 @@ from workflows.engine.document import Dialect, Mode
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NewerDocument, NothingToPublish
 from workflows.forms import ImportForm, NewForm, PublishForm, RenameForm
-from workflows.models import Workflow
+from workflows.models import Folder, Workflow
 from workflows.services import blank, drafts, importing, publishing
 from workflows.templatetags.problems import addressed
-from workflows.views.finding import posted, typed, workflow_for
+from workflows.views.finding import posted, workflow_for
 from workflows.views.paging import page_of
+from workflows.views.publishing_in_place import is_in_place, not_public, now_public
+from workflows.views.shelf import address_of, shelf_of
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A row of the list; ``path`` is said where rows of several folders stand together."""
+
+    workflow: Workflow
+    path: str
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    query = typed(request.GET, "q")
-    rows = selectors.workflows_for(principal_of(request), team_id=current_team_id(request))
-    if query:
-        rows = rows.filter(name__icontains=query)
+    """What lies in a folder, or at the top; a search looks everywhere, and says where it found."""
+    principal, team_id = principal_of(request), current_team_id(request)
+    shelf = shelf_of(request)
+    rows = selectors.workflows_for(principal, team_id=team_id)
+    if shelf.query:
+        rows = rows.filter(name__icontains=shelf.query)
+    else:
+        rows = rows.filter(folder=shelf.here)
     page = page_of(request, rows)
     context = {
-        "workflows": page.items,
+        "shelf": shelf,
+        "workflows": [Listed(row, shelf.tree.path_text(row.folder_id)) for row in page.items],
         "page": page,
-        "query": query,
-        "can_create": permissions.may_create(principal_of(request), current_team_id(request)),
+        "query": shelf.query,
+        "can_create": permissions.may_create(principal, team_id),
+        "can_arrange": permissions.may_arrange(principal, team_id),
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "workflows/list.html", context)
@@ -52,6 +68,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """An empty canvas; what it is to be, and what it is called, can be said first."""
     principal, team_id = principal_of(request), current_team_id(request)
     permissions.check_create(principal, team_id)
+    shelf = shelf_of(request)
     form = NewForm(posted(request))
     if form.is_valid():
         made = blank.create_blank(
@@ -59,9 +76,11 @@ def new(request: HttpRequest) -> HttpResponse:
             team_id=team_id,
             mode=Mode(form.cleaned_data["mode"]),
             name=form.cleaned_data["name"] or None,
+            folder=shelf.here,
         )
         return redirect("workflows:detail", made.pk)
-    return render(request, "workflows/new.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "shelf": shelf}
+    return render(request, "workflows/new.html", context, status=422 if form.errors else 200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +107,11 @@ def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
+    shelf = shelf_of(request)
     form = ImportForm(posted(request), request.FILES or None)
     upload, wrong = Upload(), bool(form.errors)
     if request.method == "POST" and not wrong:
-        upload = _upload(request, workflow, form.cleaned_data, confirmed="confirm" in request.POST)
+        upload = _upload(request, workflow, shelf.here, form.cleaned_data)
         if upload.workflow:
             return redirect("workflows:detail", upload.workflow.pk)
         # a file is not sent twice: what it said goes back into the box
@@ -103,6 +123,7 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
         "problems": upload.problems,
         "pending": upload.pending,
         "workflow": workflow,
+        "shelf": shelf,
     }
     return render(
         request, "workflows/import.html", context, status=422 if wrong or upload.problems else 200
@@ -110,9 +131,13 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
 
 
 def _upload(
-    request: HttpRequest, workflow: Workflow | None, given: Mapping[str, str], *, confirmed: bool
+    request: HttpRequest,
+    workflow: Workflow | None,
+    folder: Folder | None,
+    given: Mapping[str, str],
 ) -> Upload:
     principal, text = principal_of(request), given["text"]
+    confirmed = "confirm" in request.POST
     try:
         if workflow is None:
             imported = importing.import_document(
@@ -120,6 +145,7 @@ def _upload(
                 team_id=current_team_id(request),
                 source=text,
                 name=given["name"] or None,
+                folder=folder,
                 confirm_newer=confirmed,
             )
         else:
@@ -160,14 +186,20 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         version = publishing.publish(principal, workflow=workflow, note=note)
     except DocumentInvalid:
         # the page lists every problem where it is, which a sentence here could not
-        messages.error(
-            request, _("Not published: the draft has problems that keep it from running.")
-        )
+        why = _("Not published: the draft has problems that keep it from running.")
+        if is_in_place(request):
+            return not_public(why, has_problems=True)
+        messages.error(request, why)
         return redirect("workflows:detail", workflow.pk)
     except NothingToPublish as unchanged:
+        if is_in_place(request):
+            return not_public(str(unchanged))
         messages.info(request, str(unchanged))
         return redirect("workflows:detail", workflow.pk)
-    messages.success(request, _("Published as version %(number)s.") % {"number": version.number})
+    said = _("Published as version %(number)s.") % {"number": version.number}
+    if is_in_place(request):
+        return now_public(request, principal, workflow, version, said)
+    messages.success(request, said)
     return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
 
 
@@ -186,7 +218,7 @@ def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     drafts.archive(principal, workflow=workflow)
     messages.success(request, _("“%(name)s” is archived.") % {"name": workflow.name})
-    return redirect("workflows:list")
+    return redirect(address_of(workflow.folder_id))
 
 
 @login_required

@@ -2,6 +2,7 @@
 
 import { BOX_PAD, HEAD, snap } from "./geometry.js";
 import { ROOT } from "./model.js";
+import { keep, kept } from "../editor/kept.js";
 import { t } from "../editor/words.js";
 
 export class Containers {
@@ -23,13 +24,7 @@ export class Containers {
 
   /** As this person left it. */
   restore() {
-    let ids = [];
-    try {
-      ids = JSON.parse(localStorage.getItem(this.key) ?? "[]");
-    } catch {
-      // nothing remembered
-    }
-    for (const id of ids) if (this.canvas.model.nodes.get(id)?.isBox) this.fold(id, true, false);
+    for (const id of kept(this.key, [])) if (this.canvas.model.nodes.get(id)?.isBox) this.fold(id, true, false);
   }
 
   fold(id, on, isSaid = true) {
@@ -48,12 +43,7 @@ export class Containers {
   }
 
   #remember() {
-    const ids = [...this.canvas.model.nodes.values()].filter((node) => node.folded).map((node) => node.id);
-    try {
-      localStorage.setItem(this.key, JSON.stringify(ids));
-    } catch {
-      // not remembered
-    }
+    keep(this.key, [...this.canvas.model.nodes.values()].filter((node) => node.folded).map((node) => node.id));
   }
 
   /** Show a container's inside as the page; ROOT is the way back. */
@@ -117,19 +107,24 @@ export class Containers {
   /** Where a container's rounds begin, as long as nothing follows there. */
   idleStart(scope) {
     const { model } = this.canvas;
-    const start = scope !== ROOT && model.inside(scope).find((node) => !node.isNote && !node.ins.length && node.kind.endsWith("-start"));
+    const start = scope !== ROOT && model.inside(scope).find((node) => node.isEntry);
     return start && ![...model.edgesOf(start.id)].some((edge) => edge.from === start.id) ? start : null;
   }
 
-  /** What is dropped into an empty container is what its rounds begin with: the one of them that nothing leads to. */
   #begun(nodes, target) {
+    const [start, first] = this.beginning(nodes, target) ?? [];
+    return start ? [this.canvas.addEdge({ from: start.id, fp: "source", to: first.id })] : [];
+  }
+
+  /** What comes into an empty container is what its rounds begin with: the one of them that no other of them leads to. */
+  beginning(nodes, target) {
     const { model } = this.canvas;
     const start = this.idleStart(target);
-    const isLedTo = (node) => [...model.edgesOf(node.id)].some((edge) => edge.to === node.id);
+    const ids = new Set(nodes.map(({ id }) => id));
+    const isLedTo = ({ id }) => [...model.edgesOf(id)].some((edge) => edge.to === id && ids.has(edge.from));
     const first = nodes.filter((node) => node.ins.length && !isLedTo(node));
-    const isEmpty = !model.inside(target).some((node) => !node.isNote && node !== start && !nodes.includes(node));
-    if (!start || first.length !== 1 || !isEmpty) return [];
-    return [this.canvas.addEdge({ from: start.id, fp: "source", to: first[0].id })];
+    const isEmpty = !model.inside(target).some((node) => !node.isNote && node !== start && !ids.has(node.id));
+    return start && first.length === 1 && isEmpty ? [start, first[0]] : null;
   }
 
   #move(node, target) {
@@ -142,6 +137,7 @@ export class Containers {
   #moveEdge(edge, target) {
     edge.scope = target;
     this.canvas.edgeLayer(target).append(edge.el);
+    if (edge.label) this.canvas.edgeLayer(target).after(edge.label);
     this.canvas.model.route(edge);
   }
 }

@@ -47,10 +47,7 @@ export class Edges {
     const { model, selection } = this.canvas;
     const known = ids.filter((id) => model.edges.has(id));
     selection.drop(known);
-    for (const id of known) {
-      model.edges.get(id).label?.remove();
-      model.dropEdge(id);
-    }
+    for (const id of known) model.dropEdge(id);
     this.canvas.changed();
     return known.map((id) => ({ op: "disconnect", id }));
   }
@@ -83,9 +80,5 @@ export class Edges {
       if (now) node.el.dataset.joins = now;
       else delete node.el.dataset.joins;
     }
-  }
-
-  placeLabels() {
-    for (const edge of this.canvas.model.edges.values()) if (edge.label) this.canvas.painter.place(edge);
   }
 }

@@ -8,7 +8,6 @@ import { hits, path } from "./geometry.js";
 import { ROOT } from "./model.js";
 import { paint } from "./far_paint.js";
 
-const MANY = 260; // cards in view
 const MOST_PIXELS = 6_000_000;
 const PAUSE = 400; // milliseconds between two pictures
 const AT_ONCE = Infinity; // milliseconds of a slice
@@ -23,6 +22,7 @@ export class Far {
 
   constructor(canvas) {
     this.canvas = canvas;
+    this.many = Number(canvas.root.dataset.farFrom); // cards in view
     this.sheet = document.createElement("canvas");
     this.sheet.className = "wf-far";
     this.over = document.createElementNS(SVG, "svg");
@@ -40,12 +40,12 @@ export class Far {
   /** Whether so much is in view that the cards themselves are too dear to move. */
   get isFar() {
     const { model, viewport } = this.canvas;
-    if (model.nodes.size < MANY) return false;
+    if (model.nodes.size < this.many) return false;
     const seen = viewport.seen();
     let count = 0;
     for (const node of model.nodes.values()) {
       if (node.scope === ROOT ? hits(seen, node) : hits(seen, model.box(node))) count += 1;
-      if (count > MANY) return true;
+      if (count > this.many) return true;
     }
     return false;
   }
@@ -58,7 +58,7 @@ export class Far {
 
   /** It is looked at from elsewhere: as sharp as that wants, and until then as it is. */
   sharpen() {
-    if (this.isOn || this.canvas.model.nodes.size >= MANY) this.#repaint();
+    if (this.isOn || this.canvas.model.nodes.size >= this.many) this.#repaint();
   }
 
   /** The page has been opened: what it begins with is there in the first frame. */

@@ -10,6 +10,7 @@ import { HEAD } from "./geometry.js";
 import { Guides } from "./guides.js";
 import { Hits } from "./hits.js";
 import { Hover, Tip } from "./hover.js";
+import { Labels } from "./labels.js";
 import { Lift } from "./lift.js";
 import { Look } from "./look.js";
 import { Minimap } from "./minimap.js";
@@ -46,6 +47,7 @@ export class Canvas {
     this.guides = new Guides(this);
     this.lift = new Lift(this);
     this.painter = new Painter(this);
+    this.labels = new Labels(this);
     this.edges = new Edges(this);
     this.containers = new Containers(this);
     this.culling = new Culling(this);
@@ -251,7 +253,7 @@ export class Canvas {
       this.mini.stale();
       this.far.stale();
       this.culling.update(true);
-      this.edges.placeLabels();
+      this.labels.placeAll();
     });
   }
 

@@ -32,6 +32,7 @@ export class Lift {
       const copy = edge.el.cloneNode(false);
       copy.removeAttribute("id");
       edge.el.classList.add("lifted");
+      edge.label?.classList.add("lifted");
       this.svg.append(copy);
       this.#edges.push([edge, copy]);
     }
@@ -76,7 +77,7 @@ export class Lift {
       node.el.style.transform = "";
       model.place(node);
     }
-    for (const [edge] of this.#edges) edge.el.classList.remove("lifted");
+    for (const [edge] of this.#edges) for (const el of [edge.el, edge.label]) el?.classList.remove("lifted");
     model.reroute(this.#nodes.keys());
     this.svg.replaceChildren();
     this.svg.remove();

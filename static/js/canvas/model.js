@@ -8,7 +8,7 @@ export const ROOT = "root";
 /**
  * @typedef {{name: string, y: number}} Port
  * @typedef {{id: string, kind: string, x: number, y: number, w: number, h: number, scope: string, el: HTMLElement,
- *   ins: Port[], outs: Port[], isBox: boolean, isNote: boolean, folded: boolean, full: {w: number, h: number}, off: boolean}} Node
+ *   ins: Port[], outs: Port[], isBox: boolean, isNote: boolean, isEntry: boolean, folded: boolean, full: {w: number, h: number}, off: boolean}} Node
  * @typedef {{id: string, from: string, fp: string, to: string, tp: string, scope: string, el: SVGPathElement, off: boolean}} Edge
  */
 
@@ -45,6 +45,7 @@ export class Model {
     node.family = undefined; // palette.js reads it off the card when it is wanted
     node.isBox = "box" in node.el.dataset;
     node.isNote = kind === "note";
+    node.isEntry = kind.endsWith("-start"); // the dot a container's rounds begin at: no name of its own, nothing to be set
     node.full = { w: +w, h: +h };
     node.w = node.folded ? CARD_WIDTH : +w;
     node.h = node.folded ? HEAD : +h;
@@ -60,6 +61,7 @@ export class Model {
     const { id, from, fp, to, tp } = el.dataset;
     const old = this.edges.get(id);
     if (old) this.#unlink(old);
+    old?.label?.remove(); // painted again, if there is anything to say
     const scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     const edge = { id, from, fp, to, tp, scope, el, off: false };
     this.edges.set(id, edge);
@@ -86,6 +88,7 @@ export class Model {
     this.#unlink(edge);
     this.edges.delete(id);
     edge.el.remove();
+    edge.label?.remove();
   }
 
   #unlink(edge) {

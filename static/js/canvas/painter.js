@@ -2,9 +2,8 @@
 // never swaps, and painted again should it swap one after all.
 
 import { t } from "../editor/words.js";
-import { along } from "./geometry.js";
 
-export const STATES = {
+const STATES = {
   idle: null,
   waiting: ["clock", () => t("waiting")],
   running: ["run", () => t("running")],
@@ -14,7 +13,6 @@ export const STATES = {
   paused: ["pause", () => t("paused")],
   retrying: ["loop", () => t("trying again")],
 };
-const [NARROWEST, WIDEST, BESIDE] = [72, 200, 16]; // of a label, in px
 const SVG = "http://www.w3.org/2000/svg";
 
 export class Painter {
@@ -72,7 +70,7 @@ export class Painter {
     return strip;
   }
 
-  /** {taken: true | false | null, text, title}: the text stands in the middle of the edge. */
+  /** {taken: true | false | null, text, title}: the text stands on the edge. */
   edge(id, paint) {
     const edge = this.canvas.model.edges.get(id);
     if (!edge) return;
@@ -81,34 +79,7 @@ export class Painter {
     const { taken, text } = now;
     if (taken === true || taken === false) edge.el.dataset.taken = taken ? "yes" : "no";
     else delete edge.el.dataset.taken;
-    this.#label(edge, text, now);
-  }
-
-  #label(edge, text, { title }) {
-    if (!text) {
-      edge.label?.remove();
-      edge.label = null;
-      return;
-    }
-    if (!edge.label) {
-      edge.label = document.createElement("button");
-      Object.assign(edge.label, { type: "button", className: "wf-label", tabIndex: -1 });
-      edge.label.dataset.edge = edge.id;
-      this.canvas.scopeElement(edge.scope)?.append(edge.label);
-    }
-    edge.label.textContent = text;
-    edge.label.title = title ?? "";
-    this.place(edge);
-  }
-
-  place(edge) {
-    const ends = edge.label && this.canvas.model.ends(edge);
-    if (!ends) return;
-    const [x, y] = along(...ends, 0.5);
-    const room = ends[2] > ends[0] ? ends[2] - ends[0] - BESIDE : WIDEST; // not over the cards it leads between
-    edge.label.style.setProperty("--room", `${Math.max(NARROWEST, Math.min(WIDEST, room))}px`);
-    edge.label.style.left = `${x}px`;
-    edge.label.style.top = `${y}px`;
+    this.canvas.labels.show(edge, text, now.title);
   }
 
   /** After a swap. */

@@ -33,7 +33,7 @@ function closesCircle(model, from, to, { id }) {
 }
 
 /** Everything behind ("to") or before ("from") a node, itself included; one edge may be thought away. */
-export function reached(model, start, way, but) {
+function reached(model, start, way, but) {
   const found = new Set([start]);
   const queue = [start];
   const other = way === "to" ? "from" : "to";

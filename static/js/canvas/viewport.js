@@ -5,8 +5,8 @@
 import { clamp } from "./geometry.js";
 import { placeIn, scaleIn } from "./room.js";
 
-export const LEAST = 0.04;
-export const MOST = 2.5;
+const LEAST = 0.04;
+const MOST = 2.5;
 const REST_AFTER = 140;
 const EVEN = { left: 48, top: 48, right: 48, bottom: 48 };
 

@@ -1,14 +1,14 @@
 // New nodes: where they go, what they are called, and the operations that bring them in.
 
 import { BOX_PAD, CARD_WIDTH, HEAD, cardHeight, hits, snap } from "../canvas/geometry.js";
-import { ROOT, freshId, inScope, isNote, nameOf, parentOf, reach, scopeOf } from "./graph.js";
+import { ROOT, freshId, inScope, isNote, kindName, nameOf, offerOf, parentOf, reach, scopeOf } from "./graph.js";
 import { t } from "./words.js";
 
 const GAP = 96;
 const LIFT = 32; // how far one moves aside to find room
 
-const wayOf = (editor, kind) => editor.kinds?.find(({ id }) => id === kind)?.way ?? "source";
-const sizeOf = (editor, kind) => (editor.kinds?.find(({ id }) => id === kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
+const wayOf = (editor, kind) => offerOf(editor, kind)?.way ?? "source";
+const sizeOf = (editor, kind) => (offerOf(editor, kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
 
 /** Where nothing stands yet: at the place, or below it. */
 export function freePlace(editor, scope, place, size, but = new Set()) {
@@ -39,7 +39,7 @@ export function middle(editor) {
 }
 
 function titleFor(editor, kind) {
-  const name = editor.kinds?.find(({ id }) => id === kind)?.name ?? kind;
+  const name = kindName(editor, kind);
   const names = new Set([...editor.model.nodes.keys()].map((id) => nameOf(editor, id)));
   if (!names.has(name)) return name;
   let number = 2;
@@ -63,7 +63,7 @@ export async function addNode(editor, { kind, at = null, after = null, before = 
 /** What comes first into a container begins its rounds: nobody should have to know that it takes an edge. */
 function beginningOf(editor, kind, scope) {
   const start = editor.canvas.containers.idleStart(scope);
-  const takes = editor.kinds?.find(({ id }) => id === kind)?.takes ?? true;
+  const takes = offerOf(editor, kind)?.takes ?? true;
   return start && takes ? { id: start.id, port: "source", isImplied: true } : null;
 }
 

@@ -2,6 +2,7 @@
 
 import { GRID } from "../canvas/geometry.js";
 import { bounds, chosenNodes, isNote, parentOf, scopeOf, shownScope } from "./graph.js";
+import { keep, kept } from "./kept.js";
 import { t } from "./words.js";
 
 const WAYS = {
@@ -101,26 +102,12 @@ function zoomTo(editor, scale) {
 
 const KEPT = "editor-look";
 
-function kept() {
-  try {
-    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function keep(more) {
-  try {
-    localStorage.setItem(KEPT, JSON.stringify({ ...kept(), ...more }));
-  } catch {
-    // not remembered, still so for now
-  }
-}
+const keepMore = (more) => keep(KEPT, { ...kept(KEPT, {}), ...more });
 
 const wheel = (editor) => (editor.canvas.wheelZooms ? "zoom" : "scroll");
 
 function keepLook(editor) {
-  const look = kept();
+  const look = kept(KEPT, {});
   if (look.wheel) editor.canvas.wheelZooms = look.wheel === "zoom";
   editor.canvas.viewport.addEventListener("rest", () => editor.canvas.grid && lay(editor));
   show(editor, look.grid ?? false);
@@ -145,13 +132,13 @@ function lay(editor) {
 function grid(editor) {
   const on = !editor.canvas.grid;
   show(editor, on);
-  keep({ grid: on });
+  keepMore({ grid: on });
   editor.say(on ? t("The grid is shown") : t("No grid"));
 }
 
 function switchWheel(editor) {
   const next = wheel(editor) === "zoom" ? "scroll" : "zoom";
   editor.canvas.wheelZooms = next === "zoom";
-  keep({ wheel: next });
+  keepMore({ wheel: next });
   editor.say(next === "zoom" ? t("The wheel zooms") : t("The wheel scrolls; with Ctrl it zooms"));
 }

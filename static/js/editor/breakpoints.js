@@ -1,6 +1,7 @@
 // Breakpoints: each person's own, kept in this browser, sent along with every run from the editor.
 
 import { chosenNodes, isNote } from "./graph.js";
+import { keep, kept } from "./kept.js";
 import { t } from "./words.js";
 
 export class Breakpoints {
@@ -52,21 +53,13 @@ export class Breakpoints {
   }
 
   #keep() {
-    try {
-      localStorage.setItem(this.key, JSON.stringify([...this.all]));
-    } catch {
-      // for as long as the page is open, then
-    }
+    keep(this.key, [...this.all]);
     this.#tell();
     this.editor.emit("breakpoints", { all: this.list() });
   }
 }
 
 function read(key) {
-  try {
-    const found = JSON.parse(localStorage.getItem(key));
-    return Array.isArray(found) ? found.filter((id) => typeof id === "string") : [];
-  } catch {
-    return [];
-  }
+  const found = kept(key, []);
+  return Array.isArray(found) ? found.filter((id) => typeof id === "string") : [];
 }

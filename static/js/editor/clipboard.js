@@ -3,6 +3,7 @@
 import { chosenNodes, outermost, parentOf, scopeOf, shownScope } from "./graph.js";
 import { middle, toScope } from "./adding.js";
 import { remove } from "./select.js";
+import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
 const LOOKS_LIKE_NODES = /(^|\n)\s*["']?(nodes|workflow|kind|app|graph)["']?\s*:|^\s*\{[\s\S]*"(nodes|workflow|graph)"/;
@@ -108,7 +109,10 @@ async function put(editor, text, { x, y }, scope, words) {
   // the keyboard goes on at what came: Ctrl+Z means this, not what was typed somewhere before
   if (top.length) editor.canvas.focus(top[0]);
   editor.canvas.pick(top);
-  editor.say(words ?? t("Pasted: {n}", { n: top.length }));
+  const said = words ?? t("Pasted: {n}", { n: top.length });
+  const left = change.left_start ? t("Start was left out: the workflow has one") : "";
+  editor.say([said, left].filter(Boolean).join(". "));
+  if (left) toast(left); // for longer than what is said
   return change;
 }
 

@@ -2,7 +2,8 @@
 
 import { goTo } from "./keyboard.js";
 import { GROUPS } from "./commands.js";
-import { isNote, nameOf } from "./graph.js";
+import { isNote, kindName, nameOf } from "./graph.js";
+import { keep, kept } from "./kept.js";
 import { t } from "./words.js";
 
 const RECENT = "editor-recent-commands";
@@ -47,27 +48,10 @@ function commands(editor) {
 
 function nodes(editor) {
   return [...editor.model.nodes.values()]
-    .filter((node) => !isNote(node) && !isEntry(node))
+    .filter((node) => !isNote(node) && !node.isEntry)
     .sort((a, b) => a.x - b.x || a.y - b.y)
-    .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: t("Go to · {kind}", { kind: kindOf(editor, node) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
+    .map((node) => ({ id: `go:${node.id}`, name: nameOf(editor, node.id), hint: t("Go to · {kind}", { kind: kindName(editor, node.kind) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: nameOf(editor, node.id) })] }));
 }
 
-/** The dot a container begins at has no name of its own, and nothing to be set. */
-const isEntry = (node) => node.kind.endsWith("-start");
-const kindOf = (editor, node) => editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind;
-
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(RECENT)) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function remember(id) {
-  try {
-    localStorage.setItem(RECENT, JSON.stringify([id, ...read().filter((other) => other !== id)].slice(0, 5)));
-  } catch {
-    // the list keeps its plain order
-  }
-}
+const read = () => kept(RECENT, []);
+const remember = (id) => keep(RECENT, [id, ...read().filter((other) => other !== id)].slice(0, 5));

@@ -2,7 +2,7 @@
 
 import { t } from "./words.js";
 
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 const NAMES = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Delete: "Del", " ": "Space", Enter: "↵", ContextMenu: "Menu" };
 const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
@@ -18,8 +18,10 @@ const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
  * @property {(editor: object) => boolean} [when] whether it makes sense now
  * @property {boolean} [edits] changes the draft: not offered to who only looks
  * @property {boolean} [anywhere] its keys work in text fields too
- * @property {string[]} [menu] context menus it is in: "node", "edge", "canvas"
+ * @property {string[]} [menu] context menus it is in: "node", "edge", "canvas", "note", "several"
+ * @property {boolean} [lone] in the menu of one node, and not in that of several
  * @property {boolean} [quiet] not in the palette of commands
+ * @property {boolean} [hidden] not on the sheet of keys
  * @property {string} [words] what else people call it
  */
 
@@ -103,7 +105,7 @@ function pressed(event) {
 }
 
 /** "Mod+Shift+Z" as it stands on this machine's keys. */
-export function keysInWords(keys) {
+function keysInWords(keys) {
   const parts = keys === "+" ? ["+"] : keys.split("+");
   const key = parts.pop();
   const names = parts.map((part) => (isMac ? MAC[part] : part === "Mod" ? "Ctrl" : part));

@@ -2,6 +2,8 @@
 
 import { canBeBoth, decided, isGone } from "./clashing.js";
 import { nameOf } from "./graph.js";
+import { takeOver } from "./left_clashes.js";
+import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
 const TYPING = "input, textarea, select, [contenteditable]";
@@ -62,6 +64,10 @@ export function install(editor) {
   });
   editor.edits.addEventListener("refused", ({ detail: { message } }) => toast(message));
   show();
+  takeOver(editor, (count) => {
+    editor.say(t("Still to be decided, from before: {n}", { n: count }));
+    openWhenFree();
+  });
 }
 
 function headingOf(entries) {
@@ -115,7 +121,7 @@ const offersOf = {
 const keeping = ({ by }) => t("Keep {who}'s", { who: by || t("Somebody") });
 
 /** A page that wasn't the one where it was written, or was loaded since, doesn't say "this tab". */
-const isElsewhere = (editor, { client }) => client !== editor.edits.client;
+const isElsewhere = (editor, { client, wasElsewhere }) => wasElsewhere || client !== editor.edits.client;
 
 function wordsFor(editor, entry) {
   const isHere = !isElsewhere(editor, entry);
@@ -172,15 +178,6 @@ function reports(editor, ledger) {
   list.append(...rows);
   const heading = make("h3", { textContent: t("Reported: not part of the workflow") });
   return ledger.clashes.length ? [heading, list] : [list];
-}
-
-function toast(text) {
-  const place = document.getElementById("toasts");
-  if (!place) return;
-  const note = make("div", { className: "toast" });
-  note.setAttribute("data-toast", "");
-  note.append(make("span", { className: "grow", textContent: text }));
-  place.append(note);
 }
 
 function make(name, properties = {}) {

@@ -3,9 +3,19 @@
 import { chosenEdges, chosenNodes, isNote } from "./graph.js";
 import { place } from "./asking.js";
 import { toGraph } from "./adding.js";
+import { Submenus, itemsOf, walk } from "./submenus.js";
 import { t } from "./words.js";
 
-const ORDER = ["run", "add", "edit", "move", "select", "view", "find", "other"];
+// What is wanted often is a row; what goes together, or is wanted rarely, is one level deeper. What isn't named here is
+// the last such level's: a new command need not know this table.
+const PARTS = [
+  ["open", "enter-container", "edit-note", "show-edge-data", "run-node", { name: () => t("Run in part, pause, pin"), of: ["run-until", "run-from", "toggle-breakpoint", "pin-node"] }],
+  ["add-node", "add-note", "import-file", "paste", "add-after", "insert-here", { name: () => t("Connections"), of: ["insert-after", "connect", "disconnect"] }],
+  ["rename", "copy", "duplicate", "tidy", { name: () => t("Align and distribute"), of: ["align-left", "align-center", "align-right", "align-top", "align-middle", "align-bottom", "distribute-x", "distribute-y"] }, { name: () => t("More"), of: null }],
+  ["select-all", "find", "zoom-fit"],
+  ["delete"],
+];
+const NAMED = new Set(PARTS.flat().flatMap((row) => row.of ?? row));
 
 export function install(editor) {
   const menu = document.getElementById("context-menu");
@@ -26,14 +36,15 @@ export function install(editor) {
     menu.hidePopover();
     editor.commands.run(item.dataset.run, item.dataset.place === "canvas" ? detail : undefined);
   });
-  menu.addEventListener("keydown", (event) => walk(menu, event));
+  const submenus = new Submenus(menu);
+  menu.addEventListener("keydown", (event) => submenus.key(event) || walk(menu, event));
 
-  function open(at, place_ = null) {
-    fill(editor, menu, place_ ?? where(editor));
+  function open(at) {
+    fill(editor, menu, where(editor));
     if (!menu.firstElementChild) return;
     menu.showPopover();
     place(menu, at);
-    menu.querySelector("[role=menuitem]").focus();
+    itemsOf(menu)[0].focus();
   }
 
   editor.openMenu = (element) => {
@@ -66,45 +77,36 @@ function where(editor) {
 }
 
 function fill(editor, menu, places) {
-  const item = document.getElementById("context-item").content.firstElementChild;
-  const line = document.getElementById("context-line").content.firstElementChild;
-  const cap = document.getElementById("key-cap").content.firstElementChild;
   const fits = (command) => command.menu.some((name) => places.includes(name)) || (places.includes("several") && command.menu.includes("node") && !command.lone);
-  const commands = editor.commands.list().filter((command) => fits(command) && editor.commands.can(command));
-  const parts = ORDER.map((group) => commands.filter((command) => command.group === group)).filter((part) => part.length);
-  const rest = commands.filter((command) => !ORDER.includes(command.group));
-  if (rest.length) parts.push(rest);
-  menu.replaceChildren();
-  parts.forEach((part, at) => {
-    if (at) menu.append(line.cloneNode(true));
-    for (const command of part) {
-      const made = item.cloneNode(true);
-      made.dataset.run = command.id;
-      made.dataset.place = places[0];
-      made.querySelector("[data-name]").textContent = editor.commands.label(command);
-      for (const keys of editor.commands.keysOf(command).slice(0, 1)) {
-        const shown = cap.cloneNode(true);
-        shown.textContent = keys;
-        made.querySelector("[data-keys]").append(shown);
-      }
-      if (command.id.startsWith("delete")) made.classList.add("is-bad");
-      menu.append(made);
-    }
-  });
+  const found = new Map(editor.commands.list().filter((command) => fits(command) && editor.commands.can(command)).map((command) => [command.id, command]));
+  const rest = [...found.keys()].filter((id) => !NAMED.has(id));
+  const made = PARTS.map((part) => part.flatMap((row) => rowsOf(editor, row, found, rest, places[0])));
+  menu.replaceChildren(...made.filter((rows) => rows.length).flatMap((rows, at) => (at ? [copyOf("context-line"), ...rows] : rows)));
 }
 
-function walk(menu, event) {
-  const items = [...menu.querySelectorAll("[role=menuitem]")];
-  const at = items.indexOf(document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
-  if (event.key === "Tab") {
-    event.preventDefault();
-    menu.hidePopover();
-  } else if (to !== undefined) {
-    event.preventDefault();
-    items[(to + items.length) % items.length].focus();
-  } else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    const rest = [...items.slice(at + 1), ...items.slice(0, at + 1)];
-    rest.find((item) => item.textContent.trim().toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
-  }
+/** A level of one row is that row. */
+function rowsOf(editor, row, found, rest, place_) {
+  const ids = typeof row === "string" ? [row] : (row.of ?? rest);
+  const rows = ids.filter((id) => found.has(id)).map((id) => rowOf(editor, found.get(id), place_));
+  if (rows.length < 2) return rows;
+  const deeper = copyOf("context-more");
+  deeper.querySelector("[data-name]").textContent = row.name();
+  deeper.querySelector("[role=menu]").setAttribute("aria-label", row.name());
+  deeper.querySelector("[role=menu]").append(...rows);
+  return [deeper];
 }
+
+function rowOf(editor, command, place_) {
+  const row = copyOf("context-item");
+  Object.assign(row.dataset, { run: command.id, place: place_ });
+  row.querySelector("[data-name]").textContent = editor.commands.label(command);
+  for (const keys of editor.commands.keysOf(command).slice(0, 1)) {
+    const shown = copyOf("key-cap");
+    shown.textContent = keys;
+    row.querySelector("[data-keys]").append(shown);
+  }
+  if (command.id === "delete") row.classList.add("is-bad");
+  return row;
+}
+
+const copyOf = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);

@@ -1,5 +1,5 @@
 // Fields that wait for a decision: what this page writes there from now on joins it instead of being sent, and what others
-// make of the field in the meantime is what there is to decide about. A page loaded since shows what holds, and begins from it.
+// make of the field in the meantime is what there is to decide about. A page loaded since goes on where the last one was.
 
 import { get, put, same } from "../inspector/trees.js";
 import { GONE } from "./clashing.js";

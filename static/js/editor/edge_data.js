@@ -1,5 +1,6 @@
 // What went along an edge: a press on its label shows it, beside the edge.
 
+import { addressOf } from "./address.js";
 import { nameOf } from "./graph.js";
 import { t } from "./words.js";
 
@@ -35,7 +36,7 @@ export function install(editor) {
     box.hidden = false;
     place(label.getBoundingClientRect());
     button.focus();
-    const address = editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
+    const address = addressOf(editor.urls.run_place, run);
     window.htmx.ajax("GET", `${address}steps/${encodeURIComponent(edge.from)}/value/`, { target: body, swap: "innerHTML" });
   }
 

@@ -14,7 +14,7 @@ const LONGEST_PAUSE = 8000;
 const LONGEST_LABEL = 255;
 const TRIES_OF_A_BROKEN_ONE = 4;
 
-/** Events: "state" (saved, saving, offline, clash, refused) and "change" (detail: Change). */
+/** Events: "state" (saved, saving, offline, clash, refused), "waiting" (a gesture came to wait) and "change" (detail: Change). */
 export class Edits extends EventTarget {
   #queue;
   #replay;
@@ -126,6 +126,7 @@ export class Edits extends EventTarget {
 
   #add(gesture, base = this.revision) {
     const added = this.#queue.add({ ...gesture, base });
+    this.#emit("waiting", this.#queue.size);
     const answer = new Promise((resolve) => {
       this.#askers.set(added, [...(this.#askers.get(added) ?? []), resolve]);
     });

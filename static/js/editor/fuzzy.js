@@ -1,7 +1,7 @@
 // Finding by a few letters: every letter in order; words' beginnings and runs of letters count for more.
 
 /** @returns {number} 0 for no match, more for a better one */
-export function score(query, text) {
+function score(query, text) {
   const wanted = query.trim().toLowerCase();
   const given = text.toLowerCase();
   if (!wanted) return 1;

@@ -8,7 +8,9 @@ export const isNote = (node) => Boolean(node.isNote);
 /** The names of a node's ways out, from the top. */
 export const outsOf = (node) => node.outs.map(({ name }) => name);
 export const hasWayIn = (node) => node.ins.length > 0;
-export const nodeOf = (editor, id) => editor.model.nodes.get(id);
+/** What the palette says of a kind; nothing of one the server doesn't know. */
+export const offerOf = (editor, kind) => editor.kinds?.find(({ id }) => id === kind);
+export const kindName = (editor, kind) => offerOf(editor, kind)?.name ?? kind;
 
 /** What a node is called, as people read it on its card. */
 export function nameOf(editor, id) {

@@ -1,5 +1,6 @@
 // Versions and edits at the bottom: fetched when they are looked at, and again after each change while they are.
 
+import { nowPublic } from "./publishing.js";
 import { t } from "./words.js";
 
 export function install(editor) {
@@ -33,6 +34,11 @@ export function install(editor) {
     waiting = setTimeout(look, 600);
   });
 
+  editor.addEventListener("published", () => {
+    isStale = true;
+    look();
+  });
+
   panel.addEventListener("submit", async (event) => {
     const form = event.target.closest("form[data-history]");
     if (!form) return;
@@ -41,7 +47,9 @@ export function install(editor) {
     button.disabled = true;
     try {
       const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
-      editor.say(answer.ok || answer.status === 409 ? await answer.text() : t("That did not work"));
+      const isPublished = answer.headers.get("Content-Type")?.includes("json");
+      if (isPublished) nowPublic(editor, await answer.json(), false);
+      else editor.say(answer.ok || answer.status === 409 ? await answer.text() : t("That did not work"));
       if (answer.ok) await editor.edits.catchUp();
     } catch {
       editor.say(t("That did not work"));

@@ -54,7 +54,7 @@ export function install(editor) {
     { id: "walk-out", label: t("Out to the container"), keys: "Mod+ArrowUp", group: "walk", quiet: true, when: onCanvas, run: () => outOf(editor) },
     { id: "walk-first", label: t("To the first node"), keys: "Home", group: "walk", quiet: true, when: onCanvas, run: () => goTo(editor, first(editor)?.id) },
     { id: "walk-last", label: t("To the last node"), keys: "End", group: "walk", quiet: true, when: onCanvas, run: () => goTo(editor, sortedByPlace(editor).at(-1)?.id) },
-    { id: "open", label: t("Open the settings"), keys: "Enter", group: "edit", menu: ["node"], when: (e) => Boolean(chosen(e)), run: (e) => e.emit("open", { id: chosen(e).id, field: null, focus: true }) },
+    { id: "open", label: t("Open the settings"), keys: "Enter", group: "edit", menu: ["node"], lone: true, when: (e) => Boolean(chosen(e)), run: (e) => e.emit("open", { id: chosen(e).id, field: null, focus: true }) },
     { id: "next-panel", label: t("Next panel"), keys: "F6", group: "view", anywhere: true, quiet: true, run: () => nextPanel(editor, 1) },
     { id: "previous-panel", label: t("Previous panel"), keys: "Shift+F6", group: "view", anywhere: true, quiet: true, run: () => nextPanel(editor, -1) },
     { id: "escape", label: t("Back: close, deselect"), keys: "Escape", group: "view", anywhere: true, quiet: true, run: () => back(editor) },

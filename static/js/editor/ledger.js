@@ -76,6 +76,6 @@ export class Ledger extends EventTarget {
   }
 }
 
-export function withoutSecret(op) {
+function withoutSecret(op) {
   return op.op === "variable" && op.spec?.value_type === "secret" ? { ...op, spec: { ...op.spec, value: HIDDEN } } : op;
 }

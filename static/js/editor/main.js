@@ -43,7 +43,7 @@ const FEATURES = [
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */
-export class Editor extends EventTarget {
+class Editor extends EventTarget {
   constructor(root) {
     super();
     this.root = root;

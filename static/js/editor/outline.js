@@ -1,9 +1,9 @@
 // The outline beside the canvas: a tree one walks by keys, kept as the draft is; what is chosen here is chosen there.
 
+import { isNarrow } from "./panels.js";
 import { t } from "./words.js";
 
 const REST = 250;
-const NARROW = matchMedia("(max-width: 900px)");
 
 export function install(editor) {
   const root = document.getElementById("outline");
@@ -164,7 +164,7 @@ function click(editor, root, event) {
   }
   const adds = event.ctrlKey || event.metaKey || event.shiftKey;
   // where one thing is seen at a time, a second touch leads on to the settings
-  if (!adds && NARROW.matches && editor.selection.size === 1 && editor.selection.has(row.dataset.row)) return editor.emit("open", { id: row.dataset.row, field: null });
+  if (!adds && isNarrow() && editor.selection.size === 1 && editor.selection.has(row.dataset.row)) return editor.emit("open", { id: row.dataset.row, field: null });
   choose(editor, root, row, adds);
   row.focus({ preventScroll: true });
 }

@@ -1,7 +1,7 @@
 // The tab "Add": every kind there is, to search, to drag onto the canvas, or to add after the chosen node.
 
 import { addBetween, addNode, toGraph } from "./adding.js";
-import { ROOT, edgesFrom, isNote, only, outsOf, scopeOf, shownScope, workScope } from "./graph.js";
+import { ROOT, edgesFrom, isNote, offerOf, only, outsOf, scopeOf, shownScope, workScope } from "./graph.js";
 import { search } from "./fuzzy.js";
 import { t } from "./words.js";
 
@@ -80,7 +80,7 @@ function walk(event, root, field) {
 
 /** After the chosen node where an edge may lead on, else where one looks. */
 async function add(editor, kind) {
-  const offer = editor.kinds.find(({ id }) => id === kind);
+  const offer = offerOf(editor, kind);
   const node = only(editor);
   const after = node && !isNote(node) && offer.takes && outsOf(node).length ? { id: node.id, port: freePort(editor, node) } : null;
   const scope = after ? scopeOf(node) : node && !isNote(node) ? scopeOf(node) : workScope(editor);
@@ -94,7 +94,7 @@ function freePort(editor, node) {
   return outs.find((port) => !taken.has(port)) ?? outs[0];
 }
 
-export function fitsInto(editor, offer, scope) {
+function fitsInto(editor, offer, scope) {
   const container = editor.model.nodes.get(scope)?.kind ?? "";
   return (!offer.inside.length || offer.inside.includes(container)) && (scope === ROOT || offer.takes);
 }
@@ -140,7 +140,7 @@ function move(editor, drag, event) {
   Object.assign(drag.ghost.style, { left: `${event.clientX - 24}px`, top: `${event.clientY - 20}px` });
   const over = document.elementsFromPoint(event.clientX, event.clientY);
   const canvas = over.find((el) => el.matches("[data-canvas]"));
-  const offer = editor.kinds.find(({ id }) => id === drag.kind);
+  const offer = offerOf(editor, drag.kind);
   const edge = canvas && offer.takes && offer.gives ? edgeAt(editor, event) : null;
   const box = canvas ? boxAt(editor, event) : null;
   const scope = box && fitsInto(editor, offer, box.id) ? box.id : null;
@@ -169,7 +169,7 @@ async function drop(editor, kind, event, edge, scope) {
   const canvas = document.elementsFromPoint(event.clientX, event.clientY).some((el) => el.matches("[data-canvas]"));
   if (!canvas) return;
   const at = { x: event.clientX, y: event.clientY };
-  const offer = editor.kinds.find(({ id }) => id === kind);
+  const offer = offerOf(editor, kind);
   if (edge) return addBetween(editor, { kind, edge, at });
   const where = scope ?? shownScope(editor);
   if (!fitsInto(editor, offer, where)) return editor.say(t("{name} can't stand here", { name: offer.name }));

@@ -1,14 +1,19 @@
 // The panels around the canvas: tabs, closing, sizes, and on narrow screens one view at a time.
 
+import { keep, kept } from "./kept.js";
+
 const KEPT = "editor-panels";
 const PLACES = ["left", "right", "dock"];
 const LIMITS = { left: [200, 480], right: [300, 720], dock: [140, 640] };
 const STEP = 24; // px a key press moves an edge
 const ROOMY = "(min-width: 1600px)"; // both sides open leave the canvas enough; as in editor.css
 
+/** One thing is seen at a time, chosen from a bar at the bottom; as in editor.css. */
+export const isNarrow = () => matchMedia("(max-width: 900px)").matches;
+
 export class Panels {
-  #kept = read();
-  #fitted = matchMedia("(min-width: 901px)").matches;
+  #kept = kept(KEPT, {});
+  #fitted = !isNarrow();
 
   constructor(editor) {
     this.editor = editor;
@@ -153,18 +158,6 @@ export class Panels {
 
   #keep(more) {
     this.#kept = { ...this.#kept, ...more };
-    try {
-      localStorage.setItem(KEPT, JSON.stringify(this.#kept));
-    } catch {
-      // not remembered, still so for now
-    }
-  }
-}
-
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
-  } catch {
-    return {};
+    keep(KEPT, this.#kept);
   }
 }

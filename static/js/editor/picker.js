@@ -2,8 +2,9 @@
 
 import { ask } from "./asking.js";
 import { goTo } from "./keyboard.js";
-import { ROOT, edgesFrom, hasWayIn, inScope, isNote, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
+import { ROOT, edgesFrom, hasWayIn, inScope, isNote, kindName, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
 import { addBetween, addNode } from "./adding.js";
+import { keep, kept } from "./kept.js";
 import { refusal } from "../canvas/rules.js";
 import { search } from "./fuzzy.js";
 import { showPlus } from "./plus.js";
@@ -287,7 +288,7 @@ async function firstFreePort(editor, node) {
 async function pickKind(editor, { at, scope = ROOT, after = false, before = false } = {}) {
   const container = editor.model.nodes.get(scope)?.kind ?? "";
   const fits = (kind) => (!after || kind.takes) && (!before || kind.gives) && (!kind.inside.length || kind.inside.includes(container)) && (scope === ROOT || kind.takes);
-  const recent = read();
+  const recent = kept(RECENT, []);
   const rank = (kind) => (recent.includes(kind.id) ? recent.indexOf(kind.id) : recent.length);
   const kinds = (editor.kinds ?? []).filter(fits).map((kind) => ({ ...kind, group: recent.includes(kind.id) ? t("Used lately") : kind.group }));
   kinds.sort((a, b) => rank(a) - rank(b));
@@ -297,24 +298,10 @@ async function pickKind(editor, { at, scope = ROOT, after = false, before = fals
   return chosen;
 }
 
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(RECENT)) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function remember(kind, recent) {
-  try {
-    localStorage.setItem(RECENT, JSON.stringify([kind, ...recent.filter((other) => other !== kind)].slice(0, 4)));
-  } catch {
-    // the list keeps its plain order
-  }
-}
+const remember = (kind, recent) => keep(RECENT, [kind, ...recent.filter((other) => other !== kind)].slice(0, 4));
 
 function pickNode(editor, { title, nodes, at }) {
-  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: editor.kinds?.find(({ id }) => id === node.kind)?.name ?? node.kind, icon: node.el.querySelector(".icon"), words: [node.id] }));
+  const choices = nodes.map((node) => ({ id: node.id, name: nameOf(editor, node.id), hint: kindName(editor, node.kind), icon: node.el.querySelector(".icon"), words: [node.id] }));
   return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
 }
 

@@ -19,12 +19,17 @@ export function install(editor) {
     menu: ["node"],
     lone: true,
     words: t("pin mock freeze hold outputs"),
-    when: (e) => Boolean(only(e)) && !only(e).isNote && !only(e).kind.endsWith("-start"),
+    when: (e) => Boolean(only(e)) && !only(e).isNote && !only(e).isEntry,
     run: (e) => open(e, panel, only(e).id),
   });
 
+  // The pin's form comes back from the server saying whether there is a pin now.
   new MutationObserver(() => {
-    for (const form of panel.querySelectorAll("[data-pin-of]")) showChip(editor, form.dataset.pinOf, form.dataset.isPinned === "yes");
+    for (const { dataset } of panel.querySelectorAll("[data-pin-of]")) {
+      const isSo = dataset.isPinned === "yes";
+      editor.canvas.paintNode(dataset.pinOf, { pinned: isSo });
+      showChip(editor, dataset.pinOf, isSo);
+    }
   }).observe(panel, { childList: true, subtree: true });
 }
 

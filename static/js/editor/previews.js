@@ -1,5 +1,6 @@
 // How what went along an edge begins: asked for a little after a step ended, many at once, and put in the place of its size.
 
+import { addressOf } from "./address.js";
 import { t } from "./words.js";
 
 const REST = 200; // ms in which more steps may end
@@ -13,7 +14,7 @@ export class Previews {
   #timer = 0;
   #tries = new Map();
 
-  /** `show(node, preview)` is called for each that was found. */
+  /** `show(node)` is called for each that was found. */
   constructor(editor, show) {
     this.editor = editor;
     this.show = show;
@@ -44,7 +45,7 @@ export class Previews {
     for (const node of nodes) this.#wanted.delete(node);
     if (!run || !nodes.length) return;
     const query = new URLSearchParams(nodes.map((node) => ["node", node]));
-    const place = this.editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
+    const place = addressOf(this.editor.urls.run_place, run);
     try {
       const answer = await fetch(`${place}previews/?${query}`);
       if (!answer.ok || run !== this.run) return;
@@ -52,7 +53,7 @@ export class Previews {
       if (run !== this.run) return;
       for (const [node, preview] of Object.entries(previews)) {
         this.#known.set(node, preview);
-        this.show(node, preview);
+        this.show(node);
       }
       this.#later(nodes.filter((node) => !(node in previews)));
     } catch {

@@ -1,5 +1,7 @@
-// The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed stays.
+// The form a run is started with follows what the start node asks for: a new input is there without a reload, what was typed
+// stays. It comes with what was given last; what was typed since and not run is kept in this tab until it is.
 
+import { Typed } from "./run_typed.js";
 import { fetchPage } from "./wire.js";
 import { t } from "./words.js";
 
@@ -8,25 +10,14 @@ const REST = 250;
 export function install(editor) {
   if (!document.querySelector("#run-card > form")) return;
   let waiting = 0;
-
-  // Captured: these events don't bubble. The browser asks one field after the other; the first one is named.
-  let asking = false;
-  editor.root.addEventListener(
-    "invalid",
-    (event) => {
-      if (!event.target.form?.matches("#run-card > form")) return;
-      event.preventDefault();
-      if (asking) return;
-      asking = true;
-      setTimeout(() => (asking = false));
-      askFor(event.target, editor);
-    },
-    true,
-  );
+  const typed = new Typed(editor);
+  askForMissing(editor);
 
   async function refresh() {
     const page = await fetchPage(location.pathname);
-    if (page) show(page);
+    if (!page) return;
+    show(page);
+    typed.look();
   }
 
   editor.addEventListener("change", ({ detail }) => {
@@ -36,20 +27,35 @@ export function install(editor) {
   });
 }
 
+/** The browser complains of one field after the other; the first one is named. */
+function askForMissing(editor) {
+  let isAsking = false;
+  const complain = (event) => {
+    if (!event.target.form?.matches("#run-card > form")) return;
+    event.preventDefault();
+    if (isAsking) return;
+    isAsking = true;
+    setTimeout(() => (isAsking = false));
+    askFor(event.target, editor);
+  };
+  editor.root.addEventListener("invalid", complain, true); // captured: these events don't bubble
+}
+
 /** A plain sentence below the field, gone with the first letter. */
 function askFor(control, editor) {
   const said = control.validity.valueMissing ? t("Fill this in first: the run needs it.") : control.title || control.validationMessage;
   const field = control.closest(".field");
   const id = `${control.id}-asked`;
-  const hint = document.getElementById(id) ?? Object.assign(document.createElement("span"), { id, className: "hint run-asked" });
-  hint.textContent = said;
-  field.append(hint);
-  const described = control.getAttribute("aria-describedby");
-  control.setAttribute("aria-describedby", id);
   const around = control.closest("details");
   if (around) around.open = true;
   control.focus();
   editor.say(said);
+  const asked = document.getElementById(id);
+  if (asked) return void (asked.textContent = said); // asked before, and nothing was written since
+  const hint = Object.assign(document.createElement("span"), { id, className: "hint run-asked", textContent: said });
+  field.append(hint);
+  const described = control.getAttribute("aria-describedby");
+  control.setAttribute("aria-describedby", [described, id].filter(Boolean).join(" "));
   const done = () => {
     hint.remove();
     if (described) control.setAttribute("aria-describedby", described);

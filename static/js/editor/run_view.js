@@ -1,6 +1,7 @@
 // One run as the editor shows it: its steps in the log, its states on the canvas. Fed with events, in order.
 
 import { Previews, labelled } from "./previews.js";
+import { bytes, seconds } from "./units.js";
 import { t } from "./words.js";
 
 const BAD = new Set(["failed"]);
@@ -206,13 +207,4 @@ export function stateWord(status) {
     queued: () => t("waiting"),
   };
   return words[status]?.() ?? status;
-}
-
-export function seconds(elapsed) {
-  return elapsed < 0.995 ? `${Math.max(elapsed ? 1 : 0, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
-}
-
-export function bytes(size) {
-  if (size == null) return "";
-  return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
 }

@@ -1,6 +1,7 @@
 // Running from the editor: the whole, one node, up to or from here; the strip that says how it is going;
 // pauses; the log and memory in the dock; earlier runs. What a run does comes from its events alone.
 
+import { addressOf } from "./address.js";
 import { Breakpoints } from "./breakpoints.js";
 import { chosenNodes, nameOf, only } from "./graph.js";
 import { askForValues } from "./run_needs.js";
@@ -208,7 +209,7 @@ class Runs {
   }
 
   #address(what) {
-    return this.editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", this.run) + `${what}/`;
+    return addressOf(this.editor.urls.run_place, this.run) + `${what}/`;
   }
 
   async #post(address, body) {
@@ -295,11 +296,6 @@ class Runs {
     this.log?.addEventListener("input", () => this.#filter());
     this.log?.addEventListener("change", () => this.#filter());
     this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#memory(true));
-    // The pin's form comes back from the server saying whether there is a pin now.
-    const panel = this.root.querySelector("#panel-node");
-    new MutationObserver(() => {
-      for (const el of panel.querySelectorAll("[data-pin-of]")) this.editor.canvas.paintNode(el.dataset.pinOf, { pinned: el.dataset.isPinned === "yes" });
-    }).observe(panel, { childList: true, subtree: true });
     this.panel.querySelector("[data-sandbox]")?.addEventListener("change", (event) => {
       this.panel.querySelector("[data-sandbox-hint]").hidden = !event.target.checked;
     });
@@ -310,7 +306,7 @@ class Runs {
     const { run } = event.detail;
     if (event.target === this.stream || run === this.#seen) return;
     this.stream?.stop?.();
-    const place = this.editor.urls.run_place.replace("00000000-0000-0000-0000-000000000000", run);
+    const place = addressOf(this.editor.urls.run_place, run);
     this.#begin(run, place);
     this.view.status = "queued";
     this.isOld = false;

@@ -1,6 +1,6 @@
 // Containers: a selection becomes an iteration or a loop, a container gives its nodes back; fold it, look inside it.
 
-import { ROOT, bounds, chosenNodes, edgesFrom, edgesInto, freshId, inScope, isNote, nameOf, only, outermost, parentOf, scopeOf, shownScope } from "./graph.js";
+import { ROOT, bounds, chosenNodes, edgesFrom, edgesInto, freshId, inScope, isNote, nameOf, offerOf, only, outermost, parentOf, scopeOf, shownScope } from "./graph.js";
 import { t } from "./words.js";
 
 const PAD = 40;
@@ -22,8 +22,7 @@ export function install(editor) {
 }
 
 const parentScope = (editor) => scopeOf(editor.model.nodes.get(shownScope(editor)) ?? { scope: ROOT });
-const holds = (editor, kind) => (editor.kinds ?? []).some(({ id, holds: yes }) => id === kind && yes);
-const isEntry = (node) => node.kind.endsWith("-start");
+const holds = (editor, kind) => Boolean(offerOf(editor, kind)?.holds);
 const isMovable = (node) => !isNote(node) && node.ins.length > 0;
 
 /** The chosen nodes that can lie in a container, of one level. */
@@ -42,7 +41,7 @@ async function wrap(editor, kind) {
   const scope = scopeOf(nodes[0]);
   const box = bounds(nodes);
   const id = freshId(editor, kind);
-  const offer = editor.kinds.find((each) => each.id === kind);
+  const offer = offerOf(editor, kind);
   const start = `${id}start`; // as the server calls the entry it makes
   const into = nodes.flatMap((node) => edgesInto(editor, node.id)).filter((edge) => !ids.has(edge.from));
   const out = nodes.flatMap((node) => edgesFrom(editor, node.id)).filter((edge) => !ids.has(edge.to));
@@ -75,8 +74,8 @@ const unique = (edges) => [...new Map(edges.map((edge) => [Object.values(edge).j
 
 /** The inner nodes come out where they are seen; what led to the container leads to the first of them. */
 async function unpack(editor, box) {
-  const inner = inScope(editor, box.id).filter((node) => !isEntry(node));
-  const entries = inScope(editor, box.id).filter(isEntry);
+  const inner = inScope(editor, box.id).filter((node) => !node.isEntry);
+  const entries = inScope(editor, box.id).filter((node) => node.isEntry);
   const first = entries.flatMap((entry) => edgesFrom(editor, entry.id)).map((edge) => edge.to);
   const last = inner.filter((node) => node.outs.length && !edgesFrom(editor, node.id).length);
   const outer = scopeOf(box);
@@ -132,10 +131,6 @@ async function relocate(editor, scope, words) {
 
 /** As when they are dropped there: the first into an empty container follows its start. */
 function begun(editor, nodes, scope) {
-  const start = editor.canvas.containers.idleStart(scope);
-  const ids = new Set(nodes.map(({ id }) => id));
-  const first = nodes.filter((node) => edgesInto(editor, node.id).every((edge) => !ids.has(edge.from)));
-  const isEmpty = inScope(editor, scope).every((node) => isNote(node) || node === start);
-  if (!start || !isEmpty || first.length !== 1) return [];
-  return [{ op: "connect", edge: { source: start.id, handle: "source", target: first[0].id } }];
+  const [start, first] = editor.canvas.containers.beginning(nodes, scope) ?? [];
+  return start ? [{ op: "connect", edge: { source: start.id, handle: "source", target: first.id } }] : [];
 }

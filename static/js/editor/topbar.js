@@ -1,5 +1,6 @@
 // The bar at the top: whether everything is saved, what undo would undo, and buttons that run commands.
 
+import * as publishing from "./publishing.js";
 import { t } from "./words.js";
 
 const SAVED = {
@@ -13,12 +14,21 @@ const SAVED = {
 export function install(editor) {
   const { root, edits } = editor;
   const saved = root.querySelector("#saved");
+  const away = root.querySelector("#away");
   const buttons = { undo: root.querySelector('[data-command="undo"]'), redo: root.querySelector('[data-command="redo"]') };
 
   function showState() {
     if (!editor.canEdit) return;
     saved.textContent = (SAVED[edits.state] ?? SAVED.saved)();
     saved.dataset.state = edits.state;
+    showAway();
+  }
+
+  /** Where there is no room for the state beside the name, a line of its own says that edits wait. */
+  function showAway() {
+    const n = edits.waiting.length;
+    away.hidden = edits.state !== "offline";
+    if (!away.hidden) away.textContent = edits.away === "signed-out" ? t("Signed out. Edits that wait: {n}", { n }) : t("Offline. Edits that wait: {n}", { n });
   }
 
   function showUndo({ undo, redo }) {
@@ -46,6 +56,7 @@ export function install(editor) {
   }
 
   edits.addEventListener("state", showState);
+  edits.addEventListener("waiting", showAway);
   editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));
   editor.addEventListener("change", ({ detail }) => detail.ops?.length && showDiffers(true));
@@ -56,5 +67,6 @@ export function install(editor) {
     const opener = event.target.closest("[data-open-panel]");
     if (opener) editor.panel(opener.dataset.openPanel);
   });
+  publishing.install(editor);
   showState();
 }

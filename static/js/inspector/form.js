@@ -217,7 +217,7 @@ export class Form extends EventTarget {
 }
 
 /** What a person calls the field. */
-export function labelOf(el, path) {
+function labelOf(el, path) {
   const label = el.closest?.("[data-field]")?.querySelector("label, legend");
   return label?.firstChild?.textContent.trim() || String(path.findLast?.((step) => typeof step === "string") ?? "");
 }

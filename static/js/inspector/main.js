@@ -1,5 +1,6 @@
 // The panel at the right: shows what is chosen, keeps its form in step with everybody's edits, and leads to its fields.
 
+import { isNarrow } from "../editor/panels.js";
 import { t } from "../editor/words.js";
 import * as code from "./code.js";
 import * as conditions from "./conditions.js";
@@ -20,7 +21,6 @@ import * as writing from "./writing.js";
 
 const SOON = 350; // ms after somebody's edit before the form is asked for again
 const PATIENCE = 600; // ms
-const NARROW = "(max-width: 900px)";
 const PARTS = [writing, code, conditions, schema, http, lists];
 // What nobody's form shows.
 const PLACES = new Set(["move", "resize"]);
@@ -29,7 +29,7 @@ export function install(editor) {
   editor.inspector = new Inspector(editor);
 }
 
-export class Inspector {
+class Inspector {
   #chosen = null; // "node:…", "edge:…", "nodes:…" or "": what is shown
   #asked = null;
   #shown = Promise.resolve();
@@ -114,7 +114,7 @@ export class Inspector {
     const wanted = this.#wanted();
     if (wanted === this.#chosen) return;
     // Somebody who closed the panel, or sees one thing at a time, isn't taken there by a mere choice.
-    if (wanted.startsWith("node:") && !matchMedia(NARROW).matches && !this.editor.panels.isClosed("right") && this.#chosen !== null) this.editor.panel("node");
+    if (wanted.startsWith("node:") && !isNarrow() && !this.editor.panels.isClosed("right") && this.#chosen !== null) this.editor.panel("node");
     this.#show(wanted);
   }
 

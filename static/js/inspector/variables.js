@@ -84,7 +84,7 @@ export function fits(wants, type) {
 }
 
 export const referenceOf = (selector) => `{{#${selector.join(".")}#}}`;
-export const key = (selector) => selector.join("\u0000");
+const key = (selector) => selector.join("\u0000");
 
 function fitsPlace(source, place) {
   if (place === "inside") return source.place === "inside";

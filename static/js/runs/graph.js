@@ -1,5 +1,7 @@
 // Lights the nodes and wires of a drawn graph as a run passes through them.
 
+import { seconds } from "../editor/units.js";
+
 const escapeId = (id) => CSS.escape(id);
 
 export function resetGraph(graph) {
@@ -16,7 +18,7 @@ export function paintNode(graph, { node, status, elapsed, handle, error }) {
   card.dataset.state = status;
   card.title = error ?? "";
   if (status === "running" || status === "failed") bringIntoView(graph, card);
-  card.querySelector("[data-node-state]").textContent = status === "completed" ? seconds(elapsed) : mark(status);
+  card.querySelector("[data-node-state]").textContent = status === "completed" ? done(elapsed) : mark(status);
   if (status === "completed" || status === "failed") paintWires(graph, node, handle);
   if (status === "skipped") for (const wire of wiresFrom(graph, node)) wire.dataset.taken = "no";
 }
@@ -40,9 +42,5 @@ function bringIntoView(graph, card) {
 const wiresFrom = (graph, node) => graph.querySelectorAll(`.wire[data-source="${escapeId(node)}"]`);
 
 const MARKS = { failed: "✕", retrying: "↻", paused: "‖" };
+const done = (elapsed) => (elapsed == null ? "✓" : seconds(elapsed));
 const mark = (status) => MARKS[status] ?? "";
-
-export function seconds(elapsed) {
-  if (elapsed == null) return "✓";
-  return elapsed < 0.995 ? `${Math.max(1, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
-}

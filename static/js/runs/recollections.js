@@ -1,5 +1,7 @@
 // Shows what a run recalled and wrote, from <template> elements of the page: no HTML is built from text.
 
+import { addressOf } from "../editor/address.js";
+
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})/gi;
 
 /** ``searched``: whether there was something to look for, so that there is a score to tell. */
@@ -39,5 +41,5 @@ function fill(row, entry) {
   row.querySelector("[data-value]").textContent =
     typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value, null, 2);
   const link = row.querySelector("a[data-entry]");
-  if (link && entry.id) link.href = link.dataset.entry.replace("00000000-0000-0000-0000-000000000000", entry.id);
+  if (link && entry.id) link.href = addressOf(link.dataset.entry, entry.id);
 }

@@ -112,6 +112,18 @@ class RunStream extends HTMLElement {
     return failed ?? event.error ?? "";
   }
 
+  /** What came out of a run that streamed nothing; of one that gave nothing no empty bubble stays. */
+  #give(text, outputs) {
+    if (typeof outputs.answer === "string") return text.append(outputs.answer);
+    const given = Object.entries(outputs).filter(([, value]) => value != null && value !== "");
+    text.hidden = given.length === 0;
+    for (const [name, value] of given) {
+      const line = document.createElement("div");
+      line.append(Object.assign(document.createElement("b"), { textContent: name }), " ", typeof value === "string" ? value : JSON.stringify(value));
+      text.append(line);
+    }
+  }
+
   #finish(event) {
     this.#source.close();
     const text = this.#part("text");
@@ -124,7 +136,7 @@ class RunStream extends HTMLElement {
         wrong.textContent = this.#bad(event);
         text.after(wrong);
         if (!text.textContent) text.remove();
-      } else if (!text.textContent && typeof event.outputs?.answer === "string") text.append(event.outputs.answer);
+      } else if (!text.textContent) this.#give(text, event.outputs ?? {});
       this.#follow(text);
     }
     this.dispatchEvent(new CustomEvent("run-finished", { bubbles: true, detail: event }));

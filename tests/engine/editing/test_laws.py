@@ -81,8 +81,8 @@ def two_orders_meet(seed: int) -> bool:
     rng = Random(seed)
     ours, theirs = Memory(DOCUMENT), Memory(DOCUMENT)
     first, second = sequence(ours, rng, "a"), sequence(theirs, rng, "b")
-    over_a = rebase(second, [Theirs(op, "A") for op in first])
-    over_b = rebase(first, [Theirs(op, "B") for op in second])
+    over_a = rebase(second, [Theirs(op) for op in first])
+    over_b = rebase(first, [Theirs(op) for op in second])
     if over_a.clashes or over_b.clashes:
         return False  # said, and for a person to decide
     try:

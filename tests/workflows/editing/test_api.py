@@ -124,6 +124,37 @@ def test_same_field_clash_says_both_values_and_can_be_decided(alice, bob):
     assert [n.title for n in drafts.draft_document(workflow).nodes if n.id == "end"] == ["Mine"]
 
 
+@pytest.mark.parametrize(
+    ("way", "whose", "title"),
+    [
+        ("undo", "mine", ""),
+        ("undo", "theirs", "His"),
+        ("redo", "mine", "Mine"),
+        ("redo", "theirs", "His"),
+    ],
+)
+def test_undo_or_redo_that_clashes_is_decided_over_the_api(alice, bob, way, whose, title):
+    workflow = make_workflow(alice)
+    rename = {"op": "rename", "id": "end"}
+    call(alice, "patch", workflow, "draft", {"ops": [{**rename, "title": "Mine"}]})
+    about = 2
+    if way == "redo":
+        about = call(alice, "post", workflow, "undo", {}).json()["revision"]
+    call(bob, "patch", workflow, "draft", {"ops": [{**rename, "title": "His"}]})
+    resolve = {"0": whose}
+
+    refused = call(alice, "post", workflow, way, {})
+    undecided = call(alice, "post", workflow, way, {"undoes": about})
+    other = call(alice, "post", workflow, way, {"undoes": 1, "resolve": resolve})
+    decided = call(alice, "post", workflow, way, {"undoes": about, "resolve": resolve})
+
+    assert [a.status_code for a in (refused, undecided, other, decided)] == [409, 409, 409, 200]
+    error = refused.json()["error"]
+    assert (error["undoes"], [clash["by"] for clash in error["clashes"]]) == (about, ["Bob"])
+    assert decided.json()["undoes"] == about
+    assert [n.title for n in drafts.draft_document(workflow).nodes if n.id == "end"] == [title]
+
+
 def test_stale_edit_of_another_field_is_rebased(alice, bob):
     workflow = make_workflow(alice)
     call(bob, "patch", workflow, "draft", {"ops": [{"op": "rename", "id": "end", "title": "His"}]})

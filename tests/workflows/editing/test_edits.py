@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from accounts.models import User
 from tests.factories.workflows import make_workflow
 
 
@@ -71,6 +72,21 @@ def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
     assert (own.status_code, others.status_code) == (409, 409)
     assert [(c["own"], c["by"]) for c in own.json()["error"]["clashes"]] == [(True, "Alice")]
     assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]
+
+
+def test_clash_between_two_people_of_one_name_is_not_ones_own(alice, bob):
+    User.objects.update(name="Kim")
+    workflow = make_workflow(alice)
+    rename = {"op": "rename", "id": "end", "title": "First"}
+    assert patch(alice, workflow, [rename], client="one").status_code == 200
+
+    own = patch(alice, workflow, [{**rename, "title": "Second"}], client="two").json()
+    others = patch(bob, workflow, [{**rename, "title": "Third"}], client="three").json()
+
+    assert [(c["own"], c["by"]) for c in own["error"]["clashes"]] == [(True, "Kim")]
+    assert [(c["own"], c["by"]) for c in others["error"]["clashes"]] == [(False, "Kim")]
+    assert own["error"]["message"] != others["error"]["message"]
+    assert (own["revision"], others["revision"]) == (2, 2)
 
 
 def test_undo_that_clashes_says_of_which_revision_and_is_decided(alice, bob):

@@ -10,11 +10,13 @@ from accounts.tenancy import tenant
 from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
 from tests.factories.workflows import make_workflow
 from workflows.engine.dsl import document_tree
+from workflows.engine.dsl.strict import size_of
 from workflows.engine.editing import EditRefused, Memory, apply_all, perform, read_ops
-from workflows.models.documents import without_secrets
+from workflows.models.documents import to_json, without_secrets
 from workflows.services import drafts
 from workflows.services.editing.gestures import prepared
 from workflows.services.editing.rows import Rows
+from workflows.services.editing.sizes import check_size
 
 
 pytestmark = pytest.mark.django_db
@@ -46,9 +48,11 @@ def test_rows_do_what_memory_does(alice, seed):
             assert found == expected
             if not isinstance(found, list):
                 store.flush()
+                check_size(store)
                 locked.save()
                 memory = oracle
             assert drafts.draft_document(drafts.lock(workflow)) == memory.document()
+            assert locked.most_characters >= size_of(to_json(memory.document()))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -3,6 +3,8 @@
 import random
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
@@ -84,6 +86,29 @@ def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch)
         undoing.undo(alice.principal, workflow=workflow)
 
     assert size_of(to_json(drafts.draft_document(workflow))) < PART
+
+
+def test_edit_of_a_draft_near_the_limit_adds_to_what_is_known_and_reads_no_other_row(alice):
+    workflow = make_workflow(alice)
+    edit(alice, workflow, *(template(number, text("mixed")) for number in range(4)))
+
+    with CaptureQueriesContext(connection) as asked:
+        edit(alice, workflow, template(4, text("mixed", 1_000)))
+
+    whole = [q["sql"] for q in asked if "sum(" in q["sql"] or '."rank" ASC' in q["sql"]]
+    assert not whole, whole
+
+
+def test_what_was_counted_too_high_is_counted_anew_before_anything_is_refused(alice):
+    workflow = make_workflow(alice)
+    with tenant([alice.team.pk]):
+        Workflow.objects.unscoped().filter(pk=workflow.pk).update(most_characters=MAX_BYTES)
+
+    edit(alice, workflow, template(0, "hello"))
+
+    with tenant([alice.team.pk]):
+        known = Workflow.objects.unscoped().get(pk=workflow.pk).most_characters
+    assert known == size_of(to_json(drafts.draft_document(workflow)))
 
 
 def test_size_is_what_reading_counts():

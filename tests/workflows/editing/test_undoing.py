@@ -78,7 +78,7 @@ def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob)
         undo(alice, workflow)
 
     [clash] = clashed.value.clashes
-    assert (clash.node, clash.field, clash.theirs, clash.by) == ("end", "title", "His", "Bob")
+    assert (clash.node, clash.field, clash.theirs, clash.by.name) == ("end", "title", "His", "Bob")
     assert titles(workflow)["end"] == "His"
 
 

@@ -63,7 +63,7 @@ def test_somebody_elses_edit_of_the_same_field_clashes_all_the_same(cast: Cast, 
         rename(cast.alice, workflow, "end", "mine", base=base, client=TAB)
 
     (found,) = clash.value.clashes
-    assert (found.node, found.yours, found.theirs, found.by) == ("end", "mine", "Bob's", "Bob")
+    assert (found.node, found.yours, found.theirs, found.by.name) == ("end", "mine", "Bob's", "Bob")
 
 
 def test_other_tab_of_the_same_person_clashes_too(cast: Cast, workflow: Workflow):

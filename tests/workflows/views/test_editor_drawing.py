@@ -3,10 +3,9 @@
 import re
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from django.conf import settings
+from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from tests.journeys.canvas_document import document as one_of_everything
@@ -17,6 +16,7 @@ from workflows.engine.problems import Problem, warning
 from workflows.views.editor.drawing import FAR_FROM, css_name, draw_editor
 from workflows.views.editor.fragments import fragments_for
 from workflows.views.editor.notes import markdown, note_view
+from workflows.views.editor.picture import picture_of
 
 
 KINDS = builtin_kinds()
@@ -49,6 +49,18 @@ def test_nodes_lie_in_the_scope_of_their_container(everything):
     assert 'data-id="each"' in outer
     assert 'data-id="inner"' in rest
     assert 'data-from="begin"' in rest.partition("</svg>")[0]
+
+
+def test_note_lies_in_the_scope_of_its_container_and_in_the_picture_where_that_is():
+    box = NodeSpec("box", "iteration", {}, position=Position(100, 200), width=400, height=300)
+    note = Note("n", {"text": "Here"}, parent="box", position=Position(10, 20))
+    document = Document(Mode.WORKFLOW, (box,), (), notes=(note,))
+
+    _, _, inside = html_of(document).partition('data-scope="box"')
+
+    assert 'data-id="n"' in inside
+    [drawn] = picture_of(document, KINDS).notes
+    assert (drawn.x, drawn.y) == ("110", "220")
 
 
 def test_every_way_out_has_a_port_and_its_word(everything):
@@ -223,11 +235,12 @@ def test_graph_of_hundreds_is_begun_as_its_picture():
     assert draw_editor(Document(Mode.WORKFLOW, more, ()), (), KINDS).is_far
 
 
-def test_picture_begins_where_the_browser_thinks_it_does():
-    script = Path(settings.STATICFILES_DIRS[0]) / "js" / "canvas" / "far.js"
+def test_browser_is_told_where_the_picture_begins():
+    drawing = draw_editor(Document(Mode.WORKFLOW, (), ()), (), KINDS)
 
-    [told] = re.findall(r"const MANY = (\d+);", script.read_text())
-    assert int(told) == FAR_FROM
+    page = render_to_string("canvas/_canvas.html", {"drawing": drawing})
+
+    assert re.findall(r'data-far-from="(\d+)"', page) == [str(FAR_FROM)]
 
 
 def test_five_hundred_nodes_take_a_blink():

@@ -10,7 +10,7 @@ from django.utils import translation
 from tests.factories.workflows import make_run, make_version, make_workflow
 from workflows.engine.document import NodeSpec
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.summaries import ways
+from workflows.views.editor.summaries import summary, ways
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,23 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     [way] = ways(node, installed_kinds().get("if-else"), ["true"])
 
     assert way.text == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "said"),
+    [
+        ("variable-aggregator", {"variables": [["17000", "text"], ["17001", "text"]]}, "text"),
+        ("variable-aggregator", {"variables": [["n1", "a"], ["n2", "b"]]}, "a, b"),
+        ("iteration", {"iterator_selector": ["17000", "names"]}, "for each of names"),
+        (
+            "iteration",
+            {"iterator_selector": []},
+            "Does what is inside it",
+        ),
+    ],
+)
+def test_card_names_variables_and_no_ids(kind, data, said):
+    assert summary(NodeSpec("c", kind, data), installed_kinds()[kind]).startswith(said)
 
 
 @pytest.mark.django_db

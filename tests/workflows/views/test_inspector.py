@@ -280,3 +280,13 @@ def test_code_outputs_offer_the_types_there_are_and_those_written(alice):
         ["string"],
     ]
     assert {name for row in offered for name, _picked in row} == {*map(str, OUTPUT_TYPES), "odd"}
+
+
+def test_node_gives_what_follows_from_the_variables_it_reads(alice):
+    data = {"iterator_selector": ["start", "text"], "output_selector": ["n1", "index"]}
+    workflow = make_workflow(alice, "w", document("iteration", **data))
+
+    html = fragment(alice, workflow)
+
+    said = re.findall(r'<li><code>output</code><span class="insp-type">(.*?)</span>', html)
+    assert set(said) == {"array[number]"}

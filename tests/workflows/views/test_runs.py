@@ -109,6 +109,20 @@ def test_form_that_does_not_fit_comes_back_as_a_whole_page_without_htmx(alice: P
     assert 'value="several"' in text_of(answer)
 
 
+def test_form_begins_with_what_this_person_gave_last(cast: Cast):
+    workflow = make_workflow(cast.alice)
+    start(cast.alice, workflow, text="First")
+    start(cast.alice, workflow, text="Second", person="ben")
+    start(cast.bob, workflow, text="Not hers")
+
+    page = text_of(cast.alice.client.get(reverse("workflows:detail", args=[workflow.pk])))
+
+    field = page.partition('id="input-text"')[2].partition(">")[0]
+    assert 'value="Second"' in field
+    assert 'data-default=""' in field
+    assert 'name="person" value=""' in page
+
+
 def test_run_is_for_the_person_and_in_the_conversation_that_were_named(alice: Person):
     start(alice, make_workflow(alice), text="Hello", person="ben", conversation=" c1 ")
 

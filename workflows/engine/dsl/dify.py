@@ -20,6 +20,7 @@ from workflows.engine.dsl.loaded import (
     check_counts,
     identifier,
     is_number,
+    kept_in,
     list_at,
     mapping_at,
     position,
@@ -118,7 +119,7 @@ def _nodes(nodes: list[Json], findings: Findings) -> tuple[tuple[NodeSpec, ...],
             notes.append(_note(node))
         else:
             specs.append(_node(node, findings))
-    return tuple(specs), tuple(notes)
+    return tuple(specs), kept_in(notes, specs)
 
 
 def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
@@ -145,10 +146,11 @@ def _note(node: Mapping[str, Json]) -> Note:
     return Note(
         id=identifier(node["id"]) or "",
         data=node["data"],
+        parent=identifier(node.get("parentId")),
         position=position(node.get("position")) or Position(),
         width=_number(node.get("width")),
         height=_number(node.get("height")),
-        extra=_unless(_leftover(node, "parentId"), "type", NOTE),
+        extra=_unless(_leftover(node), "type", NOTE),
     )
 
 

@@ -1,9 +1,9 @@
 """What reading a document gives, and the small tools the readers share."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from workflows.engine.document import Document, Json, Position
+from workflows.engine.document import Document, Json, NodeSpec, Note, Position
 from workflows.engine.dsl.strict import MAX_EDGES, MAX_NODES
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.problems import Problem, warning
@@ -104,3 +104,14 @@ def _part(
         findings.error(f"document.{key}", f"{key} is {name}", field=f"{where}{key}")
         return kind()
     return value
+
+
+def kept_in(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:
+    """Notes in their containers; what is in none we know lies at the top, and keeps what was written."""
+    ids = {node.id for node in nodes}
+    return tuple(
+        note
+        if note.parent is None or note.parent in ids
+        else replace(note, parent=None, extra={**note.extra, "parentId": note.parent})
+        for note in notes
+    )

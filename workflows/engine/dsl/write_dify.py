@@ -47,7 +47,7 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     nodes = [_node(node, places[node.id], include_secrets) for node in document.nodes]
     edges = [_edge(edge) for edge in document.edges]
     graph = {
-        "nodes": [*nodes, *(_note(note) for note in document.notes)],
+        "nodes": [*nodes, *(_note(note, places[note.id]) for note in document.notes)],
         "edges": [*edges, *graph_extra.pop("edges", [])],
         **graph_extra,
     }
@@ -120,7 +120,8 @@ def _places(document: Document) -> dict[str, Position]:
     """Where each node stands on the canvas, whatever it is in: ours are counted from the container."""
     nodes = {node.id: node for node in document.nodes}
     places: dict[str, Position] = {}
-    for node in document.nodes:
+    parts: tuple[NodeSpec | Note, ...] = (*document.nodes, *document.notes)
+    for node in parts:
         x, y = node.position.x, node.position.y
         seen, outer = {node.id}, nodes.get(node.parent or "")
         while outer is not None and outer.id not in seen:
@@ -144,14 +145,16 @@ def _node(node: NodeSpec, place: Position, include_secrets: bool) -> dict[str, J
     return merged(_sized(tree, node), _placed(node.extra, place))
 
 
-def _note(note: Note) -> dict[str, Json]:
+def _note(note: Note, place: Position) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": note.id,
         "type": "custom-note",
         "position": _position(note.position),
         "data": dict(note.data),
     }
-    return merged(_sized(tree, note), _placed(note.extra, note.position))
+    if note.parent is not None:
+        tree["parentId"] = note.parent
+    return merged(_sized(tree, note), _placed(note.extra, place))
 
 
 def _placed(extra: Mapping[str, Json], place: Position) -> Mapping[str, Json]:

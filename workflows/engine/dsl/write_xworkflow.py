@@ -130,7 +130,10 @@ def _node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
 
 
 def _note(note: Note) -> dict[str, Json]:
-    return merged({"id": note.id, "data": dict(note.data), **_placed(note)}, note.extra)
+    tree: dict[str, Json] = {"id": note.id, "data": dict(note.data), **_placed(note)}
+    if note.parent is not None:
+        tree["parentId"] = note.parent
+    return merged(tree, note.extra)
 
 
 def _placed(part: NodeSpec | Note) -> dict[str, Json]:

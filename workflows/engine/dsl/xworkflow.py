@@ -24,6 +24,7 @@ from workflows.engine.dsl.loaded import (
     check_counts,
     identifier,
     is_number,
+    kept_in,
     list_at,
     mapping_at,
     position,
@@ -63,7 +64,7 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
         description=text_or(meta.get("description")),
         environment=_environment(tree, findings),
         conversation=_conversation(tree, findings),
-        notes=tuple(_note(note) for note in meta.get("notes") or ()),
+        notes=kept_in([_note(note) for note in meta.get("notes") or ()], specs),
         features=meta.get("features") or {},
         dialect=Dialect.XWORKFLOW,
         version=version,
@@ -190,10 +191,11 @@ def _note(note: Mapping[str, Json]) -> Note:
     return Note(
         id=identifier(note.get("id")) or "",
         data=note.get("data") or {},
+        parent=identifier(note.get("parentId")),
         position=position(note.get("position")) or Position(),
         width=note.get("width"),
         height=note.get("height"),
-        extra=without(note, "id", "data", "position", "width", "height"),
+        extra=without(note, "id", "data", "parentId", "position", "width", "height"),
     )
 
 

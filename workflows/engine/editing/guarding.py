@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from workflows.engine.dsl.strict import MAX_EDGES, MAX_NODES
@@ -85,14 +85,16 @@ def is_drawn(store: Store, wire: Wire) -> bool:
     return any(other.ends == wire.ends for other in store.wires_at(wire.source))
 
 
-def check_whole(store: Store, wires: Mapping[str, Wire], moved: Iterable[str]) -> None:
-    """What only the finished gesture can be asked: borders, circles, sizes."""
+def check_whole(
+    store: Store, wires: Mapping[str, Wire], moved: Iterable[str], bridges: Container[str] = ()
+) -> None:
+    """What only the finished gesture can be asked: borders, and circles but for the ``bridges``."""
     touched = dict(wires)
     for id_ in moved:
         touched |= {wire.id: wire for wire in store.wires_at(id_)}
     for wire in touched.values():
         _check_border(store, wire)
-    _check_circles(store, list(wires.values()))
+    _check_circles(store, [wire for id_, wire in wires.items() if id_ not in bridges])
 
 
 def check_size(store: Store) -> None:

@@ -1,6 +1,6 @@
 """Pasting: a fragment or a whole document of either dialect, put in under fresh ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,7 +25,10 @@ MARGIN: Final = 8.0
 
 
 def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
-    """Nodes, edges between them, and variables that aren't there yet. A second start stays behind."""
+    """Nodes, edges between them, and variables that aren't there yet.
+
+    A second start stays behind; what followed it follows the one that is there.
+    """
     pasted = Memory(read_fragment(op.text))
     parent = guarding.container_for(store, "", op.parent, context)
     kept, stand_ins = _kept(store, pasted, parent)
@@ -38,12 +41,17 @@ def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     for item in kept:
         yield Add(_copied(item, ids, names, at, parent))
     for wire in sorted(pasted.wires.values(), key=lambda w: (w.rank, w.id)):
-        if wire.source in ids and wire.target in ids:
-            copy = replace(
-                wire, id="", source=ids[wire.source], target=ids[wire.target], rank=UNRANKED
-            )
+        source = ids.get(wire.source) or (stand_ins.get(wire.source) if parent is None else None)
+        if source and wire.target in ids:
+            copy = replace(wire, id="", source=source, target=ids[wire.target], rank=UNRANKED)
             yield Connect(dressed(store, replace(copy, extra=renamed(copy.extra, names))))
     yield from _variables(store, pasted)
+
+
+def leaves_start(op: Paste, done: Iterable[Op]) -> bool:
+    """Whether the text has a start that is not among what came of it: nobody else would say so."""
+    came = any(isinstance(each, Add) and is_root(each.item) for each in done)
+    return not came and any(map(is_root, Memory(read_fragment(op.text)).items.values()))
 
 
 def read_fragment(text: str) -> Document:

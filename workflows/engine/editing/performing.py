@@ -1,6 +1,6 @@
 """One gesture: everything asked for, expanded, done and checked as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from workflows.engine.editing import guarding
@@ -12,6 +12,7 @@ from workflows.engine.editing.growing import grown
 from workflows.engine.editing.ops import (
     Add,
     Connect,
+    Delete,
     Disconnect,
     Op,
     Reparent,
@@ -55,11 +56,11 @@ def perform(
         done.append(made)
         inverse.append(back)
         origins.append(len(asked) - 1)
-    check(store, done)
+    check(store, done, bridges=_bridges(asked, done, origins))
     return Performed(tuple(done), tuple(reversed(inverse)), tuple(origins))
 
 
-def check(store: Store, done: Sequence[Op]) -> None:
+def check(store: Store, done: Sequence[Op], *, bridges: Container[str] = ()) -> None:
     """What only the finished gesture can be asked."""
     wires: dict[str, Wire] = {}
     moved: list[str] = []
@@ -70,9 +71,18 @@ def check(store: Store, done: Sequence[Op]) -> None:
             wires.pop(op.id, None)
         elif isinstance(op, Reparent):
             moved.append(op.id)
-    guarding.check_whole(store, wires, moved)
+    guarding.check_whole(store, wires, moved, bridges)
     if any(isinstance(op, Add | Connect) for op in done):
         guarding.check_size(store)
+
+
+def _bridges(asked: Sequence[Op], done: Sequence[Op], origins: Sequence[int]) -> frozenset[str]:
+    """Wires that heal over a deleted node: they lead where the way through it led, so close no new circle."""
+    return frozenset(
+        op.wire.id
+        for op, origin in zip(done, origins, strict=True)
+        if isinstance(op, Connect) and isinstance(asked[origin], Delete)
+    )
 
 
 def _addressed(refused: EditRefused, index: int) -> EditRefused:

@@ -8,6 +8,7 @@ it is said with both values, and nobody's is forced.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+from uuid import UUID
 
 from workflows.engine.document import Json
 from workflows.engine.editing.ops import (
@@ -36,11 +37,22 @@ GONE: Final = "gone"  # what a clash says where one side has no value any more
 
 
 @dataclass(frozen=True, slots=True)
+class Who:
+    """A name isn't enough to know people by: two may have the same."""
+
+    name: str = ""
+    id: UUID | None = None
+
+
+NOBODY: Final = Who()
+
+
+@dataclass(frozen=True, slots=True)
 class Theirs:
     """An operation done since, and by whom."""
 
     op: Op
-    by: str = ""
+    by: Who = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +63,21 @@ class Clash:
     field: str
     yours: Json
     theirs: Json
-    by: str
+    by: Who
     node: str | None = None
     edge: str | None = None
     shifts: bool = False  # a list moved under it: what stands at its place is another thing now
+
+    def tree(self) -> dict[str, Json]:
+        return {
+            "op": self.op,
+            "node": self.node,
+            "edge": self.edge,
+            "field": self.field,
+            "yours": self.yours,
+            "theirs": self.theirs,
+            "by": self.by.name,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +126,7 @@ class _Write:
     path: Path
     value: Json
     how: How
-    by: str
+    by: Who
 
     def meets(self, other: "_Write") -> bool:
         """Whether one of them changes what the other is about."""
@@ -134,12 +157,12 @@ class _Write:
 class _Since:
     """What theirs comes to: what is gone, what came, and the last value of each field."""
 
-    gone: dict[str, str] = field(default_factory=dict)  # node → by whom
-    came: dict[str, tuple[Item, str]] = field(default_factory=dict)
-    cut: dict[str, str] = field(default_factory=dict)  # edge → by whom
-    drawn: dict[str, tuple[Wire, str]] = field(default_factory=dict)
+    gone: dict[str, Who] = field(default_factory=dict)  # node → by whom
+    came: dict[str, tuple[Item, Who]] = field(default_factory=dict)
+    cut: dict[str, Who] = field(default_factory=dict)  # edge → by whom
+    drawn: dict[str, tuple[Wire, Who]] = field(default_factory=dict)
     writes: dict[Subject, list[_Write]] = field(default_factory=dict)
-    homes: dict[str, tuple[str | None, str]] = field(default_factory=dict)  # node → its container
+    homes: dict[str, tuple[str | None, Who]] = field(default_factory=dict)  # node → its container
 
     @staticmethod
     def of(theirs: Iterable[Theirs]) -> "_Since":
@@ -148,7 +171,7 @@ class _Since:
             since._take(each.op, each.by)
         return since
 
-    def _take(self, op: Op, by: str) -> None:
+    def _take(self, op: Op, by: Who) -> None:
         if isinstance(op, Add | Delete):
             self._take_node(op, by)
         elif isinstance(op, Connect | Disconnect):
@@ -161,7 +184,7 @@ class _Since:
                 written_here[:] = [w for w in written_here if not _replaced(w, write)]
                 written_here.append(write)
 
-    def _take_node(self, op: Add | Delete, by: str) -> None:
+    def _take_node(self, op: Add | Delete, by: Who) -> None:
         if isinstance(op, Add):
             # Back again, by an undo: as if it had never gone.
             if self.gone.pop(op.item.id, None) is None:
@@ -174,12 +197,15 @@ class _Since:
         for subject in [s for s in self.writes if s[:2] == ("node", op.id)]:
             del self.writes[subject]
 
-    def _take_edge(self, op: Connect | Disconnect, by: str) -> None:
+    def _take_edge(self, op: Connect | Disconnect, by: Who) -> None:
         if isinstance(op, Connect):
             if self.cut.pop(op.wire.id, None) is None:
                 self.drawn[op.wire.id] = op.wire, by
         elif self.drawn.pop(op.id, None) is None:
             self.cut[op.id] = by
+
+    def has_drawn(self, wire: Wire) -> bool:
+        return any(theirs.ends == wire.ends for theirs, _by in self.drawn.values())
 
     def against(self, subject: Subject, mine: _Write) -> _Write | None:
         """Their write that mine can't stand beside."""
@@ -197,13 +223,22 @@ class _Own:
     deleted: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
+    drawn: Mapping[str, Wire] = field(default_factory=dict)  # edges that weren't there before
 
     @staticmethod
     def of(mine: Sequence[Op]) -> "_Own":
+        cut: set[str] = set()
+        drawn: dict[str, Wire] = {}
+        for op in mine:
+            if isinstance(op, Connect) and op.wire.id not in cut:
+                drawn.setdefault(op.wire.id, op.wire)
+            elif isinstance(op, Disconnect) and op.id not in drawn:
+                cut.add(op.id)
         return _Own(
             frozenset(op.id for op in mine if isinstance(op, Delete)),
-            frozenset(op.id for op in mine if isinstance(op, Disconnect)),
+            frozenset(cut),
             frozenset(op.item.id for op in mine if isinstance(op, Add)),
+            drawn,
         )
 
 
@@ -212,7 +247,7 @@ class _Against:
     field: str
     yours: Json
     theirs: Json
-    by: str
+    by: Who
     node: str | None = None
     edge: str | None = None
     shifts: bool = False
@@ -226,7 +261,7 @@ def _replaced(former: _Write, latter: _Write) -> bool:
     return not latter.shifts and former.path[: len(latter.path)] == latter.path
 
 
-def _writes(op: Op, by: str) -> Iterable[tuple[Subject, _Write]]:
+def _writes(op: Op, by: Who) -> Iterable[tuple[Subject, _Write]]:
     for subject, path, value, how in _FIELDS[type(op)](op) if type(op) in _FIELDS else ():
         yield subject, _Write(path, value, how, by)
 
@@ -265,7 +300,7 @@ def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
     if isinstance(op, Reparent) and op.parent in since.gone:
         return _Against("parent", op.parent, GONE, since.gone[op.parent], node=op.id)
     repeats = True
-    for subject, mine in _writes(op, ""):
+    for subject, mine in _writes(op, NOBODY):
         if (theirs := since.against(subject, mine)) is not None:
             value = GONE if theirs.how is How.REMOVE else theirs.value
             name = written(mine.path) if subject[0] != "header" else subject[2]
@@ -276,7 +311,7 @@ def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
 
 
 def _yours(op: Op) -> Json:
-    written_here = [write.value for _, write in _writes(op, "")]
+    written_here = [write.value for _, write in _writes(op, NOBODY)]
     if isinstance(op, Set | Feature) and op.how is How.REMOVE:
         return GONE
     return written_here[0] if written_here else None
@@ -333,15 +368,18 @@ def _judge_connect(op: Connect, since: _Since, own: _Own) -> _Verdict:
     for end in (wire.source, wire.target):
         if end in since.gone:
             return _Against("edge", list(wire.ends), GONE, since.gone[end], node=end, edge=wire.id)
+    if since.has_drawn(wire):
+        return ()
     for theirs, by in since.drawn.values():
-        if theirs.ends == wire.ends:
-            return ()
         if theirs.id == wire.id:
             return _Against("edge", list(wire.ends), list(theirs.ends), by, edge=wire.id)
     return (op,)
 
 
 def _judge_disconnect(op: Disconnect, since: _Since, own: _Own) -> _Verdict:
+    mine = own.drawn.get(op.id)
+    if mine is not None and since.has_drawn(mine):
+        return ()  # drawn and cut again: all of it comes to nothing, and theirs stands
     return () if op.id in since.cut else (op,)
 
 

@@ -79,6 +79,7 @@ def item_of(spec: NodeSpec, rank: int) -> Item:
 def item_of_note(note: Note, rank: int) -> Item:
     return Item(
         id=note.id,
+        parent=note.parent,
         x=note.position.x,
         y=note.position.y,
         width=note.width,
@@ -108,6 +109,7 @@ def note_of(item: Item) -> Note:
     return Note(
         id=item.id,
         data=item.data,
+        parent=item.parent,
         position=Position(item.x, item.y),
         width=item.width,
         height=item.height,

@@ -128,8 +128,10 @@ class Code(NodeKind[CodeConfig, Prepared]):
         result = await ctx.ports.code.run(
             CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
         )
-        outputs = checked(result.value, prepared.outputs, keep=prepared.calling == "inputs")
-        return NodeResult(outputs, inputs=_shown(inputs, result.stdout))
+        ctx.give(_shown(inputs, result.stdout))
+        return NodeResult(
+            checked(result.value, prepared.outputs, keep=prepared.calling == "inputs")
+        )
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         return _inputs(prepared, ctx)

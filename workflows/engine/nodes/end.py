@@ -48,6 +48,7 @@ class End(NodeKind[EndConfig, EndConfig]):
             required=True,
             help=gettext_noop("What programmes and people get from a run."),
             example=[{"variable": "text", "value_selector": ["llm", "text"]}],
+            wanted="The node gives nothing back: it has no outputs",
         ),
     )
 

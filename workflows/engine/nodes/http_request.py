@@ -122,7 +122,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             raise NodeFailed("ResponseSizeError", message)
         if prepared.fails_on_status and not 200 <= response.status < 300:
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
-        return NodeResult(_outputs(response, request), inputs=_shown(prepared, request, response))
+        return NodeResult(_outputs(response, request))
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         building = Building(ctx.pool, _nothing)

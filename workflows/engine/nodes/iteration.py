@@ -14,6 +14,8 @@ from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import (
     Execution,
     Field,
+    Like,
+    Likeness,
     NodeConfig,
     NodeContext,
     NodeKind,
@@ -23,7 +25,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.rounds import Round, RoundFailed, Rounds, side_by_side
-from workflows.engine.values import ELEMENTS, describe, parse_type
+from workflows.engine.values import ELEMENTS, ValueType, describe, parse_type
 from workflows.engine.variables import MISSING
 
 
@@ -89,14 +91,16 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         config = self.configure(spec)
         kind = str(config.output_type or "array[any]").lower()
         about = gettext_noop("The results of all rounds, in the order of the list")
-        return (Output(config.output_name, kind, about),)
+        return (Output(config.output_name, kind, about, _results_like(config, kind)),)
 
     def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        written = self.configure(spec).iterator_input_type
+        config = self.configure(spec)
+        written = config.iterator_input_type
         kind = parse_type(written) if isinstance(written, str) else None
         item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
+        like = Like(config.iterator_selector, Likeness.ELEMENT) if item == "any" else None
         return (
-            Output("item", item, gettext_noop("The item of this round")),
+            Output("item", item, gettext_noop("The item of this round"), like),
             Output("index", "number", gettext_noop("Which round it is, from 0")),
         )
 
@@ -116,7 +120,15 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         else:
             for index in range(len(items)):
                 await gathered.round(index)
-        return NodeResult({prepared.output_name: gathered.output()}, inputs={"items": items})
+        return NodeResult({prepared.output_name: gathered.output()})
+
+
+def _results_like(config: IterationConfig, kind: str) -> Like | None:
+    """Where no type was written down, the results are what a round gives."""
+    if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
+        return None
+    how = Likeness.JOINED if config.flatten_output else Likeness.GATHERED
+    return Like(config.output_selector, how)
 
 
 def _items(config: IterationConfig, ctx: NodeContext) -> list[Json]:

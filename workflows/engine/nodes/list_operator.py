@@ -135,9 +135,8 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
         if not prepared.variable:
             raise failed("There is no list to work on")
         items = checked_items(ctx.pool.require(prepared.variable))
-        inputs: dict[str, Json] = {"variable": items}
-        ctx.give(inputs)
-        return NodeResult(first_and_last(_worked_on(items, prepared, ctx.pool)), inputs=inputs)
+        ctx.give({"variable": items})
+        return NodeResult(first_and_last(_worked_on(items, prepared, ctx.pool)))
 
 
 def _worked_on(items: list[Json], config: ListConfig, pool: VariablePool) -> list[Json]:

@@ -97,7 +97,8 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               help=gettext_noop("Messages in the order the model reads them."),
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
               example=[{"role": "system", "text": "You answer in one sentence."},
-                       {"role": "user", "text": "{{#sys.query#}}"}]),
+                       {"role": "user", "text": "{{#sys.query#}}"}],
+              wanted="There is no prompt"),
         Field("prompt_config", gettext_noop("Variables of Jinja2 messages"), Widget.SECTION, fields=(
             Field("jinja2_variables", gettext_noop("Variables"), Widget.OUTPUTS,
                   help=gettext_noop("Under these names a message written in Jinja2 finds them.")),
@@ -197,8 +198,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
-        inputs = {**_shown_model(config), **prompt.shown()}
-        ctx.give(inputs)
+        ctx.give({**_shown_model(config), **prompt.shown()})
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
         usage, finish_reason = await _ask(_request(config, prompt, ctx), reasoning, ctx)
         text = "".join(reasoning.text)
@@ -212,7 +212,6 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             outputs["structured_output"] = _parsed(text)
         return NodeResult(
             outputs,
-            inputs=inputs,
             usage=usage,
             events=(prompt.event,) if prompt.event is not None else (),
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.document import NodeSpec, Selector
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -15,7 +15,7 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.recalling import as_entry, recall
+from workflows.engine.recalling import as_entry, query_of, recall
 
 
 class RecallConfig(NodeConfig):
@@ -63,21 +63,17 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return (selector,) if selector else ()
 
     async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
-        ctx.give({"scope": prepared.scope, "query": _query(prepared, ctx), "key": prepared.key})
+        query = query_of(prepared.query_selector, ctx)
+        ctx.give({"scope": prepared.scope, "query": query, "key": prepared.key})
         hits, event = await recall(
             ctx,
             scope=prepared.scope,
             key=prepared.key or None,
-            query_selector=prepared.query_selector or (),
+            query=query,
             filter=prepared.filter or None,
             top_k=prepared.top_k,
         )
         return NodeResult(
             {"results": [as_entry(hit) for hit in hits], "count": len(hits)},
-            inputs={"scope": prepared.scope, "query": event.query, "key": prepared.key},
             events=(event,),
         )
-
-
-def _query(config: RecallConfig, ctx: NodeContext) -> Json:
-    return ctx.pool.get_or_none(config.query_selector) if config.query_selector else None

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.document import NodeSpec, Selector
 from workflows.engine.events import MemoryWritten
 from workflows.engine.kinds import (
     Field,
@@ -91,8 +91,8 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
-        inputs: dict[str, Json] = {"scope": config.scope, "key": key, "metadata": metadata}
-        ctx.give({**inputs, "value": ctx.pool.get_or_none(config.value_selector)})
+        value = ctx.pool.get_or_none(config.value_selector)
+        ctx.give({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         entry = await memory_of(ctx, config.scope).store(
             scope=config.scope,
             identity=ctx.identity,
@@ -105,8 +105,4 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         )
         written = {"id": entry.id, "key": entry.key, "value": entry.value}
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
-        return NodeResult(
-            {"stored": True, "key": key},
-            inputs=inputs,
-            events=(event,),
-        )
+        return NodeResult({"stored": True, "key": key}, events=(event,))

@@ -62,6 +62,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
             Widget.JINJA,
             required=True,
             example="About {{ topic|upper }}",
+            wanted="The template is empty",
         ),
     )
 
@@ -83,16 +84,16 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         text = prepared.plain.render(inputs) if prepared.plain is not None else None
         if text is None:
             return _render_elsewhere(prepared.source, inputs, ctx)
-        return _result(text, inputs)
+        return _result(text)
 
 
 async def _render_elsewhere(source: str, inputs: dict[str, Json], ctx: NodeContext) -> NodeResult:
     if ctx.ports.templates is None:
         raise PortMissing("templates")
-    return _result(await ctx.ports.templates.render(source, inputs), inputs)
+    return _result(await ctx.ports.templates.render(source, inputs))
 
 
-def _result(text: str, inputs: dict[str, Json]) -> NodeResult:
+def _result(text: str) -> NodeResult:
     if len(text) > MAX_CHARACTERS:
         raise TemplateFailed(f"The text is longer than {MAX_CHARACTERS} characters")
-    return NodeResult({"output": text}, inputs=inputs)
+    return NodeResult({"output": text})

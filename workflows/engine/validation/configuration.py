@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
-from workflows.engine.document import Document, NodeSpec
+from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.policy import read_policy
-from workflows.engine.problems import Problem
+from workflows.engine.problems import Problem, warning
 from workflows.engine.remembering import RECALLING
 
 
@@ -26,12 +26,34 @@ def _node_problems(
         yield Problem("kind.unknown", _unknown(node.kind, kinds), node=node.id, field="type")
         return
     kind = kinds[node.kind]
-    yield from kind.check(node)
+    wrong = kind.check(node)
+    yield from wrong or _empty_fields(node, kind)
     yield from _scope_problems(node, kind)
     yield from read_policy(node, retryable=kind.retryable)[1]
     if not remembers and node.data.get(RECALLING) is not None:
         message = f"Unknown field {RECALLING}: memory is not offered here"
         yield Problem("config.unknown_field", message, node=node.id, field=RECALLING)
+
+
+def _empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
+    for field in kind.fields:
+        if field.wanted and _is_empty(node.data.get(field.name)):
+            yield warning("config.empty", field.wanted, node=node.id, field=field.name)
+
+
+def _is_empty(value: Json) -> bool:
+    """Messages without a word are no prompt, however many there are."""
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, Mapping) and "role" in value:
+        return all(_is_empty(part) for name, part in value.items() if name in _WORDS)
+    if isinstance(value, list | tuple):
+        return all(_is_empty(one) for one in value)
+    return value is None or value == {}
+
+
+# Of a message, what the model reads: written in one way or the other.
+_WORDS = ("text", "jinja2_text")
 
 
 def _unknown(kind: str, kinds: Mapping[str, AnyKind]) -> str:

@@ -39,6 +39,15 @@ class Former:
     def records(self) -> list[StepRecord]:
         return [record_of(step) for step in self.steps]
 
+    def ways(self) -> dict[str, str | None]:
+        """By node, the handle by which it was left when it succeeded."""
+        done = StepStatus.SUCCEEDED.value
+        return {
+            step.node_key: step.handle
+            for step in self.steps
+            if step.status == done and not step.rounds
+        }
+
 
 def former_run(principal: Principal, workflow: Workflow, run_id: UUID | None) -> Former | None:
     if run_id is None:

@@ -16,8 +16,10 @@ from workflows.engine.reporting import size_of
 from workflows.errors import InvalidValue, RunNotPaused
 from workflows.execution.codec import event_data
 from workflows.models import Run, RunEvent, Step
+from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
 from workflows.services import audited
+from workflows.services.debugging.pins import check_types
 from workflows.services.runs import cancel_run
 from workflows.tasks import wake_worker
 
@@ -49,7 +51,7 @@ def resume_run(
 
 
 def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str, Json]) -> Step:
-    """Other outputs of a finished node, for the rest of this run."""
+    """Other outputs of a finished node, for the rest of this run; of the types it declares, as pins are."""
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
         locked = _paused(run)
@@ -60,6 +62,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         )
         if step is None:
             raise InvalidValue(_("That node has not finished in this run."), field="node")
+        _check_types(locked, node, outputs)
         step.outputs = dict(outputs)
         step.edited_by, step.edited_at = principal.actor, timezone.now()
         step.save(update_fields=["outputs", "edited_by", "edited_at"])
@@ -68,6 +71,13 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         locked.save(update_fields=["last_seq"])
         audited.note(principal, locked, "run.step_edited", node=node)
     return step
+
+
+def _check_types(run: Run, node: str, outputs: Mapping[str, Json]) -> None:
+    """By the document that runs; the draft may say other by now."""
+    for spec in from_json(run.snapshot.document).nodes:
+        if spec.id == node:
+            check_types(spec.id, spec.kind, spec.data, outputs)
 
 
 def _paused(run: Run) -> Run:

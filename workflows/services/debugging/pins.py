@@ -41,7 +41,7 @@ def pin_node(
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
         if row is None:
             raise NotFound
-        _check_types(row, outputs)
+        check_types(row.key, row.kind, row.data, outputs)
         pin, _made = Pin.objects.unscoped().update_or_create(
             workflow=workflow,
             node_key=node,
@@ -73,14 +73,17 @@ def pinned_outputs(workflow: Workflow) -> dict[str, Json]:
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
 
 
-def _check_types(row: Node, outputs: Mapping[str, Json]) -> None:
-    kind = kinds().get(row.kind)
-    declared = outputs_declared(kind, row.data) if kind is not None else ()
+def check_types(
+    node: str, kind_name: str, data: Mapping[str, Json], outputs: Mapping[str, Json]
+) -> None:
+    """Raises InvalidValue for the first output that isn't of the type its node declares."""
+    kind = kinds().get(kind_name)
+    declared = outputs_declared(kind, data) if kind is not None else ()
     types = {output.name: parse_type(output.type) for output in declared}
     for name, value in outputs.items():
         wanted = types.get(name)
         if wanted is not None and value is not None and not matches(value, wanted):
-            raise InvalidValue(_mismatch(name, value, wanted), field=f"outputs.{name}")
+            raise InvalidValue(_mismatch(name, value, wanted), field=f"outputs.{name}", node=node)
 
 
 def _mismatch(name: str, value: Json, wanted: ValueType) -> str:

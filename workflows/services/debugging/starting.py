@@ -29,7 +29,7 @@ from workflows.services.debugging.former import (
     warnings_about,
     with_pins,
 )
-from workflows.services.debugging.options import NodeNeedsValues, RunOptions, check_options
+from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
 from workflows.services.debugging.pins import pinned_outputs
 from workflows.services.runs import (
     Order,
@@ -77,8 +77,9 @@ def start_debug_run(
         snapshot, pinned = pinned_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
         check_options(options, document, kinds())
-        mocks = _mocks(workflow, options, mocks) if pinned is None else mocks or None
         former = former_run(principal, workflow, options.reuse)
+        pins = _pins(workflow, options) if pinned is None else {}
+        mocks = {**pins, **(mocks or {}), **_played(document, options, former)} or None
         former = with_pins(former, document, mocks) if former and mocks else former
         if options.part.extent is Extent.ALL:
             order = order_run(
@@ -111,14 +112,12 @@ def start_debug_run(
         )
 
 
-def _mocks(
-    workflow: Workflow, options: RunOptions, given: Mapping[str, Json] | None
-) -> dict[str, Json] | None:
-    """What nodes give without running: what is pinned in the draft, and what was handed in, which wins."""
+def _pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
+    """What nodes give without running, as the draft has it; a node asked for by name runs all the same."""
     pins = pinned_outputs(workflow) if options.pins else {}
     if options.part.extent is Extent.ONLY:
         pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
-    return {**pins, **(given or {})} or None
+    return pins
 
 
 def _partial(
@@ -131,8 +130,13 @@ def _partial(
     conversation: Conversation | str | None,
 ) -> Order:
     kept = kept_steps(former, document, options.part) if former else []
-    typed = _typed(document, options)
+    typed: list[StepRecord] = []
     if options.part.extent is Extent.ONLY:
+        kinds_of = {node.id: node.kind for node in document.nodes}
+        typed = [
+            given_step(node, kinds_of[node], dict(values))
+            for node, values in _typed(document, options).items()
+        ]
         typed += _pinned_steps(document, order.mocks or {}, typed, options)
         _check_values(document, options, order.inputs, kept, typed)
     names = {record.key.node_id for record in typed}
@@ -186,14 +190,25 @@ def _inputs(
     return check_start(document, {**(given or {}), **typed})
 
 
-def _typed(document: Document, options: RunOptions) -> list[StepRecord]:
-    known = {node.id: node.kind for node in document.nodes}
-    root = root_of(document, kinds())
-    return [
-        given_step(node, known[node], dict(values))
-        for node, values in options.values.items()
-        if node in known and node != root and node not in options.part.nodes
-    ]
+def _typed(document: Document, options: RunOptions) -> Values:
+    """For nodes that aren't asked to run; the start's are the run's inputs."""
+    apart = {root_of(document, kinds()), *options.part.nodes}
+    known = {node.id for node in document.nodes} - apart
+    return {node: values for node, values in options.values.items() if node in known}
+
+
+def _played(document: Document, options: RunOptions, former: Former | None) -> dict[str, Json]:
+    """Where nodes run on the way, what is typed in for one is what it gives, in its place.
+
+    Put in as a step of its own it would come after what had followed from it, which would run again.
+    """
+    if options.part.extent not in (Extent.UNTIL, Extent.FROM):
+        return {}
+    ways = former.ways() if former else {}
+    return {
+        node: {"outputs": dict(values)} | ({"handle": ways[node]} if ways.get(node) else {})
+        for node, values in _typed(document, options).items()
+    }
 
 
 def _pinned_steps(

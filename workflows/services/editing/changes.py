@@ -14,7 +14,6 @@ from workflows.engine.editing.ops import (
     Op,
     Replace,
 )
-from workflows.engine.editing.rebasing import Clash
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.writing import read_log
 from workflows.engine.problems import Problem
@@ -90,18 +89,6 @@ def author_name(revision: Revision) -> str:
     if revision.author_id is None:
         return _("A programme")
     return revision.author.name or revision.author.email if revision.author else _("Somebody")
-
-
-def clash_tree(clash: Clash) -> dict[str, Json]:
-    return {
-        "op": clash.op,
-        "node": clash.node,
-        "edge": clash.edge,
-        "field": clash.field,
-        "yours": clash.yours,
-        "theirs": clash.theirs,
-        "by": clash.by,
-    }
 
 
 def problem_tree(problem: Problem) -> dict[str, Json]:

@@ -6,7 +6,7 @@ there; that is rebased over the others' operations. What holds is asked again on
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -24,7 +24,7 @@ from workflows.engine.editing import (
 )
 from workflows.engine.editing.ops import Add, Connect, Feature, How, Replace, Set
 from workflows.engine.editing.paths import look
-from workflows.engine.editing.rebasing import GONE, Theirs
+from workflows.engine.editing.rebasing import GONE, Theirs, Who
 from workflows.engine.editing.writing import read_log
 from workflows.engine.problems import Problem
 from workflows.errors import EditClash
@@ -89,7 +89,7 @@ def effective(revisions: Sequence[Revision]) -> list[Revision]:
 
 def their_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Theirs]:
     return [
-        Theirs(op, author_name(revision))
+        Theirs(op, Who(author_name(revision), revision.author_id))
         for revision in revisions
         for op in unfolded(workflow, revision.ops, revision.inverse)
     ]
@@ -192,7 +192,7 @@ def _decided(
     clashes: dict[int, Clash] = {}
     for clash in rebased.clashes:
         index = origins[clash.op]
-        clashes.setdefault(index, _at(clash, index))
+        clashes.setdefault(index, replace(clash, op=index))
     open_ = [clash for index, clash in clashes.items() if index not in resolve]
     if open_:
         raise EditClash(open_)
@@ -205,19 +205,6 @@ def _decided(
         elif index in holding:
             wanted.append(op)
     return wanted
-
-
-def _at(clash: Clash, index: int) -> Clash:
-    return Clash(
-        index,
-        clash.field,
-        clash.yours,
-        clash.theirs,
-        clash.by,
-        clash.node,
-        clash.edge,
-        clash.shifts,
-    )
 
 
 def insisted(op: Op, clash: Clash, whole: Op | None, theirs: Sequence[Revision]) -> list[Op]:

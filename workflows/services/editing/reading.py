@@ -1,14 +1,13 @@
 """What happened to a draft since a revision, for an editor that was away."""
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing import log
-from workflows.services.editing.changes import Change, author_name
+from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import drawn
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.stacks import Stacks, stacks_of
@@ -24,14 +23,6 @@ class Since:
     revision: int
     changes: tuple[Change, ...] = ()
     reload: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class By:
-    """Who has edited, once an edit."""
-
-    revision: int
-    authors: tuple[tuple[UUID | None, str], ...]
 
 
 def undoable(principal: Principal, *, workflow: Workflow) -> Stacks:
@@ -58,12 +49,13 @@ def changes_after(principal: Principal, *, workflow: Workflow, after: int) -> Si
         return Since(current.revision, tuple(_drawn_once(store, changes)))
 
 
-def since_by(principal: Principal, *, workflow: Workflow, after: int) -> By:
+def revision_now(principal: Principal, *, workflow: Workflow) -> int:
     permissions.check_view(principal, workflow)
-    with tenant([workflow.team_id]):
-        current = Workflow.objects.unscoped().get(pk=workflow.pk)
-        found = log.after(current, after, MOST) or []
-        return By(current.revision, tuple((each.author_id, author_name(each)) for each in found))
+    return (
+        Workflow.objects.visible_to(principal)
+        .values_list("revision", flat=True)
+        .get(pk=workflow.pk)
+    )
 
 
 def _drawn_once(store: Rows, changes: list[Change]) -> list[Change]:

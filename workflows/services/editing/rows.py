@@ -28,6 +28,7 @@ Part = TypeVar("Part", Item, Wire, Named)
 Row = TypeVar("Row", bound=Model)
 
 FEW = 3  # rows, up to which one statement each is quicker than one for all
+NAMES = 80  # characters that the names of a part's fields come to in a document, at most
 MANY = 200  # ids, from which on reading the whole draft is cheaper than asking for each
 
 # Whether wires lead from one node to another.
@@ -76,6 +77,7 @@ class Rows:
         self.workflow = workflow
         self.header_dirty: set[str] = set()
         self.grown = False  # something was added, or became longer
+        self.growth = 0  # characters the document has more than before, at most
         self._reset()
 
     def _reset(self) -> None:
@@ -233,11 +235,12 @@ class Rows:
         self._named.put((area, name), None)
 
     def put_features(self, features: Mapping[str, Json]) -> None:
-        self.grown = self.grown or size_of(features) > size_of(self.workflow.features)
+        self._grow(size_of(features) - size_of(self.workflow.features))
         self.workflow.features = dict(features)
         self.header_dirty.add("features")
 
     def put_header(self, field: str, value: Json) -> None:
+        self.growth += size_of(value) - size_of(self.header(field))
         setattr(self.workflow, HEADER_FIELDS[field], value)
         self.header_dirty.add(HEADER_FIELDS[field])
 
@@ -255,7 +258,8 @@ class Rows:
         rows.copy_header(self.workflow, document)
         self._reset()
         self._changed = True
-        self.header_dirty |= {"mode", "dialect", "dialect_version", "features", "extra"}
+        self.growth = 0  # counted with the document's header
+        self.header_dirty |= set(rows.HEADER)
 
     def flush(self) -> None:
         """Write what has changed since the last time."""
@@ -327,20 +331,22 @@ class Rows:
         for key in shelf.dirty:
             part, (pk, former) = shelf.now[key], shelf.was.pop(key, (None, None))
             if part is None:
-                gone += [] if pk is None else [pk]
+                if former is not None:
+                    gone.append(pk)
+                    self.growth -= size_of(fields_of(former).get("data"))
                 continue
             fields = fields_of(part)
             if former is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
-                self.grown = True
+                self._grow(NAMES + size_of(fields))
                 pk = row.pk
             else:
                 before = fields_of(former)
                 # As JSON: to Python, True equals 1.
                 names = tuple(name for name in fields if not same(fields[name], before[name]))
                 if names:
-                    self.grown = self.grown or _longer(fields, before, names)
+                    self._grow(_longer(fields, before, names))
                     changed[names].append(model(pk=pk, **{name: fields[name] for name in names}))
             shelf.was[key] = pk, part
         self._changed = self._changed or bool(shelf.dirty)
@@ -351,6 +357,10 @@ class Rows:
             _update(model, found, names)
         if new:
             model._default_manager.bulk_create(new, batch_size=500)
+
+    def _grow(self, characters: int) -> None:
+        self.growth += characters
+        self.grown = self.grown or characters > 0
 
     @staticmethod
     def _node_fields(item: Item) -> dict[str, Any]:  # Any: fields of several types
@@ -433,8 +443,10 @@ def _update(model: type[Row], found: list[Row], names: tuple[str, ...]) -> None:
         model._default_manager.filter(pk=row.pk).update(**values)
 
 
-def _longer(now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]) -> bool:
-    return any(size_of(now[name]) > size_of(before[name]) for name in names)
+def _longer(now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]) -> int:
+    """Characters; a field that was empty may not have been named in the document before."""
+    named = NAMES if any(not before[name] and now[name] for name in names) else 0
+    return sum(size_of(now[name]) - size_of(before[name]) for name in names) + named
 
 
 def _highest(found: QuerySet[Any]) -> int:  # Any: of three models

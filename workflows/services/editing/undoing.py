@@ -22,6 +22,7 @@ from workflows.engine.editing import (
     check,
     rebase,
 )
+from workflows.engine.editing.rebasing import NOBODY
 from workflows.engine.editing.writing import read_log
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision, Workflow
@@ -131,9 +132,8 @@ def _taken_back(
         check(store, done)
     except EditRefused as refused:
         if "theirs" in resolve.values() and "mine" not in resolve.values():
-            return Performed(
-                (), (), ()
-            )  # as it is, then; what was done before it can be taken back
+            # As it is, then; what was done before it can be taken back.
+            return Performed((), (), ())
         raise EditClash([_standing_in_the_way(refused)]) from refused
     return Performed(done, inverse, (0,) * len(done))
 
@@ -152,13 +152,13 @@ def _inverse(
     asked = _once(rebased.clashes)
     if {clash.op for clash in asked.values()} - resolve.keys():
         raise EditClash(tuple(asked.values()))
-    ops: list[Op] = []
-    for index, op in enumerate(back):
-        if index not in clashes:
-            ops += [op for op, origin in zip(rebased.ops, rebased.origins, strict=True) if origin == index]  # fmt: skip
-        elif resolve[asked[_place(clashes[index])].op] == "mine":
-            ops += insisted(op, clashes[index], None, since)
-    return ops
+    parts: dict[int, list[Op]] = {}  # what each operation comes to, in their order
+    for fitted, origin in zip(rebased.ops, rebased.origins, strict=True):
+        parts.setdefault(origin, []).append(fitted)
+    for index, clash in clashes.items():
+        if resolve[asked[_place(clash)].op] == "mine":
+            parts[index] = insisted(back[index], clash, None, since)
+    return [op for index in sorted(parts) for op in parts[index]]
 
 
 def _once(clashes: Sequence[Clash]) -> dict[object, Clash]:
@@ -178,4 +178,4 @@ def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
 
 def _standing_in_the_way(refused: EditRefused) -> Clash:
     problem = refused.problems[0]
-    return Clash(0, problem.field or "", None, problem.message, "", problem.node, problem.edge)
+    return Clash(0, problem.field or "", None, problem.message, NOBODY, problem.node, problem.edge)

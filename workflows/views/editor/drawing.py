@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from django.utils.safestring import SafeString, mark_safe
 from jinja2.environment import TemplateModule
@@ -28,7 +29,7 @@ from workflows.views.editor.rendering import macros
 
 LOOKED_UP = ("warning", "pin", "stop")  # icons of chips
 ROOT = "root"  # the scope at the top
-FAR_FROM = 260  # nodes; MANY of static/js/canvas/far.js
+FAR_FROM = 260  # nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,12 @@ class EditorDrawing:
     is_unplaced: bool  # nobody placed the nodes: what is shown was laid out just now
     nodes: int
     frame: tuple[float, float, float, float] = (0, 0, 0, 0)  # left, top, width, height of it all
+    far_from: int = FAR_FROM  # nodes in view; told to the browser, which goes by it from then on
 
     @property
     def is_far(self) -> bool:
         """Begun as a picture, which the browser paints: so many cards are too small to read at once."""
-        return self.nodes >= FAR_FROM
+        return self.nodes >= self.far_from
 
 
 def draw_editor(
@@ -112,7 +114,7 @@ class _Drawn:
 
     def _frame(self) -> tuple[float, float, float, float]:
         """Around what lies at the top: a container has its inside within."""
-        top: list[CardView | NoteView] = list(self.notes)
+        top: list[CardView | NoteView] = list(self.notes.get(ROOT, ()))
         top += [self.cards[id_] for id_ in self.children.get(ROOT, ())]
         placed = [(float(v.x), float(v.y), float(v.width), float(v.height)) for v in top]
         if not placed:
@@ -126,7 +128,7 @@ class _Drawn:
         return icons + "".join(map(_rule, self._placed()))
 
     def _placed(self) -> Iterable[CardView | NoteView]:
-        return [*self.cards.values(), *self.notes]
+        return [*self.cards.values(), *chain.from_iterable(self.notes.values())]
 
     def _scope(self, owner: str) -> SafeString:
         children = self.children.get(owner, [])
@@ -134,7 +136,7 @@ class _Drawn:
         html = self.macros.scope(  # type: ignore[attr-defined]  # a macro of the template
             owner,
             [self.cards[id_] for id_ in children],
-            self.notes if owner == ROOT else (),
+            self.notes.get(owner, ()),
             [self._edge(edge) for edge in self.edges.get(owner, ())],
             inner,
         )
@@ -171,9 +173,15 @@ class _Drawn:
         return replace(view, mark=mark) if mark else view
 
     @cached_property
-    def notes(self) -> list[NoteView]:
-        views = [note_view(note) for note in self.document.notes]
-        return [replace(v, mark=self.marks.get(v.id)) for v in views] if self.marks else views
+    def notes(self) -> dict[str, list[NoteView]]:
+        """By the container they lie in."""
+        within: dict[str, list[NoteView]] = {}
+        for note in self.document.notes:
+            view = note_view(note)
+            within.setdefault(note.parent or ROOT, []).append(
+                replace(view, mark=self.marks.get(note.id)) if self.marks else view
+            )
+        return within
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:

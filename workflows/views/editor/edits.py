@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.principals import Principal
 from config import strict
-from workflows.engine.editing import EditRefused, read_ops
+from workflows.engine.editing import EditRefused, Op, read_log, read_ops
+from workflows.engine.editing.ops import Paste
+from workflows.engine.editing.pasting import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
 from workflows.engine.problems import Problem
 from workflows.errors import (
@@ -25,9 +27,9 @@ from workflows.errors import (
 )
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undoing
-from workflows.services.editing.changes import Change, clash_tree, problem_tree
+from workflows.services.editing.changes import Change, problem_tree
 from workflows.services.editing.parts import MOST, parts_of
-from workflows.services.editing.reading import changes_after, since_by
+from workflows.services.editing.reading import changes_after, revision_now
 from workflows.services.editing.shape import shape_of
 from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
@@ -78,11 +80,12 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """One gesture."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     asked = _asked(request)
+    ops = read_ops(asked.ops)
     try:
         change = gestures.edit(
             principal,
             workflow=workflow,
-            ops=read_ops(asked.ops),
+            ops=ops,
             base=asked.base,
             key=asked.key,
             label=asked.label,
@@ -90,8 +93,13 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             resolve=asked.resolve,
         )
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, asked.base)
-    return JsonResponse(told(change))
+        return _clashed(principal, workflow, clash)
+    return JsonResponse({**told(change), "left_start": _left_start(ops, change)})
+
+
+def _left_start(ops: Iterable[Op], change: Change) -> bool:
+    done = read_log(change.revision.ops) if change.revision else ()
+    return any(isinstance(op, Paste) and leaves_start(op, done) for op in ops)
 
 
 @login_required
@@ -163,7 +171,7 @@ def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -
     try:
         change = way(principal, workflow=workflow, **about)
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, asked.base)
+        return _clashed(principal, workflow, clash)
     return JsonResponse(told(change))
 
 
@@ -183,27 +191,18 @@ def _asked(request: HttpRequest) -> GestureIn:
         ) from None
 
 
-def _clashed(
-    principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
-) -> HttpResponse:
+def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
     """Both values. What else the tab hasn't seen yet it asks for itself."""
-    since = since_by(
-        principal, workflow=workflow, after=workflow.revision if base is None else base
-    )
-    own = _own_names(principal, since.authors)
-    clashes = [{**clash_tree(each), "own": each.by in own} for each in clash.clashes]
+    own = [each.by.id is not None and each.by.id == principal.user_id for each in clash.clashes]
+    clashes = [
+        {**each.tree(), "own": is_own}  # it came from another tab, not from another person
+        for each, is_own in zip(clash.clashes, own, strict=True)
+    ]
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
-    if clashes and all(each["own"] for each in clashes):
+    if own and all(own):
         error["message"] = _("You have changed the same thing in another tab meanwhile.")
-    return JsonResponse({"error": error, "revision": since.revision}, status=409)
-
-
-def _own_names(principal: Principal, authors: Iterable[tuple[UUID | None, str]]) -> set[str]:
-    """What only the asker was called in these changes: theirs came from another tab, not from another person."""
-    names: dict[bool, set[str]] = {True: set(), False: set()}
-    for id_, name in authors:
-        names[id_ == principal.user_id].add(name)
-    return names[True] - names[False]
+    revision = revision_now(principal, workflow=workflow)
+    return JsonResponse({"error": error, "revision": revision}, status=409)
 
 
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON

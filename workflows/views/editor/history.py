@@ -1,27 +1,37 @@
 """The draft's history at the bottom of the editor: versions and edits, and the ways back to them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import F, Func, IntegerField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowsFault
-from workflows.models import Workflow
+from workflows.models import Node, Revision, Workflow
 from workflows.services import publishing
 from workflows.services.editing import restoring
 from workflows.services.editing.changes import author_name
+from workflows.services.kinds import installed_kinds
+from workflows.views.editor.history_told import Named, Told, mentioned, told
 from workflows.views.finding import typed, workflow_for
+from workflows.views.publishing_in_place import is_in_place, now_public
 
 
 SHOWN = 40
 LONGEST_NOTE = 2_000
+# Bytes of an edit's operations in the database (compressed) up to which it is told what they changed:
+# an import holds a document of any size.
+TOLD_SIZE = 32_000
 
 
 @login_required
@@ -29,16 +39,48 @@ LONGEST_NOTE = 2_000
 def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     found = selectors.revisions_of(principal, workflow)
-    edits = list(found.defer("ops", "inverse")[: SHOWN + 1])
+    edits = list(
+        found.defer("ops", "inverse").annotate(size=_bytes("ops") + _bytes("inverse"))[: SHOWN + 1]
+    )
+    changes = _told(principal, workflow, edits[:SHOWN])
     context = {
         "workflow": workflow,
         "versions": list(selectors.versions_of(principal, workflow)),
-        "edits": [{"row": row, "author": author_name(row)} for row in edits[:SHOWN]],
+        "edits": [
+            {"row": row, "author": author_name(row), "told": changes.get(row.number)}
+            for row in edits[:SHOWN]
+        ],
         "has_more": len(edits) > SHOWN,
         "can_edit": permissions.may_edit(principal, workflow),
         "can_publish": permissions.may_publish(principal, workflow),
     }
     return render(request, "editor/_history.html", context)
+
+
+def _bytes(column: str) -> Func:
+    return Func(F(column), function="pg_column_size", output_field=IntegerField())
+
+
+def _told(principal: Principal, workflow: Workflow, rows: Sequence[Revision]) -> dict[int, Told]:
+    """By number, what each edit changed, under the names the nodes have now."""
+    small = [row.number for row in rows if row.size <= TOLD_SIZE]  # type: ignore[attr-defined]  # annotated
+    found = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=small)
+    trees = {
+        number: (ops, back) for number, ops, back in found.values_list("number", "ops", "inverse")
+    }
+    nodes = _named(
+        principal, workflow, (tree for both in trees.values() for half in both for tree in half)
+    )
+    kinds = installed_kinds()
+    made = {number: told(*both, nodes, kinds) for number, both in trees.items()}
+    return {number: each for number, each in made.items() if each is not None}
+
+
+def _named(principal: Principal, workflow: Workflow, trees: Iterable[Any]) -> dict[str, Named]:
+    rows = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=mentioned(trees))
+    return {
+        key: Named(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")
+    }
 
 
 @login_required
@@ -85,12 +127,16 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
-    return _done(
+    said = _("That version is the published one now.")
+    done = _done(
         request,
         workflow,
         lambda: publishing.publish_version(principal, workflow=workflow, version=version),
-        _("That version is the published one now."),
+        said,
     )
+    if is_in_place(request) and done.status_code == HTTPStatus.OK:
+        return now_public(request, principal, workflow, version, said)
+    return done
 
 
 def _done(
@@ -100,11 +146,11 @@ def _done(
     try:
         act()
     except (WorkflowsFault, DocumentInvalid) as refused:
-        if "HX-Request" in request.headers:
+        if is_in_place(request):
             return HttpResponse(_sentence(refused), status=409, content_type="text/plain")
         messages.error(request, _sentence(refused))
         return redirect("workflows:detail", workflow.pk)
-    if "HX-Request" in request.headers:
+    if is_in_place(request):
         return HttpResponse(said, content_type="text/plain")
     messages.success(request, said)
     return redirect("workflows:detail", workflow.pk)

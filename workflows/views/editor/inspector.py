@@ -18,14 +18,14 @@ from workflows import memory_app, permissions, selectors
 from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, NodeKind
 from workflows.engine.problems import Problem
-from workflows.engine.reach import Source, Variable, reach
+from workflows.engine.reach import Source, Variable, outputs_given, reach
 from workflows.engine.validation import validate_node
 from workflows.llm.config import canonical
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import by_title, in_words, titles_in
 from workflows.views.editor import inspector_fields as forms
-from workflows.views.editor.inspector_docs import docs_of, outputs_now
+from workflows.views.editor.inspector_docs import docs_of
 from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
 from workflows.views.editor.inspector_workflow import workflow_form
 from workflows.views.editor.looks import PLAIN, look_of
@@ -98,6 +98,7 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
     # Where there is no memory the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
     policy = policy_controls(kind, spec)
+    outputs = outputs_given(document, kinds, spec.id)
     return {
         "node": spec,
         "kind": kind,
@@ -107,8 +108,8 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
         "controls": forms.controls(fields, spec.data),
         "description": forms.control(DESCRIPTION, spec.data),
         "policy": policy,
-        "outputs": outputs_now(kind, spec),
-        "docs": docs_of(kind, spec),
+        "outputs": outputs,
+        "docs": docs_of(kind, spec, outputs),
         "policy_open": any(spec.data.get(one.key) for one in policy),
         "roles": ROLES,
         "operators": forms.operator_choices(),
@@ -129,7 +130,7 @@ def _held(
         "id": spec.id,
         "title": spec.title,
         "data": dict(spec.data),
-        "problems": [_said(problem) for problem in problems],
+        "problems": _said(problems, titles_in(document, installed_kinds())),
         "sources": [_source(one) for one in reach(document, installed_kinds(), spec.id)],
         "operators": forms.operators_by_type(),
         "unary": forms.UNARY_OPERATORS,
@@ -143,12 +144,15 @@ def _shown(found: Iterable[forms.Control], data: Mapping[str, Json]) -> dict[str
     return {one.key: one.value for one in found if one.value is not None and one.key not in data}
 
 
-def _said(problem: Problem) -> dict[str, Json]:
-    return {
-        "severity": problem.severity.value,
-        "message": in_words(problem),
-        "field": problem.field,
-    }
+def _said(problems: Iterable[Problem], titles: Mapping[str, str]) -> list[Json]:
+    return [
+        {
+            "severity": problem.severity.value,
+            "message": by_title(in_words(problem), titles),
+            "field": problem.field,
+        }
+        for problem in problems
+    ]
 
 
 def _source(source: Source) -> dict[str, Json]:

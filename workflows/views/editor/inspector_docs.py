@@ -16,18 +16,14 @@ class FieldRow:
     depth: int
 
 
-def docs_of(kind: AnyKind, spec: NodeSpec) -> dict[str, Any]:
+def docs_of(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[str, Any]:
     return {
         "kind": kind,
         "fields": _rows(kind.fields),
-        "outputs": outputs_declared(kind, spec.data) or outputs_declared(kind),
+        "outputs": outputs or outputs_declared(kind),
         "handles": _handles(kind, spec),
         "example": yaml.safe_dump(example_data(kind), allow_unicode=True, sort_keys=False),
     }
-
-
-def outputs_now(kind: AnyKind, spec: NodeSpec) -> tuple[Output, ...]:
-    return outputs_declared(kind, spec.data)
 
 
 def _rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:

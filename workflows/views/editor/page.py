@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,15 +13,16 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.document import Document
 from workflows.models import Workflow
-from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.editing import reading
+from workflows.services.kinds import installed_kinds
+from workflows.templatetags.problems import titles_in
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
 from workflows.views.embedding import framable
 from workflows.views.finding import workflow_for
-from workflows.views.published import base_url, snippets_of
+from workflows.views.publishing_in_place import published_page
 from workflows.views.tour import tour_of
 from workflows.views.workflow_page import workflow_page
 
@@ -69,6 +69,7 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return shown | {
         "drawing": draw_editor(shown["document"], shown["problems"], pinned=pins),
+        "titles": titles_in(shown["document"], installed_kinds()),
         "palette": palette.offered(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
@@ -105,12 +106,7 @@ def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) 
     version = workflow.published_version
     if "published" not in request.GET or version is None or not shown["can_run"]:
         return {}
-    document = from_json(version.snapshot.document)
-    return {
-        "snippets": snippets_of(request, workflow, document),
-        "base_url": base_url(request),
-        "embed_origins": settings.EMBED_ORIGINS,
-    }
+    return published_page(request, workflow, version)
 
 
 def _urls(workflow: Workflow) -> dict[str, str]:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workflows.engine.document import Document, NodeSpec
+from workflows.engine.document import Document, NodeSpec, Note
 from workflows.engine.geometry import (
     GRID,
     HEAD,
@@ -79,12 +79,13 @@ def picture_of(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
     shapes = {id_: shape(node, kinds, is_box=id_ in parents) for id_, node in by_id.items()}
     places = _places(document, by_id, shapes)
     ordered = sorted(by_id.values(), key=lambda node: _depth(node, by_id))
-    notes = tuple(_note(note_view(n), text_of(n)) for n in document.notes)
+    at = {note.id: _absolute(note, by_id) for note in document.notes}
+    notes = tuple(_note(note_view(n), text_of(n), at[n.id]) for n in document.notes)
     cards = tuple(_card(node, kinds, shapes[node.id], places[node.id]) for node in ordered)
     boxes = [(*places[id_], shapes[id_].width, shapes[id_].height) for id_ in by_id]
     for note in document.notes:
         form = note_shape(note)
-        boxes.append((note.position.x, note.position.y, form.width, form.height))
+        boxes.append((*at[note.id], form.width, form.height))
     left, top, width, height = _frame(boxes)
     return Picture(
         view_box=" ".join(map(number, (left, top, width, height))),
@@ -110,13 +111,13 @@ def _places(
     return {id_: _absolute(node, by_id) for id_, node in by_id.items()}
 
 
-def _absolute(node: NodeSpec, by_id: Mapping[str, NodeSpec]) -> tuple[float, float]:
+def _absolute(node: NodeSpec | Note, by_id: Mapping[str, NodeSpec]) -> tuple[float, float]:
     around = [node, *_around(node, by_id)]
     at = [each.position for each in around]
     return sum(p.x for p in at), sum(p.y for p in at)
 
 
-def _around(node: NodeSpec, by_id: Mapping[str, NodeSpec]) -> list[NodeSpec]:
+def _around(node: NodeSpec | Note, by_id: Mapping[str, NodeSpec]) -> list[NodeSpec]:
     found: list[NodeSpec] = []
     seen = {node.id}
     while node.parent in by_id and node.parent not in seen:
@@ -155,15 +156,15 @@ def _way(way: Way, form: Shape, x: float, y: float) -> PictureWay:
     return PictureWay(line, number(x + right), number(y + down))
 
 
-def _note(view: NoteView, text: str) -> PictureNote:
-    x, y, width = float(view.x), float(view.y), float(view.width)
+def _note(view: NoteView, text: str, at: tuple[float, float]) -> PictureNote:
+    (x, y), width = at, float(view.width)
     room = max(8, int((width - 2 * GRID) * NOTE_ROOM))
     fitting = max(1, int((float(view.height) - GRID) // 18))
     wrapped = _wrapped(text, room)[: min(fitting, LINES_OF_NOTE)]
     lines = tuple(
         Line(line, number(x + 12), number(y + ROW + 18 * at)) for at, line in enumerate(wrapped)
     )
-    return PictureNote(view, view.x, view.y, lines)
+    return PictureNote(view, number(x), number(y), lines)
 
 
 def _wrapped(text: str, room: int) -> list[str]:

@@ -11,6 +11,7 @@ from workflows import permissions
 from workflows.engine.validation import validate
 from workflows.services import publishing
 from workflows.services.kinds import installed_kinds
+from workflows.templatetags.problems import titles_in
 from workflows.views.finding import workflow_for
 from workflows.views.workflow_page import document_for
 
@@ -23,8 +24,13 @@ DIFFERS = "X-Draft-Differs"  # from what is published: both take the whole draft
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = document_for(principal, workflow)
-    found = list(validate(document, installed_kinds()))
-    answer = render(request, "editor/_problems.html", {"problems": found, "workflow": workflow})
+    kinds = installed_kinds()
+    context = {
+        "problems": list(validate(document, kinds)),
+        "titles": titles_in(document, kinds),
+        "workflow": workflow,
+    }
+    answer = render(request, "editor/_problems.html", context)
     may_differ = permissions.may_edit(principal, workflow) and publishing.differs(
         workflow, document
     )

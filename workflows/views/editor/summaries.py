@@ -1,6 +1,7 @@
 """What a card says about its node in one line, and what stands beside each of its ways out.
 
-A line is for orientation: the inspector shows the whole. Nothing here may fail: a draft holds whatever
+A line is for orientation: the inspector shows the whole. A variable goes by its own name: the id before it
+says nothing to people, and the title of the other node may change without this card. Nothing here may fail: a draft holds whatever
 its author wrote so far.
 """
 
@@ -174,7 +175,7 @@ def _code(data: Data) -> str:
 
 
 def _aggregated(data: Data) -> str:
-    return _comma(".".join(map(str, s)) for s in _listed(data.get("variables")) if _listed(s))
+    return _comma(dict.fromkeys(map(_last, _listed(data.get("variables")))))
 
 
 def _assigned(data: Data) -> str:
@@ -186,8 +187,8 @@ def _assigned(data: Data) -> str:
 
 
 def _each(data: Data) -> str:
-    selector = _listed(data.get("iterator_selector"))
-    return _("for each of %(list)s") % {"list": ".".join(map(str, selector))} if selector else ""
+    name = _last(data.get("iterator_selector"))
+    return _("for each of %(list)s") % {"list": name} if name else ""
 
 
 def _rounds(data: Data) -> str:

@@ -13,6 +13,7 @@ TEXTS = (
     _("Breakpoint removed"),
     _("Say something first."),
     _("Fill this in first: the run needs it."),
+    _("The fields are as the author left them"),
     _("It didn't start."),
     _("Next: {names}"),
     _("Paused before {names}"),

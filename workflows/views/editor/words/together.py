@@ -12,6 +12,7 @@ TEXTS = (
     _("Somebody"),
     _("You can't see this workflow any more."),
     _("Decide: {n}"),
+    _("Still to be decided, from before: {n}"),
     _("Not accepted: {n}"),
     _("Changed by two people"),
     _("Changed in another tab of yours"),

@@ -1,0 +1,53 @@
+"""Settings without which a node runs to no purpose: warned of, and no hindrance."""
+
+import pytest
+
+from tests.support.documents import document, node, start
+from workflows.engine.kinds import Field, NodeKind
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.problems import Problem, Severity
+from workflows.engine.validation import validate
+
+
+class Wanting(NodeKind):
+    name = "wanting"
+    title = "Wanting"
+    fields = (Field("what", "What", wanted="It wants something"), Field("other", "Other"))
+
+
+KINDS = builtin_kinds(plugins=[Wanting()])
+MODEL = {"provider": "offline", "name": "offline", "mode": "chat", "completion_params": {}}
+NO_PROMPT = ("prompt_template", "There is no prompt")
+
+
+def said(kind: str, **data: object) -> list[Problem]:
+    drawn = document([start("q"), node("n", kind, **data)], ["start -> n"])
+    return [one for one in validate(drawn, KINDS) if one.code == "config.empty"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ("end", {"outputs": []}, ("outputs", "The node gives nothing back: it has no outputs")),
+        ("end", {"outputs": [{"variable": "o", "value_selector": ["start", "q"]}]}, None),
+        ("template-transform", {"template": " \n"}, ("template", "The template is empty")),
+        ("template-transform", {"template": "x"}, None),
+        ("llm", {"model": MODEL, "prompt_template": []}, NO_PROMPT),
+        ("llm", {"model": MODEL, "prompt_template": [{"role": "user", "text": " "}]}, NO_PROMPT),
+        ("llm", {"model": MODEL, "prompt_template": [{"role": "user", "text": "hi"}]}, None),
+        ("wanting", {}, ("what", "It wants something")),
+        ("wanting", {"what": 0}, None),
+        ("wanting", {"what": "x"}, None),
+    ],
+)
+def test_empty_setting_that_is_wanted_is_a_warning_at_its_field(kind, data, expected):
+    problems = said(kind, **data)
+
+    assert [(one.field, one.message) for one in problems] == ([expected] if expected else [])
+    assert all((one.node, one.severity) == ("n", Severity.WARNING) for one in problems)
+
+
+def test_messages_written_in_jinja_are_a_prompt():
+    written = [{"role": "user", "text": "", "edition_type": "jinja2", "jinja2_text": "{{ q }}"}]
+
+    assert said("llm", model=MODEL, prompt_template=written) == []

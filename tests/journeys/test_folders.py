@@ -1,0 +1,185 @@
+"""Folders of the Workflows page by mouse and by keys: made, filled, searched through, renamed and taken away again."""
+
+import re
+
+import pytest
+from playwright.sync_api import Dialog, Locator, Page, expect
+
+from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
+from tests.journeys.ways import middle
+from tests.support.stack import LiveStack
+
+
+pytestmark = pytest.mark.browser
+
+LANGUAGES = ["en", "zh-hans"]
+
+
+@pytest.fixture
+def listing(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
+    """The page in a language, told apart by nothing but its words."""
+    page = signed_in
+    page.context.add_cookies(
+        [{"name": "django_language", "value": language, "url": live_stack.url}]
+    )
+    page.goto("/workflows/")
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    return page
+
+
+def new_workflow(page: Page, name: str) -> None:
+    """Where one is."""
+    page.locator(".page-head a[href^='/workflows/new/']").click()
+    page.locator("[name=name]").fill(name)
+    page.locator("form.card button[type=submit]").click()
+    expect(page.locator("#workflow-name")).to_have_text(name)
+    page.locator(".ed-top > a").first.click()
+    expect(row(page, name)).to_be_visible()
+
+
+def new_folder(page: Page, name: str) -> None:
+    """By keys, once the dialog is open: it is typed and sent without a click."""
+    page.locator(".page-head a[href^='/workflows/folders/new/']").click()
+    expect(page.locator("#folder-dialog [name=name]")).to_be_focused()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    expect(tile(page, name)).to_be_visible()
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator("tbody tr").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def tile(page: Page, name: str) -> Locator:
+    return page.locator("li.folder").filter(has=page.locator("b", has_text=re.compile(f"^{name}$")))
+
+
+def drag(page: Page, what: Locator, onto: Locator) -> None:
+    start, end = middle(what), middle(onto)
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 12, start[1] - 12, steps=4)
+    page.mouse.move(*end, steps=8)
+    page.mouse.move(end[0] + 2, end[1], steps=2)  # a small target is hit by the last step alone
+    expect(onto).to_have_class(re.compile("is-over"))
+    page.mouse.up()
+
+
+def search(page: Page, words: str) -> None:
+    page.locator("input[type=search]").fill(words)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"\?q="))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, language: str):
+    page, mark = listing, language[:2]
+    outer, inner, name = f"Customers {mark}", f"Letters {mark}", f"Answer {mark}"
+    new_folder(page, outer)
+    new_workflow(page, name)
+
+    drag(page, row(page, name), tile(page, outer))
+    expect(row(page, name)).to_have_count(0)
+    tile(page, outer).locator("a.folder-open").click()
+    expect(row(page, name)).to_be_visible()
+
+    new_folder(page, inner)
+    move_by_keys(page, name, into=inner)
+    expect(row(page, name)).to_have_count(0)
+    search(page, name)
+    expect(row(page, name).locator(".in-folder")).to_have_text(f"{outer} / {inner}")
+
+    row(page, name).locator(".in-folder a").click()
+    renamed = rename_here(page, f"Post {mark}")
+    delete_here(page)
+    expect(page.locator("h1")).to_have_text(outer)
+    expect(tile(page, renamed)).to_have_count(0)
+    expect(row(page, name)).to_be_visible()
+
+
+def move_by_keys(page: Page, name: str, *, into: str) -> None:
+    """The link beside the name, and the arrows among the places."""
+    row(page, name).locator("td.pick-end a").focus()
+    page.keyboard.press("Enter")
+    dialog = page.locator("#folder-dialog")
+    expect(dialog.locator("[name=into]:checked")).to_be_focused()
+    place = dialog.locator("label.place").filter(has_text=into)
+    for _ in range(20):
+        if place.locator("input").is_checked():
+            break
+        page.keyboard.press("ArrowDown")
+    assert complaints(page, CONTRAST, NAMELESS) == []
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+
+
+def rename_here(page: Page, name: str) -> str:
+    page.locator(".folder-head summary").click()
+    page.locator(".folder-head a[href*='/rename/']").click()
+    expect(page.locator("#folder-dialog [name=name]")).to_be_focused()
+    page.keyboard.type(name)  # the former one is selected, so this takes its place
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(name)
+    return name
+
+
+def delete_here(page: Page) -> None:
+    asked: list[str] = []
+
+    def agree(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.once("dialog", agree)
+    page.locator(".folder-head summary").click()
+    page.locator(".folder-head form[action*='/delete/'] button").click()
+    expect(page.locator("[data-toast]")).to_be_visible()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("language", ["en"])
+def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
+    listing: Page, language: str
+):
+    page = listing
+    for name in ("Ships", "Harbour"):
+        new_folder(page, name)
+    names = ["Sail", "Row", "Anchor"]
+    for name in names:
+        new_workflow(page, name)
+
+    for name in names[:2]:
+        row(page, name).locator("input[type=checkbox]").check()
+    expect(page.locator("#choose")).to_contain_text("2 chosen")
+    drag(page, row(page, "Row"), tile(page, "Ships"))
+    expect(row(page, "Row")).to_have_count(0)
+    drag(page, tile(page, "Ships"), tile(page, "Harbour"))
+    expect(tile(page, "Ships")).to_have_count(0)
+
+    tile(page, "Harbour").locator("a.folder-open").click()
+    tile(page, "Ships").locator("a.folder-open").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    drag(page, row(page, "Sail"), page.locator(".crumbs a").first)
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.goto("/workflows/")
+    expect(row(page, "Sail")).to_be_visible()
+    expect(row(page, "Anchor")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en"])
+def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
+    page = listing
+    new_folder(page, "Pocket")
+    new_workflow(page, "Pebble")
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    row(page, "Pebble").locator("input[type=checkbox]").check()
+    expect(page.locator("#choose")).to_be_in_viewport(ratio=1)
+    page.locator("#choose button[type=submit]").click()
+    page.locator("#folder-dialog label.place").filter(has_text="Pocket").click()
+    assert complaints(page, OVERFLOW) == []
+    page.locator("#folder-dialog button[type=submit]").click()
+
+    expect(row(page, "Pebble")).to_have_count(0)
+    expect(tile(page, "Pocket")).to_contain_text("Workflows: 1")
+    assert complaints(page, OVERFLOW, NAMELESS) == []

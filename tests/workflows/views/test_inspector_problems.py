@@ -1,0 +1,23 @@
+"""What is wrong with a node, beside its fields."""
+
+import json
+import re
+
+from django.urls import reverse
+
+from tests.factories.workflows import document, make_workflow
+
+
+def test_problem_beside_its_field_names_nodes_by_their_titles(alice):
+    source = document(name="Begin")
+    source["nodes"][-1]["data"]["outputs"] = [
+        {"variable": "said", "value_selector": ["start", "nowhere"]}
+    ]
+    workflow = make_workflow(alice, source=source)
+
+    page = alice.client.get(reverse("workflows:node", args=[workflow.pk, "end"])).content.decode()
+
+    held = re.search(r'<script id="insp-held" type="application/json">(.*?)</script>', page, re.S)
+    assert held
+    messages = [problem["message"] for problem in json.loads(held[1])["problems"]]
+    assert any("Begin › nowhere is unknown: Begin has no nowhere" in one for one in messages)

@@ -1,0 +1,56 @@
+"""Publishing from the editor's script: what of the page changes is answered, and the page stays."""
+
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+
+from tests.factories.workflows import make_version, make_workflow, within
+from tests.support.cast import Person
+from workflows.models import Workflow
+from workflows.services import drafts
+from workflows.services.drafts import draft_document
+
+
+pytestmark = pytest.mark.django_db
+
+
+def place(name: str, workflow: Workflow) -> str:
+    return reverse(f"workflows:{name}", args=[workflow.pk])
+
+
+def test_publishing_in_place_answers_what_changes_of_the_page(alice: Person):
+    workflow = make_workflow(alice)
+    version = make_version(alice, workflow)
+    client = alice.client
+    here = {"HX-Request": "true"}
+
+    again = client.post(place("publish", workflow), headers=here)
+    drafts.rename(alice.principal, workflow=workflow, name="Other", description="")
+    with within(alice):
+        Workflow.objects.visible_to(alice.principal).update(published_version=None)
+    published = client.post(place("publish", workflow), {"note": "Better"}, headers=here)
+
+    assert (again.status_code, again.json()["problems"]) == (409, False)
+    told = published.json()
+    assert (published.status_code, told["said"]) == (200, "Published as version 2.")
+    assert "published v2" in told["chip"]
+    assert "data-differs" not in told["chip"]
+    assert "Version 2 is public" in told["dialog"]
+    assert "<html" not in told["dialog"]
+    older = client.post(
+        reverse("workflows:publish_version", args=[workflow.pk, version.number]), headers=here
+    )
+    assert "published v1" in older.json()["chip"]
+
+
+def test_publishing_a_draft_with_problems_in_place_says_so_without_a_page(alice: Person):
+    workflow = make_workflow(alice)
+    whole = draft_document(workflow)
+    broken = replace(whole, nodes=whole.nodes[1:])
+    drafts.replace_draft(alice.principal, workflow=workflow, document=broken)
+
+    answer = alice.client.post(place("publish", workflow), headers={"HX-Request": "true"})
+
+    assert answer.status_code == 409
+    assert (answer.json()["problems"], "Not published" in answer.json()["refused"]) == (True, True)

@@ -1,0 +1,118 @@
+"""``/api/v1/folders``: where a team's workflows lie, and moving them."""
+
+import datetime as dt
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpRequest
+from ninja import Router, Schema, Status
+from pydantic import Field
+
+from accounts.auth import api_auth
+from accounts.principals import Principal, current_team_id, principal_of
+from config.schema import Body
+from workflows import schemas, selectors
+from workflows.api.shapes import workflow_out
+from workflows.models import Folder, FolderTree
+from workflows.services import folders
+
+
+router = Router(auth=api_auth(), tags=["workflows"])
+
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+Parent = Annotated[UUID | None, Field(description="The folder it stands in; null is the top.")]
+
+
+class FolderIn(Body):
+    name: Name
+    parent: Parent = None
+
+
+class FolderPatch(Body):
+    """Left out stays as it is; ``parent`` null is the top."""
+
+    name: Name = ""
+    parent: Parent = None
+
+
+class FolderOut(Schema):
+    id: UUID
+    team_id: UUID
+    name: str
+    parent: UUID | None
+    path: list[str] = Field(description="The names from the top down to its own.")
+    workflows: int = Field(description="How many workflows lie in it directly.")
+    created_at: dt.datetime
+    updated_at: dt.datetime
+
+
+@router.get("/folders", response=list[FolderOut], summary="List folders")
+def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
+    """Every folder you may see, each after the one it stands in; ``team`` narrows it to one team."""
+    tree = FolderTree.of(selectors.folders_for(principal_of(request), team_id=team))
+    return [_out(folder, tree) for folder, _level in tree.beneath(None)]
+
+
+@router.post("/folders", response={201: FolderOut}, summary="Create a folder")
+def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, object]]:
+    """A name is there once in a folder, whatever its case; folders go five levels deep."""
+    principal, team_id = principal_of(request), current_team_id(request)
+    parent = folder_named(principal, body.parent)
+    made = folders.create_folder(principal, team_id=team_id, name=body.name, parent=parent)
+    return Status(201, _read(principal, made))
+
+
+@router.patch("/folders/{uuid:folder_id}", response=FolderOut, summary="Rename or move a folder")
+def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> dict[str, object]:
+    """It takes along what is in it."""
+    principal = principal_of(request)
+    folder = selectors.folder_for(principal, folder_id)
+    with transaction.atomic():  # both or neither
+        if "parent" in body.model_fields_set:
+            into = folder_named(principal, body.parent)
+            folder = folders.move_folder(principal, folder=folder, into=into)
+        if "name" in body.model_fields_set:
+            folder = folders.rename_folder(principal, folder=folder, name=body.name)
+    return _read(principal, folder)
+
+
+@router.delete("/folders/{uuid:folder_id}", response={204: None}, summary="Delete a folder")
+def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
+    """Its folders and workflows move up to where it stood: nothing else is deleted."""
+    principal = principal_of(request)
+    folders.delete_folder(principal, folder=selectors.folder_for(principal, folder_id))
+    return Status(204, None)
+
+
+@router.post(
+    "/workflows/move", response=list[schemas.WorkflowOut], summary="Move workflows to a folder"
+)
+def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
+    principal = principal_of(request)
+    chosen = selectors.workflows_by_id(principal, body.workflows, "edit")
+    into = folder_named(principal, body.folder)
+    moved = folders.move_workflows(principal, workflows=chosen, into=into)
+    return [workflow_out(row) for row in moved]
+
+
+def folder_named(principal: Principal, folder_id: UUID | None) -> Folder | None:
+    return selectors.folder_for(principal, folder_id) if folder_id else None
+
+
+def _read(principal: Principal, folder: Folder) -> dict[str, object]:
+    tree = selectors.folder_tree(principal, folder.team_id)
+    return _out(tree.folders[folder.pk], tree)
+
+
+def _out(row: Folder, tree: FolderTree) -> dict[str, object]:
+    return {
+        "id": row.pk,
+        "team_id": row.team_id,
+        "name": row.name,
+        "parent": row.parent_id,
+        "path": [folder.name for folder in tree.path(row.pk)],
+        "workflows": getattr(row, "held", 0),  # the selector counts them
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }

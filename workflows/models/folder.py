@@ -1,0 +1,57 @@
+"""Folders of the Workflows page: where a team puts its workflows. They decide nothing but where a thing is listed."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantModel
+
+
+DEEPEST = 5  # a folder at the top is at level 1
+MOST_FOLDERS = 500  # of a team: the whole tree is read at once, and offered in one list
+
+
+class Folder(TenantModel):
+    """``parent`` is null at the top. Neither a parent nor a workflow's folder goes away with what is in it."""
+
+    name = models.CharField(_("name"), max_length=255)
+    parent = models.ForeignKey(
+        "self",
+        verbose_name=_("in the folder"),
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="folders",
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("folder")
+        verbose_name_plural = _("folders")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                "team",
+                "parent",
+                Lower("name"),
+                nulls_distinct=False,
+                name="folder_name_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(parent=None) | ~models.Q(parent=models.F("id")),
+                name="folder_not_in_itself",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

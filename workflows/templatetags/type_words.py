@@ -1,0 +1,43 @@
+"""The types of inputs and variables as people read them; a plug-in's own stays as it is written."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from django import template
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+register = template.Library()
+
+WORDS: Final[Mapping[str, str | Promise]] = {
+    # what a run's form asks for
+    "text-input": _("Short text"),
+    "paragraph": _("Paragraph"),
+    "select": _("Choice"),
+    "checkbox": _("Checkbox"),
+    "json_object": _("JSON object"),
+    "file-list": _("Files"),
+    # and what variables hold
+    "string": pgettext_lazy("type", "string"),
+    "number": pgettext_lazy("type", "number"),
+    "integer": pgettext_lazy("type", "integer"),
+    "float": pgettext_lazy("type", "float"),
+    "boolean": pgettext_lazy("type", "boolean"),
+    "object": pgettext_lazy("type", "object"),
+    "file": pgettext_lazy("type", "file"),
+    "secret": pgettext_lazy("type", "secret"),
+    "any": pgettext_lazy("type", "any"),
+    "array[any]": pgettext_lazy("type", "array[any]"),
+    "array[string]": pgettext_lazy("type", "array[string]"),
+    "array[number]": pgettext_lazy("type", "array[number]"),
+    "array[boolean]": pgettext_lazy("type", "array[boolean]"),
+    "array[object]": pgettext_lazy("type", "array[object]"),
+    "array[file]": pgettext_lazy("type", "array[file]"),
+}
+
+
+@register.filter
+def type_word(written: object) -> str:
+    return str(WORDS.get(str(written), written))

@@ -1,0 +1,58 @@
+"""What the editor's page changes when a version was published: the page itself stays."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, JsonResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from accounts.principals import Principal
+from workflows import permissions
+from workflows.models import Version, Workflow
+from workflows.models.documents import from_json
+from workflows.services import publishing
+from workflows.services.drafts import draft_document
+from workflows.views.published import base_url, snippets_of
+
+
+def is_in_place(request: HttpRequest) -> bool:
+    """Whether the editor's script asks; a page without it is led back to itself."""
+    return "HX-Request" in request.headers
+
+
+def published_page(request: HttpRequest, workflow: Workflow, version: Version) -> dict[str, Any]:
+    """For ``editor/_published.html``: how to call it."""
+    document = from_json(version.snapshot.document)
+    return {
+        "snippets": snippets_of(request, workflow, document),
+        "base_url": base_url(request),
+        "embed_origins": settings.EMBED_ORIGINS,
+    }
+
+
+def now_public(
+    request: HttpRequest, principal: Principal, workflow: Workflow, version: Version, said: str
+) -> JsonResponse:
+    workflow.published_version = version
+    context = {
+        "workflow": workflow,
+        "page": reverse("workflows:detail", args=[workflow.pk]),
+        "can_edit": permissions.may_edit(principal, workflow),
+        "differs": publishing.differs(workflow, draft_document(workflow)),
+    }
+    if permissions.may_run(principal, workflow):
+        context |= published_page(request, workflow, version)
+    return JsonResponse(
+        {
+            "said": said,
+            "chip": render_to_string("editor/_published_chip.html", context, request),
+            "dialog": render_to_string("editor/_published.html", context, request)
+            if "snippets" in context
+            else "",
+        }
+    )
+
+
+def not_public(said: str, *, has_problems: bool = False) -> JsonResponse:
+    return JsonResponse({"refused": said, "problems": has_problems}, status=409)
