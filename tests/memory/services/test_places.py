@@ -25,7 +25,7 @@ from tests.support.cast import Cast, Person
 
 pytestmark = pytest.mark.django_db
 
-TEAM = str(uuid4())
+TEAM = "01900000-0000-7000-8000-000000000001"
 
 
 @pytest.fixture
