@@ -7,7 +7,8 @@ role may do, it never opens a team.
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import Group, Permission
@@ -40,7 +41,9 @@ __all__ = [
     "can",
     "check",
     "check_key",
+    "count_shared",
     "current_team_id",
+    "end_sharing",
     "grant",
     "granted_ids",
     "holders",
@@ -125,6 +128,28 @@ def revoke_all(user: User, team_id: UUID) -> None:
                 "pk", flat=True
             )
             shared.filter(object_pk__in=[str(pk) for pk in ours]).delete()
+
+
+def count_shared(objects: Sequence[models.Model]) -> int:
+    """How many grants there are on these objects, which are all of one kind."""
+    return sum(rows.count() for rows in _grants_on(objects))
+
+
+def end_sharing(objects: Sequence[models.Model]) -> int:
+    """Take back whatever was granted on these objects; how much it was."""
+    return sum(rows.delete()[0] for rows in _grants_on(objects))
+
+
+def _grants_on(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
+    if not objects:
+        return []
+    which = {
+        "content_type": _type(type(objects[0])),
+        "object_pk__in": [str(one.pk) for one in objects],
+    }
+    return [
+        grants.objects.filter(**which) for grants in (UserObjectPermission, GroupObjectPermission)
+    ]
 
 
 def granted_ids(principal: Principal, verb: str, model: type[models.Model]) -> list[UUID]:

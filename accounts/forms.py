@@ -15,7 +15,7 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.models import Role, User
 from accounts.models.users import normalise_email
-from accounts.roles import SCOPES
+from accounts.roles import SCOPES, SERVICE_SCOPES
 
 
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
@@ -82,7 +82,7 @@ class KeyForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=120)
     scopes = forms.MultipleChoiceField(
         label=pgettext_lazy("a key", "May"),
-        choices=list(SCOPES.items()),
+        choices=[*SCOPES.items(), *SERVICE_SCOPES.items()],
         widget=forms.CheckboxSelectMultiple,
     )
     days = forms.TypedChoiceField(

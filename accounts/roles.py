@@ -19,6 +19,7 @@ __all__ = [
     "KEY_ROLE",
     "ROLE_VERBS",
     "SCOPES",
+    "SERVICE_SCOPES",
     "VERBS",
     "Role",
     "Verb",
@@ -46,6 +47,11 @@ SCOPES: dict[str, Promise] = {
     "memory:read": _("Recall and list memories"),
     "memory:write": _("Store, forget and restore memories"),
     "team:read": _("Read the team and its members"),
+}
+
+# What no programme needs that only uses this installation; nothing else brings it along.
+SERVICE_SCOPES: dict[str, Promise] = {
+    "memory:serve": _("Use this team as the memory of another installation"),
 }
 
 _TABLE = (
@@ -120,7 +126,9 @@ def render_permissions() -> str:
                 )
             )
         lines += ["", "## API key scopes", ""]
-        lines += [f"- `{scope}`: {wording}" for scope, wording in SCOPES.items()]
+        lines += [
+            f"- `{scope}`: {wording}" for scope, wording in {**SCOPES, **SERVICE_SCOPES}.items()
+        ]
     return "\n".join(lines) + "\n"
 
 

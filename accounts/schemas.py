@@ -19,6 +19,7 @@ ScopeName = Literal[
     "runs:write",
     "memory:read",
     "memory:write",
+    "memory:serve",
     "team:read",
 ]
 

@@ -84,6 +84,20 @@ class Env(BaseSettings):
     memory_nodes_enabled: bool = Field(
         True, description="0 keeps the memory app but hides its node kinds"
     )
+    memory_places: Words = Field(
+        (),
+        description="working memory kept elsewhere than in PostgreSQL, comma-separated scope=provider or scope@team-id=provider, e.g. run=redis,workflow=redis; scopes run, run_metadata, workflow; http always names its team",
+    )
+    memory_redis_url: str | None = Field(
+        None, description="Redis or Valkey of the memory provider redis; empty: REDIS_URL"
+    )
+    memory_http_url: str | None = Field(
+        None,
+        description="the installation that the memory provider http asks, e.g. https://memory.example.org",
+    )
+    memory_http_key: str | None = Field(
+        None, description="a key of a team there with memory:read, memory:write and memory:serve"
+    )
     worker_threads: int = Field(
         64, ge=1, le=1000, description="runs that one worker process drives at once"
     )

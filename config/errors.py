@@ -18,6 +18,7 @@ from accounts import errors as accounts
 from config.crypto import SecretUnreadable
 from config.strict import NotStrictJson
 from workflows import errors as drafts
+from workflows import memory_app
 from workflows.engine import errors as workflows
 from workflows.engine.editing import errors as editing
 
@@ -26,11 +27,9 @@ log = structlog.get_logger(__name__)
 
 
 def _of_memory() -> dict[type[Exception], int]:
-    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         return {}
-    from memory.core import errors as memory  # noqa: PLC0415
-
+    memory = memory_app.errors
     return {
         memory.MemoryFault: 500,
         memory.NotFound: 404,

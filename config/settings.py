@@ -33,6 +33,10 @@ SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or (_SECRETS.keys_at_rest if _SECR
 # Apps
 MEMORY_ENABLED = ENV.memory_enabled
 MEMORY_NODES_ENABLED = ENV.memory_enabled and ENV.memory_nodes_enabled
+MEMORY_PLACES = ENV.memory_places
+MEMORY_REDIS_URL = ENV.memory_redis_url
+MEMORY_HTTP_URL = ENV.memory_http_url
+MEMORY_HTTP_KEY = ENV.memory_http_key
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

@@ -3,13 +3,15 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Header, Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
 from config.schema import refuse_unknown
-from memory import schemas, selectors, services
-from memory.core.errors import InvalidInput
+from memory import permissions, schemas, selectors, services
+from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.records import Source
 from memory.core.scopes import scope_named
 from memory.services import MemoryCaller
 from memory.services.edit import UNCHANGED
@@ -65,7 +67,13 @@ def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> sc
 
 @router.post("/memory/entries", response={201: schemas.EntryOut})
 def store_entry(request: HttpRequest, body: schemas.StoreIn) -> Status[schemas.EntryOut]:
-    return Status(201, schemas.entry_out(services.remember(caller_of(request), **body.dict())))
+    """``source`` is another installation's word for what wrote it: its key needs ``memory:serve``."""
+    caller = caller_of(request)
+    if body.source is not None and permissions.guest_of(caller.principal) is None:
+        raise AccessDenied(_("source: this needs a key with the scope memory:serve."))
+    source = Source(**body.source.dict()) if body.source else None
+    stored = services.remember(caller, **{**body.dict(), "source": source})
+    return Status(201, schemas.entry_out(stored))
 
 
 @router.post("/memory/recall", response=schemas.RecalledOut)
@@ -92,6 +100,21 @@ def forget_entries(request: HttpRequest, body: schemas.ForgetIn) -> schemas.Forg
             reason=body.reason,
         )
     return schemas.ForgottenOut(count=done.count, change=done.change_id)
+
+
+@router.post("/memory/clear", response=schemas.ForgottenOut)
+def clear_namespace(request: HttpRequest, body: schemas.ClearIn) -> schemas.ForgottenOut:
+    """Everything in a namespace, softly: ``change`` undoes it as one."""
+    done = services.clear(caller_of(request), namespace=body.namespace, reason=body.reason)
+    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+
+
+@router.get("/memory/history", response=schemas.HistoryOut)
+def list_values(request: HttpRequest, asked: Query[schemas.HistoryQuery]) -> schemas.HistoryOut:
+    """Every value of the living entry under a key; none: nothing lives there."""
+    refuse_unknown(request, schemas.HistoryQuery.model_fields)
+    found = services.values(caller_of(request), **asked.dict())
+    return schemas.HistoryOut(values=[schemas.entry_out(entry) for entry in found])
 
 
 @router.get("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
@@ -151,6 +174,13 @@ def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.Revisio
 def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
     done = services.undo(caller_of(request), change_id=change_id)
     return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
+
+
+@router.post("/memory/subjects/{subject}/erase", response=schemas.ReceiptOut)
+def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> schemas.ReceiptOut:
+    """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""
+    done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run)
+    return schemas.receipt_out(done)
 
 
 def _revision(if_match: str) -> int:

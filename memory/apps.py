@@ -10,13 +10,16 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         # Inline import: accounts' modules need the app registry.
         from accounts.audit import register_actions  # noqa: PLC0415
+        from memory import places  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
 
         plug_in_scopes()
+        places.check()
 
         register_actions(
             {
                 "memory.edited": _("edited a memory"),
+                "memory.erased": _("erased a person's memory"),
                 "memory.unshared": _("ended sharing a namespace"),
             }
         )

@@ -7,6 +7,9 @@
 | run | the run itself, nobody at a door |
 | application, workflow | as with workflows: viewers look, editors write and forget |
 
+A key with ``memory:serve`` is another installation whose memory this team is: conversations and runs
+nobody here takes part in are its own, because it made them or is about to.
+
 Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
 private to a person: an admin finds nothing there either. A plug-in's scope says which of these rows
 is its own (``SeenBy``); one that says nothing is open to runs alone.
@@ -75,7 +78,25 @@ def may(principal: Principal, verb: Verb, place: Place) -> bool:
         return False
     if place.named.seen_by is SeenBy.TEAM:
         return access.can(principal, f"memory.{verb}", place.row or place.team_id)
-    return _is_private_to(principal, place) or is_shared_with(principal, verb, place)
+    return (
+        _is_private_to(principal, place)
+        or is_shared_with(principal, verb, place)
+        or _is_guests_own(principal, place)
+    )
+
+
+def is_their_own(principal: Principal, place: Place) -> bool:
+    """Whether this is the very one whose it is; what was shared with them is not theirs."""
+    if principal.role_in(place.team_id) is None or not principal.allows("memory:write"):
+        return False
+    return place.named.seen_by is not SeenBy.TEAM and _is_private_to(principal, place)
+
+
+def guest_of(principal: Principal) -> UUID | None:
+    """The key of another installation whose memory is kept here; never a run it started."""
+    if principal.kind != "key" or not principal.allows("memory:serve"):
+        return None
+    return key_id_of(principal)
 
 
 def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
@@ -125,6 +146,15 @@ def _is_private_to(principal: Principal, place: Place) -> bool:
     if place.named.seen_by is SeenBy.PERSON:
         return _is_person_of(principal, place)
     return taker_of(principal) in taking_part(place)
+
+
+def _is_guests_own(principal: Principal, place: Place) -> bool:
+    guest = guest_of(principal)
+    if guest is None or place.named.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
+        return False
+    if place.row is not None:
+        return guest in place.row.participants
+    return not taking_part(place)
 
 
 def _is_person_of(principal: Principal, place: Place) -> bool:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from memory.core.policy import MemorySecurityPolicy
 from memory.models import Namespace, Policy
+from memory.providers.postgres.quick import Select
 
 
 # Generous, but never endless: one runaway loop must not fill the disk.
@@ -25,10 +26,7 @@ class Rules:
 
 def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
     """A team without a policy of its own gets the defaults; what it sets replaces them one by one."""
-    rows = {
-        row.app_id: row
-        for row in Policy.objects.unscoped().filter(team_id=team_id, app_id__in={"", app_id})
-    }
+    rows = {row.app_id: row for row in _POLICIES.all(team_id, app_id)}
     own, app = rows.get(""), rows.get(app_id) if app_id else None
     policy = _of(own, DEFAULT) if own else DEFAULT
     if app:
@@ -43,6 +41,9 @@ def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
         own.max_namespaces if own and own.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
         any(row.subjects_write_global for row in (app or own,) if row),
     )
+
+
+_POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 
 
 def _of(row: Policy, otherwise: MemorySecurityPolicy) -> MemorySecurityPolicy:

@@ -1,18 +1,31 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field, PlainSerializer, WithJsonSchema
 
 from config.schema import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
 from memory.models import Namespace, Revision
+from memory.services.erase import Receipt
 
 
 Json = Any  # a remembered value is whatever JSON somebody stored
+
+
+def _exactly(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+# To the microsecond, where Django's own JSON stops at milliseconds: an entry ends at an instant.
+Moment = Annotated[
+    datetime,
+    PlainSerializer(_exactly),
+    WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
+]
 
 
 class SourceOut(Body):
@@ -21,6 +34,16 @@ class SourceOut(Body):
     node_id: str
     message: str
     rule: str
+
+
+class SourceIn(Body):
+    """What wrote it over there; for keys with ``memory:serve``."""
+
+    actor: str = Field("", max_length=120)
+    run_id: str = Field("", max_length=80)
+    node_id: str = Field("", max_length=200)
+    message: str = Field("", max_length=80)
+    rule: str = Field("", max_length=120)
 
 
 class EntryOut(Body):
@@ -33,9 +56,10 @@ class EntryOut(Body):
     tier: str
     importance: float
     revision: int
-    created_at: datetime | None
-    updated_at: datetime | None
-    expires_at: datetime | None
+    position: int
+    created_at: Moment | None
+    updated_at: Moment | None
+    expires_at: Moment | None
     source: SourceOut
     score: float | None = None
     explain: dict[str, float] = {}
@@ -98,6 +122,7 @@ class StoreIn(Body):
     importance: float = Field(0.5, ge=0, le=1)
     ttl_seconds: float | None = Field(None, gt=0, le=10**10)
     reason: str = Field("", max_length=500)
+    source: SourceIn | None = None
 
 
 class RecallIn(Body):
@@ -107,6 +132,8 @@ class RecallIn(Body):
     filter: dict[str, Json] | None = None
     top_k: int | None = Field(None, ge=0, le=MAX_TOP_K)
     language: str = Field("english", max_length=20)
+    recency_days: float | None = None
+    as_of: AwareDatetime | None = None
 
 
 class EditIn(Body):
@@ -130,11 +157,43 @@ class ForgetIn(Body):
     reason: str = Field("", max_length=500)
 
 
+class ClearIn(Body):
+    namespace: str = Field(max_length=200)
+    reason: str = Field("", max_length=500)
+
+
+class HistoryQuery(Body):
+    namespace: str = Field(max_length=200)
+    key: str = Field(max_length=400)
+
+
+class HistoryOut(Body):
+    """Oldest first, the present value last."""
+
+    values: list[EntryOut]
+
+
 class ForgottenOut(Body):
     """``change`` undoes it; none when there was nothing to forget."""
 
     count: int
     change: UUID | None
+
+
+class EraseIn(Body):
+    dry_run: bool = True
+
+
+class ReceiptOut(Body):
+    """``tables``: rows that went, or would; ``left``: what asking anew found; ``kept``: what stays."""
+
+    subject: str
+    dry_run: bool
+    at: Moment
+    namespaces: int
+    tables: dict[str, int]
+    left: dict[str, int]
+    kept: dict[str, int]
 
 
 class GrantIn(Body):
@@ -166,6 +225,7 @@ def entry_out(entry: MemoryEntry) -> EntryOut:
         tier=entry.tier,
         importance=entry.importance,
         revision=entry.revision,
+        position=entry.position,
         created_at=entry.created_at,
         updated_at=entry.updated_at,
         expires_at=entry.expires_at,
@@ -207,4 +267,16 @@ def revision_out(row: Revision) -> RevisionOut:
         node_id=row.node_id,
         change_id=row.change_id,
         at=row.at,
+    )
+
+
+def receipt_out(receipt: Receipt) -> ReceiptOut:
+    return ReceiptOut(
+        subject=receipt.subject,
+        dry_run=receipt.dry_run,
+        at=receipt.at,
+        namespaces=receipt.namespaces,
+        tables=dict(receipt.tables),
+        left=dict(receipt.left),
+        kept=dict(receipt.kept),
     )

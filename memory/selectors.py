@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import Membership, User
 from accounts.principals import Principal
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
+from memory.providers.postgres.newest import newest
 
 
 def namespaces_for(principal: Principal, team_id: UUID) -> Sequence[Namespace]:
@@ -53,6 +55,12 @@ def living_among(namespace: Namespace, entry_ids: Sequence[str]) -> Sequence[Ent
     entries: Any = Entry.objects.unscoped()  # Any: the manager types its model, not its queryset
     found = entries.living().filter(namespace=namespace, pk__in=wanted)
     return list(found.order_by("-updated_at", "-id"))
+
+
+def newest_for(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
+    """What was remembered last, in any namespace the asker may look into."""
+    seen = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
+    return newest(list(seen.values_list("id", flat=True)), timezone.now(), limit)
 
 
 def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:

@@ -5,6 +5,7 @@ from typing import Any
 from celery import shared_task
 
 from memory.upkeep.expiry import sweep
+from memory.upkeep.notes import sweep_notes
 
 
 SWEEP_EVERY_SECONDS = 60.0
@@ -15,7 +16,13 @@ def sweep_expired() -> int:
     return sweep()
 
 
+@shared_task(name="memory.clear_notes")
+def clear_notes() -> int:
+    return sweep_notes()
+
+
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
-    "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS}
+    "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
 }

@@ -1,5 +1,6 @@
 from django.apps import AppConfig
-from django.conf import settings
+
+from workflows import memory_app
 
 
 class WorkflowsConfig(AppConfig):
@@ -7,7 +8,7 @@ class WorkflowsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        if settings.MEMORY_ENABLED:
+        if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_names import register  # noqa: PLC0415
 

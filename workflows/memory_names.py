@@ -5,20 +5,22 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
 
+from workflows import memory_app
 from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models.run import ENDED
 
 
 LONGEST = 60
 
 
 def register() -> None:
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.naming import name_with  # noqa: PLC0415
-    from memory.permissions import asks_who_takes_part  # noqa: PLC0415
-
     for scope, namer in NAMERS.items():
-        name_with(scope, namer)
-    asks_who_takes_part("conversation", takes_part)
+        memory_app.name_with(scope, namer)
+    memory_app.asks_who_takes_part("conversation", takes_part)
+    for scope in ("run", "run_metadata"):
+        memory_app.asks_who_takes_part(scope, runs_for)
+    memory_app.asks_which_ended(ended_runs)
+    memory_app.asks_what_is_of(namespaces_of)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
@@ -26,6 +28,30 @@ def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
     found = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
     ids = found.values_list("started_by_id", "subject_user_id", "api_key_id").first() or ()
     return frozenset(filter(None, ids))
+
+
+def runs_for(team_id: UUID, run_id: str) -> frozenset[UUID]:
+    """Whose a run is, so that nobody else's programme takes its notes for its own."""
+    found = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids([run_id]))
+    ids = found.values_list("pk", "started_by_id", "subject_user_id", "api_key_id").first() or ()
+    return frozenset(filter(None, ids))
+
+
+def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
+    rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids), status__in=ENDED)
+    return [str(pk) for pk in rows.values_list("pk", flat=True)]
+
+
+def namespaces_of(team_id: UUID, subject: str) -> list[str]:
+    """Those of a person's conversations and runs."""
+    talks = Conversation.objects.unscoped().filter(team_id=team_id, subject=subject)
+    runs = Run.objects.unscoped().filter(team_id=team_id, subject=subject)
+    of_runs = [
+        f"{beginning}:{pk}"
+        for pk in runs.values_list("pk", flat=True)
+        for beginning in ("ai:notes", "ai:workflow")
+    ]
+    return [*(f"conv:{key}" for key in talks.values_list("key", flat=True)), *of_runs]
 
 
 def conversations(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:
@@ -44,6 +70,17 @@ def workflows(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "name")}
 
 
+def streams(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
+    """A workflow's own memory by its name, that of merged ones by all of theirs."""
+    parts = {one: _merged(one) for one in ids}
+    names = workflows(team_id, [part for found in parts.values() for part in found])
+    return {
+        one: " + ".join(names[part] for part in found)
+        for one, found in parts.items()
+        if found and all(part in names for part in found)
+    }
+
+
 def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_uuids(ids))
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
@@ -52,9 +89,16 @@ def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
 NAMERS = {
     "conversation": conversations,
     "global": workflows,
-    "workflow": workflows,
+    "workflow": streams,
     "run": runs,
 }
+
+
+def _merged(stream: str) -> list[str]:
+    """The ids of a stream; one too long to name them all has none."""
+    length = len(str(UUID(int=0)))
+    found = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
+    return found if "-".join(str(one) for one in _uuids(found)) == stream else []
 
 
 def _short(text: str) -> str:

@@ -37,7 +37,11 @@ class DebugIn(Schema):
 
 
 class StartIn(Schema):
-    """``user`` names the person the run is for, by your own id for them."""
+    """``user`` names the person the run is for, by your own id for them.
+
+    ``group_id`` says whose the workflow's own memory is. ``merge``: workflows that share a memory with
+    this one in this run, which none of them sees alone.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,6 +49,8 @@ class StartIn(Schema):
     query: Annotated[str, Field(max_length=200_000)] | None = None
     conversation_id: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     user: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+    group_id: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+    merge: Annotated[list[UUID], Field(max_length=8)] = []
     version: Literal["published", "draft"] | None = None
     mocks: dict[str, dict[str, Any]] | None = None
     offline: bool = False

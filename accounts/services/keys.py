@@ -12,7 +12,7 @@ from accounts import audit, tokens
 from accounts.access import KeyPrincipal, Principal, check
 from accounts.errors import InvalidChoice, NotFound
 from accounts.models import ApiKey, Team
-from accounts.roles import SCOPES
+from accounts.roles import SCOPES, SERVICE_SCOPES
 from accounts.tenancy import lookup, tenant
 
 
@@ -30,7 +30,7 @@ def issue_key(
 ) -> tuple[ApiKey, str]:
     """The row, and the secret: shown once."""
     check(principal, "key.manage", team)
-    if not name.strip() or not scopes or not set(scopes) <= set(SCOPES):
+    if not name.strip() or not scopes or not set(scopes) <= {*SCOPES, *SERVICE_SCOPES}:
         raise InvalidChoice
     if expires_at is not None and expires_at <= timezone.now():
         raise InvalidChoice

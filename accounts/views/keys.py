@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import selectors, services
 from accounts.forms import KeyForm
 from accounts.principals import current_team_id, principal_of
-from accounts.roles import SCOPES
+from accounts.roles import SCOPES, SERVICE_SCOPES
 
 
 @never_cache
@@ -40,7 +40,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         "keys": selectors.keys_of(principal, team),
         "form": form,
         "secret": secret,
-        "scopes": SCOPES,
+        "scopes": {**SCOPES, **SERVICE_SCOPES},
     }
     return render(request, "accounts/keys.html", context, status=status)
 

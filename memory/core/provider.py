@@ -29,8 +29,11 @@ class MemoryProvider(ABC):
       its revision one higher, and the old value stays readable in ``history``. Tier, metadata,
       category and expiry are those of the last store. It is visible to the next recall, anywhere.
     - ``recall`` by ``key`` gives that entry or nothing. By ``query_text`` it gives what matches,
-      best first, each with a score in 0..1 and the parts that explain it. By neither it gives all,
+      best first, each with a score in 0..1 and the parts that add up to it. By neither it gives all,
       newest first. Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
+    - An entry whose metadata names a ``group`` gets a place in it, after everybody who ever had one;
+      it keeps it, and leaves it empty when it goes. See ``memory.core.ranking``.
+    - ``as_of`` answers as the very same query would have been answered at that moment.
     - Quarantined entries are never recalled, in no mode. An entry is gone at the very instant of
       its ``expires_at``; a store to its key then starts a new entry at revision 1.
     - ``delete`` says whether there was anything; ``clear_namespace`` says how much.
@@ -69,7 +72,12 @@ def check_query(query: MemoryQuery) -> None:
     if query.language not in LANGUAGES:
         known = ", ".join(sorted(LANGUAGES))
         raise InvalidInput(f"language: {query.language!r} is not known; one of: {known}.")
+    if query.recency_days is not None and not 0 < query.recency_days <= MAX_RECENCY_DAYS:
+        raise InvalidInput(f"recency_days: from more than 0 to {MAX_RECENCY_DAYS} days.")
+    if query.as_of is not None and query.as_of.tzinfo is None:
+        raise InvalidInput("as_of: a moment with its time zone was expected.")
 
 
 MAX_TOP_K = 1_000
 MAX_QUERY_LENGTH = 20_000
+MAX_RECENCY_DAYS = 36_500

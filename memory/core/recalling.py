@@ -3,11 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from memory.core.ranking import rank
+from memory.core.dice import likeness_to
+from memory.core.groups import Place, group_of
+from memory.core.ranking import Text, rank
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
+from memory.core.scoring import recency_of
 from memory.core.values import search_text
+
+
+# Equals are told apart by how alike they look to the question, unless they are a crowd.
+MOST_COMPARED = 100
+MOST_LOOKED_AT = 2_000  # characters of each
 
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
@@ -17,17 +27,16 @@ def is_visible(entry: MemoryEntry, now: datetime) -> bool:
     )
 
 
-def answer(query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def answer(
+    query: MemoryQuery, candidates: Sequence[MemoryEntry], now: datetime
+) -> list[MemoryEntry]:
     """``candidates`` are visible and pass the filter, in any order."""
     if is_search(query):
         entries = {entry.id: entry for entry in candidates}
-        asked = [
-            Candidate(entry.updated_at, entry.id, search_text(entry.key, entry.value))
-            for entry in candidates
-        ]
-        return [scored(entries[hit.id], hit) for hit in best(query, asked)]
-    found = sorted(candidates, key=_age, reverse=True)
-    return found if query.top_k is None else found[: query.top_k]
+        found = best(query, [candidate_of(entry) for entry in candidates], now)
+        return [scored(entries[hit.id], hit) for hit in found]
+    newest = sorted(candidates, key=_age, reverse=True)
+    return newest if query.top_k is None else newest[: query.top_k]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +46,75 @@ class Candidate:
     updated_at: Any  # a datetime; every stored entry has one
     id: str
     text: str
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
+    """``look`` is the beginning of its text, for when another has the same score."""
+
     id: str
     score: float
     explain: Mapping[str, float]
+    updated_at: Any  # a datetime
+    look: str = ""
+
+
+def candidate_of(entry: MemoryEntry) -> Candidate:
+    text = search_text(entry.key, entry.value)
+    return Candidate(entry.updated_at, entry.id, text, place_of(entry))
+
+
+def place_of(entry: MemoryEntry) -> Place | None:
+    group = group_of(entry.metadata)
+    return (group, entry.position) if group else None
 
 
 def is_search(query: MemoryQuery) -> bool:
     return query.key is None and bool(query.query_text and query.query_text.strip())
 
 
-def best(query: MemoryQuery, candidates: Iterable[Candidate]) -> list[Found]:
-    """Best first, ties by age and id, cut to ``top_k``; a provider fetches whole entries for these alone."""
-    oldest_first = sorted(candidates, key=lambda one: (one.updated_at, one.id))
-    texts = [one.text for one in oldest_first]
+def best(query: MemoryQuery, candidates: Iterable[Candidate], now: datetime) -> list[Found]:
+    """Best first, cut to ``top_k``."""
+    known = list(candidates)
+    half_life = query.recency_days
+    texts = [
+        Text(one.text, one.place, half_life and recency_of(one.updated_at, now, half_life))
+        for one in known
+    ]
     hits = rank(query.query_text or "", texts, language=query.language)
-    # Positions grow with age, so they break ties as age and id would.
-    hits.sort(key=lambda hit: (hit.score, hit.position), reverse=True)
-    chosen = hits if query.top_k is None else hits[: query.top_k]
-    return [Found(oldest_first[hit.position].id, hit.score, dict(hit.parts)) for hit in chosen]
+    found = [
+        Found(
+            known[hit.position].id,
+            hit.score,
+            hit.parts,
+            known[hit.position].updated_at,
+            known[hit.position].text[:MOST_LOOKED_AT],
+        )
+        for hit in hits
+    ]
+    return in_order(query, found)
+
+
+def in_order(
+    query: MemoryQuery, found: Iterable[Found], *, crowd: float | None = None
+) -> list[Found]:
+    """Equal scores: the likest first, then the newest. ``crowd`` is a score too many have to be compared."""
+    by_age = sorted(found, key=lambda one: (one.score, one.updated_at, one.id), reverse=True)
+    like = likeness_to(query.query_text or "")
+
+    def likeness(one: Found) -> float:
+        return like(one.look)
+
+    ordered: list[Found] = []
+    for score, equals in groupby(by_age, key=attrgetter("score")):
+        if query.top_k is not None and len(ordered) >= query.top_k:
+            break
+        group = list(equals)
+        if 1 < len(group) <= MOST_COMPARED and score != crowd:
+            group.sort(key=likeness, reverse=True)
+        ordered += group
+    return ordered if query.top_k is None else ordered[: query.top_k]
 
 
 def scored(entry: MemoryEntry, hit: Found) -> MemoryEntry:

@@ -30,7 +30,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came."""
+    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came.
+
+    ``position`` is its place in its group (metadata ``group``), from 1; 0 without one.
+    """
 
     id: str
     namespace: str
@@ -46,12 +49,17 @@ class MemoryEntry:
     expires_at: datetime | None = None
     source: Source = Source()
     revision: int = 1
+    position: int = 0
     explain: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """``key`` asks for exactly that entry; ``query_text`` searches; neither lists the newest."""
+    """``key`` asks for exactly that entry; ``query_text`` searches; neither lists the newest.
+
+    ``recency_days`` lets what is newer count more, half as much after so many days. ``as_of`` asks
+    what the answer would have been at that moment.
+    """
 
     namespace: str
     key: str | None = None
@@ -59,6 +67,8 @@ class MemoryQuery:
     filter: Mapping[str, Json] | None = None
     top_k: int | None = None
     language: str = "english"  # whose endings Latin words wear
+    recency_days: float | None = None
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

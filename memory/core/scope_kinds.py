@@ -26,6 +26,8 @@ class ScopeKind:
     """``ids`` makes as many ids as ``arity`` says from the run's system variables.
 
     It raises ``InvalidInput`` naming the variable it misses; ``memory.core.scopes.needed`` does that.
+    ``lives_seconds`` is how long an entry stays at most; of none, as long as its author says.
+    ``is_offered``: authors may choose it; what a run keeps about itself they may not name.
     """
 
     word: str
@@ -34,6 +36,8 @@ class ScopeKind:
     arity: int = 1
     seen_by: SeenBy = SeenBy.RUN
     label: str = ""
+    lives_seconds: float | None = None
+    is_offered: bool = True
 
 
 class ScopeTable:
@@ -60,13 +64,20 @@ class ScopeTable:
         return tuple(kind for kind in self.all() if kind.word not in self._built_in)
 
     def named(self, word: str) -> ScopeKind:
-        if word not in self._kinds:
-            known = ", ".join(self._kinds)
-            raise InvalidInput(f"Unknown memory scope {word!r}; use one of: {known}.")
-        return self._kinds[word]
+        return self._one_of(self._kinds, word)
+
+    def offered(self, word: str) -> ScopeKind:
+        """The same for a word that an author wrote."""
+        return self._one_of({kind.word: kind for kind in self.all() if kind.is_offered}, word)
 
     def words_seen_by(self, seen_by: SeenBy) -> tuple[str, ...]:
         return tuple(kind.word for kind in self.all() if kind.seen_by is seen_by)
+
+    def _one_of(self, kinds: Mapping[str, ScopeKind], word: str) -> ScopeKind:
+        if word in kinds:
+            return kinds[word]
+        known = ", ".join(kind.word for kind in self.all() if kind.is_offered)
+        raise InvalidInput(f"Unknown memory scope {word!r}; use one of: {known}.")
 
 
 # A namespace has 200 characters: the prefix, and two ids of 80.
@@ -91,6 +102,8 @@ def _check_grammar(kind: ScopeKind) -> None:
         )
     if not 1 <= kind.arity <= MOST_IDS:
         raise InvalidInput(f"The scope {kind.word!r}: a namespace has 1 to {MOST_IDS} ids.")
+    if kind.lives_seconds is not None and not kind.lives_seconds > 0:
+        raise InvalidInput(f"The scope {kind.word!r}: lives_seconds is more than 0.")
     if not isinstance(kind.seen_by, SeenBy):
         raise InvalidInput(f"The scope {kind.word!r}: seen_by is one of {', '.join(SeenBy)}.")
     if kind.prefix.split(":")[0] in _RESERVED:

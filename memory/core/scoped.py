@@ -4,11 +4,12 @@ Its methods have the shape of the engine's memory port, which this package must 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Protocol
 
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import resolve_namespace
+from memory.core.scopes import Scope, life_in, notes_namespace, resolve_namespace
 
 
 class OriginLike(Protocol):
@@ -26,9 +27,14 @@ class ProviderLike(Protocol):
     async def delete(self, namespace: str, key: str) -> bool: ...
 
 
+class Clearing(ProviderLike, Protocol):
+    async def clear_namespace(self, namespace: str) -> int: ...
+
+
 class ScopedMemory:
-    def __init__(self, provider: ProviderLike) -> None:
+    def __init__(self, provider: Clearing) -> None:
         self._provider = provider
+        self._noting: set[str] = set()  # runs that have notes
 
     async def recall(
         self,
@@ -63,9 +69,11 @@ class ScopedMemory:
             value=value,
             metadata=metadata or {},
             tier=tier_named(tier),
-            ttl_seconds=ttl_seconds,
+            ttl_seconds=life_in(scope, ttl_seconds),
             source=Source(run_id=origin.run_id, node_id=origin.node_id),
         )
+        if scope == Scope.RUN:
+            self._noting.add(params.namespace)
         return await self._provider.store(params)
 
     async def delete(
@@ -83,6 +91,15 @@ class ScopedMemory:
             return int(await self._provider.delete(namespace, key))
         found = await self._provider.recall(MemoryQuery(namespace, key=key, filter=filter))
         return sum([await self._provider.delete(namespace, entry.key) for entry in found])
+
+    async def run_ended(self, run_id: str) -> None:
+        """Its notes go with it; where that fails now they end by themselves."""
+        notes = notes_namespace(run_id)
+        if notes not in self._noting:
+            return
+        self._noting.discard(notes)
+        with suppress(MemoryFault):
+            await self._provider.clear_namespace(notes)
 
 
 def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:

@@ -5,8 +5,9 @@ and nowhere else. The grammar is strict because two spellings of one person woul
 and one spelling of two people would be a leak.
 """
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,6 +24,11 @@ class Scope(StrEnum):
     GLOBAL = "global"  # the application's own
     WORKFLOW = "workflow"  # one workflow's own, per group
     RUN = "run"  # notes, cleared when the run ends
+    RUN_METADATA = "run_metadata"  # what a run is about; no author names it
+
+
+NOTES_LIVE = 30 * 60.0  # seconds
+METADATA_LIVES = 3 * 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class ParsedNamespace:
 
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
     """The namespace a scope word means for someone; a missing identity names the variable."""
-    kind = _TABLE.named(scope)
+    kind = _TABLE.offered(scope)
     ids = tuple(_checked(one, f"The {kind.word} scope") for one in kind.ids(identity))
     if len(ids) != kind.arity:
         raise InvalidInput(f"The {kind.word} scope made {len(ids)} ids; it needs {kind.arity}.")
@@ -61,6 +67,36 @@ def parse_namespace(text: str) -> ParsedNamespace:
                 break
             return ParsedNamespace(kind.word, tuple(_checked(one, text) for one in ids))
     raise InvalidInput(f"{text!r} is not a namespace.")
+
+
+def notes_namespace(run_id: str) -> str:
+    return ParsedNamespace(Scope.RUN, (_checked(run_id, "A run's notes"),)).text
+
+
+def metadata_namespace(run_id: str) -> str:
+    return ParsedNamespace(Scope.RUN_METADATA, (_checked(run_id, "What a run is about"),)).text
+
+
+def stream_of(names: Sequence[str]) -> str:
+    """The name of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
+
+    The order is part of it: the first one leads. A server that must keep streams apart passes ids,
+    which are all of one length: no two lists of them make the same name. What would be longer than an id may be keeps its
+    beginning and gets a digest of the whole, so that two such names still differ.
+    """
+    whole = "-".join(names)
+    if len(whole) <= LONGEST_ID:
+        return whole
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
+    return f"{whole[: LONGEST_ID - len(digest) - 1]}-{digest}"
+
+
+def life_in(scope: str, asked_seconds: float | None) -> float | None:
+    """How long an entry lives there: what its author asked for, but no longer than the scope lets it."""
+    longest = _TABLE.named(scope).lives_seconds
+    if longest is None or asked_seconds is None:
+        return longest if asked_seconds is None else asked_seconds
+    return min(longest, asked_seconds)
 
 
 def needed(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
@@ -93,6 +129,7 @@ def words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
 
 
 # Visible ASCII without the colon: look-alikes of other scripts can't be told apart by a reader.
+LONGEST_ID = 80
 _ID = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -127,7 +164,8 @@ def _workflow(identity: Mapping[str, Json]) -> tuple[str, ...]:
     """Merged workflows share a stream of their own: chat + desktop is ``chat-desktop``."""
     names = identity.get("workflow_names")
     if isinstance(names, list | tuple) and names:
-        stream = _checked("-".join(_text(name) for name in names), "sys.workflow_names")
+        parts = [_checked(_text(name), "sys.workflow_names") for name in names]
+        stream = stream_of(parts)
     else:
         stream = needed(Scope.WORKFLOW, "workflow_id", identity)
     return (stream, needed(Scope.WORKFLOW, "group_id", identity))
@@ -143,6 +181,14 @@ _TABLE = ScopeTable(
         ScopeKind(Scope.USER, "user", _user, seen_by=SeenBy.PERSON),
         ScopeKind(Scope.GLOBAL, "global", _global, seen_by=SeenBy.TEAM),
         ScopeKind(Scope.WORKFLOW, "ai:memory", _workflow, arity=2, seen_by=SeenBy.TEAM),
-        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.RUN),
+        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.RUN, lives_seconds=NOTES_LIVE),
+        ScopeKind(
+            Scope.RUN_METADATA,
+            "ai:workflow",
+            _run,
+            seen_by=SeenBy.RUN,
+            lives_seconds=METADATA_LIVES,
+            is_offered=False,
+        ),
     )
 )

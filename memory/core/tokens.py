@@ -1,4 +1,4 @@
-"""Text → terms, for every script, with no dictionary.
+"""Text → terms, for every script, with no dictionary. After a change here postings are made anew.
 
 Latin words are stemmed (Snowball, per language), other alphabets by the language their script
 gives away. Scripts written without spaces give single characters and pairs, which finds as well
@@ -25,7 +25,7 @@ def terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Every term of an entry, stop words included: a query decides what counts."""
     if len(text) <= _CACHED_LENGTH:
         return _cached(text, language)
-    return tuple(term for term, _ in _tokens(text, language))
+    return tuple(term for term, _ in _tokens(text[:MAX_SEARCHED], language))
 
 
 def query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
@@ -34,6 +34,27 @@ def query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     telling = tuple(term for term, stop in tokens if not stop)
     return telling or tuple(term for term, _ in tokens)
 
+
+def inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
+    """Terms that whatever contains this text has too: all but those of a word its ends may cut through."""
+    found = list(_words(_plain(text)))
+    whole = [
+        (script, word)
+        for number, (script, word) in enumerate(found)
+        if script in _UNSPACED or 0 < number < len(found) - 1
+    ]
+    return frozenset(term for one in whole for term, _ in _terms_of(*one, language))
+
+
+def wears_endings(text: str) -> bool:
+    """Whether the language makes a difference: it does to Latin words alone."""
+    return any(script == "LATIN" for script, _ in _words(_plain(text)))
+
+
+# Of a longer text the beginning is searched: a million words would be a million postings.
+MAX_SEARCHED = 100_000
+# What is longer is no word but data, and no index takes it.
+MAX_WORD = 64
 
 # Long texts would fill memory; they are rare and tokenised when met.
 _CACHED_LENGTH = 2_000
@@ -64,15 +85,24 @@ def _cached(text: str, language: str) -> tuple[str, ...]:
     return tuple(term for term, _ in _tokens(text, language))
 
 
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def _tokens(text: str, language: str) -> Iterator[tuple[str, bool]]:
-    for script, word in _words(unicodedata.normalize("NFKC", text).casefold()):
-        if script in _UNSPACED:
-            yield from _characters_and_pairs(word)
-        elif script == "LATIN":
-            plain = _without_accents(word)
-            yield _stem(plain, language), plain in STOP_WORDS
-        else:
-            yield _stem(word, _LANGUAGE_OF_SCRIPT.get(script, "")), word in STOP_WORDS
+    for script, word in _words(_plain(text)):
+        yield from _terms_of(script, word, language)
+
+
+def _terms_of(script: str, word: str, language: str) -> Iterator[tuple[str, bool]]:
+    if script in _UNSPACED:
+        yield from _characters_and_pairs(word)
+    elif script == "LATIN":
+        plain = _without_accents(word)[:MAX_WORD]
+        yield _stem(plain, language), plain in STOP_WORDS
+    else:
+        known = _LANGUAGE_OF_SCRIPT.get(script, "")
+        yield _stem(word[:MAX_WORD], known), word in STOP_WORDS
 
 
 def _characters_and_pairs(word: str) -> Iterator[tuple[str, bool]]:
@@ -106,6 +136,8 @@ def _script(character: str) -> str:
     if category[0] not in "LN":
         return ""
     name = unicodedata.name(character, "").split(" ", 1)[0].split("-", 1)[0]
+    if name == "IDEOGRAPHIC":  # 々 and 〇, in the middle of Chinese and Japanese words
+        return "CJK"
     return "LATIN" if not name or name in _COMMON else name
 
 

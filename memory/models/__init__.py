@@ -3,6 +3,7 @@
 from memory.models.entries import Change, Entry, Read, Revision
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
+from memory.models.postings import Group, Posting
 
 
-__all__ = ["Change", "Entry", "Namespace", "Policy", "Read", "Revision"]
+__all__ = ["Change", "Entry", "Group", "Namespace", "Policy", "Posting", "Read", "Revision"]

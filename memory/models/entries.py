@@ -71,6 +71,10 @@ class Entry(TenantModel):
     )
     importance = models.FloatField(_("importance"), default=0.5)
     revision = models.PositiveIntegerField(_("revision"), default=1, editable=False)
+    # Its number among the namespace's postings: given when it is first stored, and anew in another group.
+    number = models.IntegerField(null=True, editable=False)
+    group = models.CharField(_("group"), max_length=200, blank=True, editable=False)
+    position = models.PositiveIntegerField(_("place in the group"), default=0, editable=False)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
@@ -93,6 +97,9 @@ class Entry(TenantModel):
                 condition=Q(deleted_at=None),
                 name="memory_entry_key_once",
             ),
+            models.UniqueConstraint(
+                fields=("namespace", "number"), name="memory_entry_number_once"
+            ),
             models.CheckConstraint(
                 condition=Q(tier__in=TierChoice.values), name="memory_entry_tier"
             ),
@@ -110,6 +117,11 @@ class Entry(TenantModel):
                 fields=("expires_at",),
                 condition=Q(deleted_at=None, expires_at__isnull=False),
                 name="memory_entry_expiry",
+            ),
+            models.Index(
+                fields=("namespace", "expires_at"),
+                condition=Q(deleted_at=None, expires_at__isnull=False),
+                name="memory_entry_over",
             ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
         )
@@ -160,6 +172,7 @@ class Revision(TenantModel):
     category = models.CharField(_("category"), max_length=40, editable=False)
     tier = models.CharField(_("tier"), max_length=12, choices=TierChoice, editable=False)
     importance = models.FloatField(_("importance"), editable=False)
+    position = models.PositiveIntegerField(_("place in the group"), default=0, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, editable=False)
     actor = models.CharField(_("by"), max_length=120, blank=True, editable=False)
     reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)

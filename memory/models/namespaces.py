@@ -26,6 +26,7 @@ class ScopeChoice(models.TextChoices):
     GLOBAL = "global", _("Application")
     WORKFLOW = "workflow", _("Workflow")
     RUN = "run", _("Run")
+    RUN_METADATA = "run_metadata", _("About a run")
 
 
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):

@@ -11,8 +11,10 @@ ProviderFactory = Callable[..., MemoryProvider]
 
 # Imported when asked for: ``in_memory`` must not need Django, nor any of them another's library.
 PROVIDERS: dict[str, str] = {
+    "http": "memory.providers.http:HttpProvider",
     "in_memory": "memory.providers.in_memory:InMemoryProvider",
     "postgres": "memory.providers.postgres:PostgresProvider",
+    "redis": "memory.providers.redis:RedisProvider",
 }
 
 
@@ -20,6 +22,8 @@ def provider_factory(
     name: str, plugged: Mapping[str, ProviderFactory] | None = None
 ) -> ProviderFactory:
     """The class behind a name; ``plugged`` is what plug-ins offered, see ``memory.plugins``."""
+    if taken := sorted(set(PROVIDERS) & set(plugged or {})):
+        raise InvalidInput(f"A plug-in offers a memory provider {taken[0]!r}, which is built in.")
     if plugged and name in plugged:
         return plugged[name]
     if name not in PROVIDERS:

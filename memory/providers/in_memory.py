@@ -4,13 +4,15 @@ Obvious rather than quick. For tests, and for workflows run in one process that 
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from config.ids import uuid7
 from memory.core.filters import document_of, matches, parse_filter
+from memory.core.groups import group_of
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -29,6 +31,8 @@ class InMemoryProvider(MemoryProvider):
         self._clock = clock
         self._policy = policy
         self._values: dict[str, dict[str, list[MemoryEntry]]] = {}
+        self._places: Counter[tuple[str, str]] = Counter()  # the last place given in each group
+        self._log: dict[str, dict[str, list[_State]]] = {}  # by namespace and id, oldest first
         self._lock = threading.Lock()
 
     async def store(self, params: StoreParams) -> MemoryEntry:
@@ -42,16 +46,18 @@ class InMemoryProvider(MemoryProvider):
             past = living.get(params.key, [])
             entry = _entry(params, past[-1] if past else None, now)
             self._check_room(params.namespace, entry)
+            entry = self._seated(entry, past[-1] if past else None)
             living[params.key] = [*past, entry]
+            self._note(entry, now)
         return deepcopy(entry)
 
     async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         check_namespace(self._policy, query.namespace)
         filter_ = parse_filter(query.filter)
-        now = self._clock()
+        now = query.as_of or self._clock()
         with self._lock:
-            newest = [values[-1] for values in self._values.get(query.namespace, {}).values()]
+            newest = self._known(query)
         candidates = [
             entry
             for entry in newest
@@ -59,19 +65,21 @@ class InMemoryProvider(MemoryProvider):
             and (query.key is None or entry.key == query.key)
             and matches(filter_, document_of(entry))
         ]
-        return deepcopy(answer(query, candidates))
+        return deepcopy(answer(query, candidates, now))
 
     async def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         with self._lock:
-            self._drop_expired(namespace, self._clock())
-            return self._values.get(namespace, {}).pop(key, None) is not None
+            now = self._clock()
+            self._drop_expired(namespace, now)
+            return self._drop(namespace, [key], now) > 0
 
     async def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
         with self._lock:
-            self._drop_expired(namespace, self._clock())
-            return len(self._values.pop(namespace, {}))
+            now = self._clock()
+            self._drop_expired(namespace, now)
+            return self._drop(namespace, list(self._values.get(namespace, {})), now)
 
     async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
@@ -84,6 +92,14 @@ class InMemoryProvider(MemoryProvider):
         with self._lock:
             for entry in entries:
                 self._values.setdefault(entry.namespace, {})[entry.key] = [deepcopy(entry)]
+                self._note(entry, entry.updated_at or self._clock())
+                self._reserve(entry.namespace, group_of(entry.metadata), entry.position)
+
+    def adopt_places(self, namespace: str, last: Mapping[str, int]) -> None:
+        """By group the last place that was given there, though who had it may be gone."""
+        with self._lock:
+            for group, position in last.items():
+                self._reserve(namespace, group, position)
 
     def living(self, namespace: str) -> dict[str, MemoryEntry]:
         """By key what is there, quarantined entries too."""
@@ -92,17 +108,62 @@ class InMemoryProvider(MemoryProvider):
             values = self._values.get(namespace, {})
             return {key: deepcopy(past[-1]) for key, past in values.items()}
 
+    def _seated(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
+        group = group_of(entry.metadata)
+        if not group:
+            return entry
+        if before is not None and group_of(before.metadata) == group:
+            return replace(entry, position=before.position)
+        self._places[entry.namespace, group] += 1
+        return replace(entry, position=self._places[entry.namespace, group])
+
+    def _reserve(self, namespace: str, group: str, position: int) -> None:
+        self._places[namespace, group] = max(self._places[namespace, group], position)
+
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         others = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
         size = sum(size_of(other.value) for other in others) + size_of(entry.value)
         check_room(self._policy, namespace, entries=len(others) + 1, size=size)
 
+    def _known(self, query: MemoryQuery) -> list[MemoryEntry]:
+        if query.as_of is None:
+            return [values[-1] for values in self._values.get(query.namespace, {}).values()]
+        found = []
+        for states in self._log.get(query.namespace, {}).values():
+            until = [state for state in states if state.at <= query.as_of]
+            if until and until[-1].entry is not None:
+                found.append(until[-1].entry)
+        return found
+
+    def _note(self, entry: MemoryEntry, at: datetime) -> None:
+        states = self._log.setdefault(entry.namespace, {}).setdefault(entry.id, [])
+        states.append(_State(at, deepcopy(entry)))
+
+    def _drop(self, namespace: str, keys: Iterable[str], now: datetime) -> int:
+        gone = 0
+        for key in keys:
+            values = self._values.get(namespace, {}).pop(key, None)
+            if values:
+                self._log[namespace][values[-1].id].append(_State(now, None))
+                gone += 1
+        return gone
+
     def _drop_expired(self, namespace: str, now: datetime) -> None:
         living = self._values.get(namespace, {})
-        for key, values in list(living.items()):
-            expires = values[-1].expires_at
-            if expires is not None and expires <= now:
-                del living[key]
+        over = [key for key, values in living.items() if _is_over(values[-1], now)]
+        self._drop(namespace, over, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What an entry was from a moment on; nothing, when it went."""
+
+    at: datetime
+    entry: MemoryEntry | None
+
+
+def _is_over(entry: MemoryEntry, now: datetime) -> bool:
+    return entry.expires_at is not None and entry.expires_at <= now
 
 
 def _entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:

@@ -27,6 +27,7 @@ from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.permissions import Place, Verb
+from memory.places import Elsewhere, elsewhere
 from memory.policies import Rules, rules_for
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
@@ -40,6 +41,7 @@ class Door:
     place: Place
     rules: Rules
     now: datetime
+    elsewhere: Elsewhere | None = None  # who keeps it, if it isn't PostgreSQL
     detail: dict[str, Any] = field(default_factory=dict)  # JSON
 
     @property
@@ -92,6 +94,8 @@ def opened(
         with tenant([caller.team_id]):
             door = _admitted(caller, verb, named)
             door.detail = detail
+            if door.elsewhere is not None:
+                detail["provider"] = door.elsewhere.name
             yield door
             _record(caller, action, named.text, detail, success=True)
     except MemoryFault as fault:
@@ -142,7 +146,8 @@ def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
         _check_person(caller, verb, place)
     else:
         _check_run(caller, verb, place, rules)
-    return Door(caller, place, rules, timezone.now())
+    kept = elsewhere(caller.team_id, named, rules.policy)
+    return Door(caller, place, rules, timezone.now(), kept)
 
 
 def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
@@ -193,6 +198,8 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
         own = {taker} if (taker := permissions.taker_of(caller.principal)) else set()
         known = permissions.taking_part(place)
         return rows.Ownership(participants=tuple(sorted(caller.participants | own | known)))
+    if named.seen_by is SeenBy.RUN and (guest := permissions.guest_of(caller.principal)):
+        return rows.Ownership(participants=(guest,))  # only runs of its own are let in here
     return rows.NOBODY
 
 

@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
-from memory.core.records import Json
+from memory.core.records import Json, MemoryQuery
 from memory.models import Change, Entry
 from memory.models.entries import Operation
+from memory.places import Elsewhere
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
@@ -47,6 +48,8 @@ def forget(
     with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
         if key is not None:
             door.detail["key"] = key_hash(key)
+        if door.elsewhere is not None:
+            return _forgotten_there(door, door.elsewhere, key, filter)
         return _forget(door, lambda found: _named(found, key, filter), reason)
 
 
@@ -76,7 +79,23 @@ def clear(
 ) -> Forgotten:
     """Everything in a namespace."""
     with opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door:
+        if door.elsewhere is not None:
+            gone = door.elsewhere.clear_namespace(door.text) if door.lock() else 0
+            door.detail["keys"] = gone
+            return Forgotten(gone, None)
         return _forget(door, lambda found: found, reason)
+
+
+def _forgotten_there(
+    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None
+) -> Forgotten:
+    """What is kept elsewhere is gone for good: there is no change to undo."""
+    found = []
+    if door.lock() is not None:
+        found = there.recall(MemoryQuery(door.text, key=key, filter=filter_))
+    gone = sum(there.delete(door.text, entry.key) for entry in found)
+    door.detail["keys"] = gone
+    return Forgotten(gone, None)
 
 
 def _forget(

@@ -1,17 +1,18 @@
 """Looking around: the namespaces one may see, and what is in one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
-from memory.core.records import Json, MemoryEntry
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.values import search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
-from memory.services.door import opened
+from memory.services.door import Door, opened
 
 
 MOST_A_PAGE = 200
@@ -50,6 +51,9 @@ def entries(
         wanted = parse_filter(filter)
         if row is None:
             return EntryPage([], 0, offset)
+        if door.elsewhere is not None:
+            there = door.elsewhere.recall(MemoryQuery(row.text, filter=filter))
+            return _page(door, there, text, category, tier, limit, offset)
         found = rows.living(row).exclude(expires_at__lte=door.now)
         found = _narrowed(found, text=text, category=category, tier=tier)
         found = narrowed(found, wanted)
@@ -57,6 +61,27 @@ def entries(
         page = found.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
         door.detail["keys"] = total
         return EntryPage([rows.entry_of(one, row.text) for one in page], total, offset)
+
+
+def _page(
+    door: Door,
+    there: Sequence[MemoryEntry],
+    text: str,
+    category: str | None,
+    tier: str | None,
+    limit: int,
+    offset: int,
+) -> EntryPage:
+    """Of what is kept elsewhere, newest first already; quarantined ones nobody hands out there."""
+    chosen = [
+        entry
+        for entry in there
+        if text.casefold() in search_text(entry.key, entry.value).casefold()
+        and category in (None, "", entry.category)
+        and tier in (None, "", entry.tier.value)
+    ]
+    door.detail["keys"] = len(chosen)
+    return EntryPage(chosen[offset : offset + min(limit, MOST_A_PAGE)], len(chosen), offset)
 
 
 def _narrowed(

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from memory.core.records import Json, MemoryEntry
 from memory.core.scoped import check_target
+from memory.core.scopes import life_in
 from memory.providers.postgres.provider import in_thread
 from memory.services.caller import CallOrigin, MemoryCaller
 from memory.services.forget import forget
@@ -77,7 +78,7 @@ class RunMemory:
                 value=value,
                 metadata=metadata,
                 tier=tier,
-                ttl_seconds=ttl_seconds,
+                ttl_seconds=life_in(scope, ttl_seconds),
             )
         )
 

@@ -1,11 +1,13 @@
 """Store an entry; the same key overwrites, and the old value stays readable as a revision."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from memory.core.policy import check_value
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.core.scoped import tier_named
+from memory.core.scopes import life_in
 from memory.core.values import check_params
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -26,7 +28,9 @@ def remember(
     importance: float = 0.5,
     ttl_seconds: float | None = None,
     reason: str = "",
+    source: Source | None = None,
 ) -> MemoryEntry:
+    """``source`` is taken at its word: a door that strangers knock at leaves it out."""
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         params = StoreParams(
             namespace=door.text,
@@ -36,12 +40,29 @@ def remember(
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
             importance=importance,
-            ttl_seconds=ttl_seconds,
-            source=Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id),
+            ttl_seconds=(
+                life_in(door.place.named.scope, None) if ttl_seconds is None else ttl_seconds
+            ),
+            source=_signed(source or Source(), caller),
         )
         check_params(params)
         door.detail.update(key=key_hash(key), bytes=check_value(door.policy, value), keys=1)
+        if door.elsewhere is not None:
+            door.claim()  # whose it is, is kept here all the same, and puts its writers in line
+            kept = door.elsewhere.store(params)
+            door.detail.update(entry=kept.id, before=kept.revision - 1, after=kept.revision)
+            return kept
         act = door.act(Operation.STORE, reason)
         entry, before = rows.write(door.claim(), params, act, door.policy)
         door.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.entry_of(entry, door.text)
+
+
+def _signed(source: Source, caller: MemoryCaller) -> Source:
+    """Who writes, where the source doesn't say."""
+    return replace(
+        source,
+        actor=source.actor or caller.principal.actor,
+        run_id=source.run_id or caller.origin.run_id,
+        node_id=source.node_id or caller.origin.node_id,
+    )

@@ -18,6 +18,7 @@ from memory.core.provider import check_query
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scoped import check_target, tier_named
+from memory.core.scopes import life_in
 from memory.core.values import check_params
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
@@ -121,7 +122,7 @@ class SandboxMemory:
                     metadata=metadata or {},
                     category=category_of(metadata or {}),
                     tier=tier_named(tier),
-                    ttl_seconds=ttl_seconds,
+                    ttl_seconds=life_in(scope, ttl_seconds),
                     source=Source(caller.principal.actor, origin.run_id, origin.node_id),
                 )
                 check_params(params)
@@ -181,13 +182,15 @@ class SandboxMemory:
         found = self._copies.get(door.text)
         if found is None:
             namespace = door.place.row
-            real = (
-                [rows.entry_of(one, door.text) for one in rows.living(namespace)]
-                if namespace
-                else []
-            )
             provider = InMemoryProvider(policy=door.policy)
-            provider.adopt(real)
+            if door.elsewhere is not None:
+                real = []  # what is read there is no row here, so no read of it is noted either
+                provider.adopt(door.elsewhere.recall(MemoryQuery(door.text)) if namespace else [])
+            else:
+                living = rows.living(namespace) if namespace else ()
+                real = [rows.entry_of(one, door.text) for one in living]
+                provider.adopt(real)
+                provider.adopt_places(door.text, rows.last_places(namespace) if namespace else {})
             for change in self._known():
                 if change.namespace == door.text:
                     _replay(provider, change)
@@ -244,6 +247,7 @@ def entry_json(entry: MemoryEntry) -> dict[str, Json]:
         "tier": entry.tier.value,
         "importance": entry.importance,
         "revision": entry.revision,
+        "position": entry.position,
         **{name: _text(getattr(entry, name)) for name in _TIMES},
         "source": {
             "actor": entry.source.actor,
@@ -265,6 +269,7 @@ def entry_from(written: Mapping[str, Json]) -> MemoryEntry:
         tier=Tier(written["tier"]),
         importance=written["importance"],
         revision=written["revision"],
+        position=written.get("position", 0),  # written down before there were places
         source=Source(source["actor"], source["run"], source["node"]),
         **{name: _time(written[name]) for name in _TIMES},
     )

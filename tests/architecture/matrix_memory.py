@@ -20,7 +20,11 @@ def _entry(person: Person, canary: str) -> Any:
 
     namespace = f"global:{canary}"
     entry = remember(
-        _caller(person), key=canary, value=canary, metadata={"m": canary}, namespace=namespace
+        _caller(person),
+        key=canary,
+        value=canary,
+        metadata={"m": canary, "group": canary},
+        namespace=namespace,
     )
     recall(_caller(person, run_id=canary), namespace=namespace)
     return entry.id
@@ -32,6 +36,12 @@ def _private_entry(person: Person, canary: str) -> Any:
 
     namespace = f"user:{person.user.pk}"
     return remember(_caller(person), key=canary, value=canary, namespace=namespace).id
+
+
+def _subject(person: Person, canary: str) -> Any:
+    """A person about whom something is remembered."""
+    _private_entry(person, canary)
+    return person.user.pk
 
 
 def _namespace(person: Person, canary: str) -> Any:
@@ -70,6 +80,7 @@ OBJECTS: dict[str, Maker] = {
     "namespace": _namespace,
     "private namespace": _private_namespace,
     "change": _change,
+    "subject": _subject,
     "memory policy": _policy,
 }
 
@@ -131,6 +142,8 @@ ROWS = [
     ),
     Row("POST", "api/v1/memory/recall", "- 200 200 200 200 200", body=SHARED),
     Row("POST", "api/v1/memory/forget", "- 200 403 200 200 200", body={**SHARED, "key": "k"}),
+    Row("POST", "api/v1/memory/clear", "- 200 403 200 200 200", body=SHARED),
+    Row("GET", "api/v1/memory/history", "- 422 422 422 422 422"),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 200 200 200 404", ENTRY),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>", "- 404 404 404 404 404", PRIVATE),
     # Without If-Match nobody gets further
@@ -156,5 +169,12 @@ ROWS = [
     ),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 200 200 200 404", ENTRY),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 404 404 404 404", PRIVATE),
+    Row(
+        "POST",
+        "api/v1/memory/subjects/<subject>/erase",
+        "- 404 404 404 404 404",
+        {"subject": "subject"},
+        {},
+    ),
     Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
 ]

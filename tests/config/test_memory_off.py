@@ -43,6 +43,39 @@ edges:
   - {source: start, target: end}
 """
 
+# Not only its kinds: the field of a model's node, too.
+RECALLING = """
+version: "0.1.0"
+nodes:
+  - {id: start, data: {type: start, title: Start, variables: [{variable: name, type: string, required: true}]}}
+  - id: llm
+    data:
+      type: llm
+      title: Ask
+      model: {provider: offline, name: offline, mode: chat}
+      prompt_template: [{role: user, text: "{{#start.name#}}"}]
+      enhanced_memory: {enabled: true, scope: user, top_k: 3}
+  - {id: end, data: {type: end, title: End, outputs: [{variable: said, value_selector: [llm, text]}]}}
+edges:
+  - {source: start, target: llm}
+  - {source: llm, target: end}
+"""
+
+# For whoever came by the start link: a workflow to open.
+DRAW = """
+from accounts.models import Membership, Team
+from accounts.principals import user_principal
+from accounts.tenancy import tenant
+from workflows.services import importing
+
+with tenant(Team.objects.values_list("id", flat=True)):
+    row = Membership.objects.unscoped().select_related("user").order_by("pk").first()
+made = importing.import_document(
+    user_principal(row.user), team_id=row.team_id, source=open(%r).read(), name="Greeting"
+)
+print("id=%%s" %% made.workflow.pk)
+"""
+
 
 @pytest.fixture(scope="module")
 def without(
@@ -53,6 +86,7 @@ def without(
     (folder / "sitecustomize.py").write_text(WALL)
     (folder / "greeting.yml").write_text(GREETING)
     (folder / "remembers.yml").write_text(SECTION_12)
+    (folder / "recalling.yml").write_text(RECALLING)
     database = f"without_{worker_name()}"
     prepare(servers.postgres(), database)
     at = servers.place()
@@ -126,6 +160,44 @@ def test_memory_off_pages_are_whole_and_lead_to_none_of_its_own(without: tuple[L
         browser.open(f"{stack.url}/memory/")
 
 
+def test_memory_off_system_check_finds_nothing(without: tuple[LiveStack, Path]):
+    stack, _ = without
+
+    assert "no issues" in stack.manage("check", "--fail-level", "WARNING")
+    assert "No changes detected" in stack.manage("makemigrations", "--check", "--dry-run")
+
+
+def test_memory_off_every_page_and_the_editor_open(without: tuple[LiveStack, Path]):
+    stack, folder = without
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    with browser.open(stack.start_url()):
+        pass
+    made = stack.manage("shell", "--no-imports", "-c", DRAW % str(folder / "greeting.yml"))
+    workflow = made.rpartition("id=")[2].strip()
+
+    def read(path: str) -> str:
+        with browser.open(stack.url + path) as response:
+            assert response.status == 200, path
+            return str(response.read().decode())
+
+    pages = {
+        path: read(path)
+        for path in (
+            *("/", "/workflows/", "/workflows/new/", "/workflows/import/", "/samples/", "/runs/"),
+            *("/first-steps/", "/team/", "/team/keys/", "/profile/", "/api/v1/docs"),
+            *(f"/workflows/{workflow}/", f"/workflows/{workflow}/outline/"),
+        )
+    }
+
+    assert "Memory is switched off here" in pages["/samples/"]
+    assert "data-run-bar" in pages[f"/workflows/{workflow}/"]
+    assert "data-sandbox" not in pages[f"/workflows/{workflow}/"]
+    assert json.loads(read("/api/v1/workflows/samples")) == []
+    routes = json.loads(read("/api/v1/openapi.json"))["paths"]
+    assert "/api/v1/workflows" in routes
+    assert [route for route in routes if route.startswith("/api/v1/memory")] == []
+
+
 @pytest.mark.parametrize("how", [(), ("--durable",)])
 def test_memory_off_workflow_runs(without: tuple[LiveStack, Path], how: tuple[str, ...]):
     stack, folder = without
@@ -150,6 +222,27 @@ def test_memory_off_its_nodes_are_unknown_by_name(without: tuple[LiveStack, Path
     assert status == 1
     assert "memory-recall" in json.loads(said)["error"]
     assert "memory-store" in json.loads(said)["error"]
+
+
+def test_memory_off_recalling_into_a_prompt_is_unknown_by_name(without: tuple[LiveStack, Path]):
+    stack, folder = without
+
+    status, said = run_workflow(
+        stack.environment, str(folder / "recalling.yml"), "--input", "name=Mia"
+    )
+
+    assert status == 1
+    assert "Unknown field enhanced_memory" in json.loads(said)["error"]
+
+
+def test_memory_nodes_off_leaves_recalling_into_a_prompt(live_stack: LiveStack, tmp_path: Path):
+    document = tmp_path / "recalling.yml"
+    document.write_text(RECALLING)
+    environment = {**live_stack.environment, "MEMORY_NODES_ENABLED": "0"}
+
+    status, said = run_workflow(environment, str(document), "--input", "name=Mia")
+
+    assert (status, json.loads(said)["status"]) == (0, "succeeded"), said
 
 
 def test_memory_nodes_off_leaves_memory_and_hides_its_nodes(live_stack: LiveStack, tmp_path: Path):

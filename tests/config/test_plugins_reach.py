@@ -8,23 +8,30 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from accounts.tenancy import tenant
-from config.plugins import hookimpl, manager
+from config.plugins import PluginClash, hookimpl, manager
 from memory.core import scopes
+from memory.core.errors import InvalidInput
+from memory.core.policy import MemorySecurityPolicy
 from memory.core.provider import MemoryProvider
+from memory.core.records import MemoryQuery
 from memory.core.scope_kinds import ScopeKind
 from memory.models import Entry, Namespace
 from memory.plugins import make_provider, plug_in_scopes
+from memory.providers import PROVIDERS
 from memory.providers.in_memory import InMemoryProvider
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.runner import WorkflowRunner
 from workflows.execution.kinds import kinds
 from workflows.execution.worker import Worker
 from workflows.llm.config import ProviderConfig
+from workflows.llm.offline import OfflineModels
 from workflows.models import Run
 from workflows.services.credentials import create_provider
 from workflows.services.runs import start_run
@@ -98,6 +105,74 @@ def test_memory_provider_of_a_plugin_is_made_by_name(plugin: Plugin) -> None:
     assert isinstance(provider, MemoryProvider)
 
 
+async def test_workflow_runs_with_the_memory_of_a_plugin(plugin: Plugin) -> None:
+    provider = make_provider("remembering", policy=MemorySecurityPolicy(max_value_bytes=5))
+    runner = WorkflowRunner(
+        {"version": "0.1.0", "nodes": PLAIN, "edges": _chain(PLAIN)},
+        memory=provider,
+        models=OfflineModels(),
+    )
+
+    fits = await runner.run(inputs={"text": "tea"}, system={"user_id": "mia"})
+    large = await runner.run(inputs={"text": "a long text"}, system={"user_id": "mia"})
+
+    assert fits.succeeded, fits.error
+    assert [one["value"] for one in fits.outputs["found"]] == ["tea"]
+    assert [entry.value for entry in await provider.recall(MemoryQuery("user:mia"))] == ["tea"]
+    assert "5 are allowed" in (large.error or "")
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_provider_of_a_plugin_takes_no_built_in_name(name: str) -> None:
+    class Greedy:
+        @hookimpl
+        def memory_providers(self) -> Any:
+            return {name: Remembering}
+
+    added = Greedy()
+    manager().register(added)
+    try:
+        with pytest.raises(InvalidInput, match=f"{name!r}, which is built in"):
+            make_provider(name)
+    finally:
+        manager().unregister(added)
+
+
+def test_two_plugins_of_one_provider_are_a_clash(plugin: Plugin) -> None:
+    class Second:
+        @hookimpl
+        def memory_providers(self) -> Any:
+            return {"remembering": Remembering}
+
+    added = Second()
+    manager().register(added)
+    try:
+        with pytest.raises(PluginClash, match="'remembering'"):
+            make_provider("remembering")
+    finally:
+        manager().unregister(added)
+
+
+def test_provider_that_nobody_offers_is_named_with_those_there_are(plugin: Plugin) -> None:
+    with pytest.raises(InvalidInput, match="http, in_memory, postgres, redis, remembering"):
+        make_provider("nothing")
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_built_in_provider_is_made_by_name(name: str) -> None:
+    made = make_provider(name, **OPTIONS[name])
+
+    assert isinstance(made, MemoryProvider)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "http": {"url": "https://memory.example", "key": "mf_key"},
+    "in_memory": {},
+    "postgres": {"team_id": uuid4()},
+    "redis": {"url": "redis://127.0.0.1:6379/0", "space": "team"},
+}
+
+
 def test_scope_of_a_plugin_is_offered_in_the_forms_of_memory_nodes(plugin: Plugin) -> None:
     offered = {name: kinds()[name] for name in kinds()}
     choices = {
@@ -113,6 +188,13 @@ def test_scope_of_a_plugin_is_offered_in_the_forms_of_memory_nodes(plugin: Plugi
 
 def _node(node_id: str, kind: str, /, **data: Any) -> dict[str, Any]:
     return {"id": node_id, "data": {"type": kind, "title": node_id, **data}}
+
+
+def _chain(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"id": str(n), "source": a["id"], "target": b["id"]}
+        for n, (a, b) in enumerate(pairwise(nodes))
+    ]
 
 
 NODES = [
@@ -137,13 +219,16 @@ NODES = [
         ],
     ),
 ]
+PLAIN = [
+    _node("start", "start", variables=[{"variable": "text", "type": "string"}]),
+    _node("store", "memory-store", scope="user", key="said", value_selector=["start", "text"]),
+    _node("recall", "memory-recall", scope="user"),
+    _node("end", "end", outputs=[{"variable": "found", "value_selector": ["recall", "results"]}]),
+]
 DOCUMENT = {
     "version": "0.1.0",
     "nodes": NODES,
-    "edges": [
-        {"id": str(n), "source": a["id"], "target": b["id"]}
-        for n, (a, b) in enumerate(pairwise(NODES))
-    ],
+    "edges": _chain(NODES),
 }
 
 

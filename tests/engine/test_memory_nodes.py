@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memory.core.errors import ProviderError
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import answer, document, end, llm, node, start
 from tests.support.engine import EchoModels, JinjaHere
@@ -295,3 +296,33 @@ async def test_plugin_kind_runs_like_a_built_in_one() -> None:
     result = await WorkflowRunner(made, plugins=[Shout()]).run(inputs={"q": "hey"})
 
     assert result.outputs["answer"] == "HEY!"
+
+
+async def test_notes_of_a_run_are_gone_when_it_ends_and_its_answer_has_them() -> None:
+    memory = InMemoryProvider()
+    runner = WorkflowRunner(
+        path(start("q"), store("note", "k", ["start", "q"], scope="run"),
+             store("keep", "k", ["start", "q"], scope="user"), recall("found", scope="run"),
+             end(found=["found", "results"])),
+        memory=memory,
+    )  # fmt: skip
+
+    handle = runner.start(inputs={"q": "remember the milk"}, system=SYSTEM)
+    result = await handle.result()
+
+    assert [one["value"] for one in result.outputs["found"]] == ["remember the milk"]
+    assert memory.living(f"ai:notes:{handle.run_id}") == {}
+    assert list(memory.living("user:user-456")) == ["k"]
+
+
+async def test_run_whose_notes_cannot_be_cleared_ends_all_the_same() -> None:
+    class Stubborn(InMemoryProvider):
+        async def clear_namespace(self, namespace: str) -> int:
+            raise ProviderError
+
+    runner = WorkflowRunner(
+        path(start("q"), store("note", "k", ["start", "q"], scope="run"), end()),
+        memory=Stubborn(),
+    )
+
+    assert (await runner.run(inputs={"q": "x"}, system=SYSTEM)).succeeded

@@ -35,7 +35,7 @@ def test_store_recall_edit_forget_undo_over_http(send: Any) -> None:
     recalled = send("post", "/recall", question).json()
     assert recalled["count"] == 1
     assert recalled["results"][0]["score"] == 1.0
-    assert set(recalled["results"][0]["explain"]) == {"words", "context", "literal"}
+    assert set(recalled["results"][0]["explain"]) == {"words", "context", "neighbours", "literal"}
 
     edited = send("patch", entry, {"value": "Her name is Mia."}, **{"If-Match": '"1"'})
     assert (edited.status_code, edited["ETag"]) == (200, '"2"')

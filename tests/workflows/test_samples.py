@@ -344,9 +344,26 @@ def test_copy_writes_what_it_planted_into_the_trail(bob):
 
 
 @pytest.mark.django_db
-def test_copy_without_memory_plants_nothing(bob, settings):
+def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
     settings.MEMORY_ENABLED = False
 
-    samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
-
+    assert samples.offered() == ()
+    with pytest.raises(NotFound):
+        samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
     assert "profile_language" not in entries_of(bob, scope="user")
+
+
+def test_sample_is_offered_where_all_its_kinds_are(monkeypatch):
+    assert samples.offered() == samples.SAMPLES
+    known = builtin_kinds(memory=False, remembers=True)
+    monkeypatch.setattr(samples, "kinds", lambda: known)
+
+    left = {sample.slug for sample in samples.offered()}
+
+    needing = {
+        sample.slug
+        for sample in samples.SAMPLES
+        if {"memory-recall", "memory-store"} & {*sample.kinds}
+    }
+    assert needing
+    assert not left & needing

@@ -24,6 +24,7 @@ from workflows.services import runs
 from workflows.services.debugging.comparing import compare_steps, compare_values
 from workflows.services.debugging.options import RunOptions, part_asked
 from workflows.services.debugging.starting import start_as_asked
+from workflows.services.streams import Stream
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -97,6 +98,7 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.connections_given_back(), tenant(principal.team_ids):
         workflow = selectors.workflow_for(principal, workflow_id, "run")
+        merged = [selectors.workflow_for(principal, one, "run") for one in body.merge]
         return start_as_asked(
             principal,
             options_of(body.debug),
@@ -105,6 +107,7 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
             query=body.query,
             conversation=body.conversation_id,
             subject=body.user,
+            stream=Stream(body.group_id, tuple(merged)),
             version=body.version,
             mocks=body.mocks,
             offline=body.offline,

@@ -69,7 +69,7 @@ def validate_document(request: HttpRequest, body: schemas.ValidateIn) -> dict[st
 @router.get("/workflows/samples", response=list[schemas.SampleOut], summary="List the samples")
 def list_samples(request: HttpRequest) -> list[dict[str, object]]:
     principal_of(request)
-    return [sample_out(sample) for sample in samples.SAMPLES]
+    return [sample_out(sample) for sample in samples.offered()]
 
 
 @router.post(

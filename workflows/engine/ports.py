@@ -115,6 +115,13 @@ class MemoryPort(Protocol):
 
 
 @runtime_checkable
+class KeepsNotes(Protocol):
+    """A memory that keeps something for a run alone is told when it has ended. It raises nothing."""
+
+    async def run_ended(self, run_id: str) -> None: ...
+
+
+@runtime_checkable
 class MemorySource(Protocol):
     """A memory provider handed straight to the in-process runner offers its port."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from workflows.engine.document import Document, NodeSpec
 
 
+RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
 
 
@@ -17,6 +18,6 @@ def _scopes(node: NodeSpec) -> Iterator[str]:
     scope = node.data.get("scope")
     if node.kind.startswith("memory-") and isinstance(scope, str):
         yield scope
-    enhanced = node.data.get("enhanced_memory")
+    enhanced = node.data.get(RECALLING)
     if isinstance(enhanced, dict) and enhanced.get("enabled"):
         yield str(enhanced.get("scope") or DEFAULT_SCOPE)

@@ -25,6 +25,7 @@ from workflows.engine.ports import (
     HistoryPort,
     HttpPort,
     IdPort,
+    KeepsNotes,
     MemoryPort,
     MemorySource,
     ModelPort,
@@ -141,4 +142,7 @@ class RunHandle:
             journal.note(result.event())
         finally:
             journal.close()
+            memory: object = ports.memory  # a port need not keep notes
+            if isinstance(memory, KeepsNotes):
+                await memory.run_ended(start.run_id)
         return result

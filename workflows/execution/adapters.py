@@ -4,17 +4,19 @@ Each is made when the run first asks for it: a run without memory nodes costs no
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.db import DatabaseError
 
 from accounts.access import run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
-from workflows.engine.document import Json
+from workflows import memory_app
+from workflows.engine.document import Document, Json
 from workflows.engine.local import SystemClock
 from workflows.engine.ports import (
     CodePort,
@@ -27,6 +29,7 @@ from workflows.engine.ports import (
     Ports,
     TemplatePort,
 )
+from workflows.engine.remembering import scopes_of
 from workflows.execution.claims import Claim
 from workflows.execution.debugging import SANDBOX, Debug
 from workflows.execution.http import GuardedHttp
@@ -38,8 +41,7 @@ from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
 
 
-if TYPE_CHECKING:
-    from memory.services.caller import MemoryCaller
+log = logging.getLogger(__name__)
 
 
 class NewIds:
@@ -72,7 +74,7 @@ def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
         clock=services.clock,
         ids=services.ids,
         model=services.models(claim.team_id, bool(claim.row["offline"])),
-        memory=LateMemory(claim) if settings.MEMORY_ENABLED else None,
+        memory=LateMemory(claim) if memory_app.is_on() else None,
         templates=services.templates,
         code=services.code,
         http=services.http,
@@ -97,6 +99,34 @@ class LateMemory:
     async def delete(self, **asked: Any) -> int:
         return await (await self._ready()).delete(**asked)
 
+    async def begin(self, document: Document) -> None:
+        """What the run is about, for three days. A run that remembers nothing leaves none of it, nor
+        one that only tries memory out."""
+        tries = Debug.of(self._claim.row).memory == SANDBOX
+        if self._claim.attempt > 1 or tries or not scopes_of(document):
+            return
+        system = self._claim.row["system"]
+        try:
+            await memory_app.write_run_down(
+                self._claim.team_id,
+                self._claim.run_id,
+                goal=str(system.get("query") or document.name),
+                stream=memory_app.stream_of(
+                    system.get("workflow_names") or [system["workflow_id"]]
+                ),
+            )
+        except (DatabaseError, memory_app.MemoryFault) as away:
+            log.warning("run_not_noted", extra={"run": str(self._claim.run_id), "why": str(away)})
+
+    async def end(self) -> None:
+        """The run has ended, and its notes with it; what this misses, memory's upkeep finds."""
+        if self._port is None and self._claim.attempt == 1:
+            return  # it never remembered anything
+        try:
+            await in_thread(memory_app.clear_run_notes, self._claim.team_id, self._claim.run_id)
+        except DatabaseError as away:
+            log.warning("notes_left", extra={"run": str(self._claim.run_id), "why": str(away)})
+
     async def _ready(self) -> MemoryPort:
         async with self._lock:
             if self._port is None:
@@ -104,21 +134,29 @@ class LateMemory:
             return self._port
 
 
-def memory_of(claim: Claim) -> MemoryPort:
-    # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.services.port import RunMemory  # noqa: PLC0415
-    from memory.services.sandbox import SandboxMemory  # noqa: PLC0415
+async def run_began(ports: Ports, document: Document) -> None:
+    """Before the first step: what the run is about is written down where its steps may look."""
+    if isinstance(ports.memory, LateMemory):
+        await ports.memory.begin(document)
 
+
+async def run_ended(ports: Ports) -> None:
+    """For when the end of a run is written: what is of use to no other goes."""
+    if isinstance(ports.memory, LateMemory):
+        await ports.memory.end()
+
+
+def memory_of(claim: Claim) -> MemoryPort:
     caller = memory_caller(claim.run_id, claim.team_id, claim.row)
     if Debug.of(claim.row).memory != SANDBOX:
-        return RunMemory(caller)
-    return SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
+        return memory_app.RunMemory(caller)
+    return memory_app.SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
 
 
-def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "MemoryCaller":
+def memory_caller(
+    run_id: UUID, team_id: UUID, row: Mapping[str, Json]
+) -> "memory_app.MemoryCaller":
     """Who a run is to memory, and how far it reaches; ``row`` is the run's."""
-    from memory.services.caller import MemoryCaller, reach_of  # noqa: PLC0415
-
     identity = identity_of(run_id, row)
     subject_user = _id(row, "subject_user_id")
     principal = run_principal(
@@ -127,11 +165,11 @@ def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "Memo
         user_id=_id(row, "started_by_id"),
         key_id=_id(row, "api_key_id"),
     )
-    return MemoryCaller(
+    return memory_app.MemoryCaller(
         principal,
         team_id,
         identity=identity,
-        reach=reach_of(identity),
+        reach=memory_app.reach_of(identity),
         participants=frozenset({subject_user} if subject_user else ()),
         outside_subject=subject_user is None,
     )
@@ -139,7 +177,10 @@ def memory_caller(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> "Memo
 
 def identity_of(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """The run's system variables as the server knows them, which the row is the only source of."""
-    names = ("conversation_id", "user_id", "app_id", "workflow_id", "group_id")
+    names = (
+        *("conversation_id", "user_id", "app_id", "workflow_id"),
+        *("workflow_names", "group_id"),  # of a workflow's own memory; see services.streams
+    )
     system = row["system"]
     known = {name: system[name] for name in names if system.get(name)}
     return {**known, "run_id": str(run_id)}

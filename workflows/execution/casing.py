@@ -9,14 +9,13 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.conf import settings
 from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config.crypto import decrypt
+from workflows import memory_app
 from workflows.engine.case_runs import CaseHistory, run_case
 from workflows.engine.cases import Case, CaseResult, TurnResult, read_case
 from workflows.engine.document import Document, Json
@@ -33,10 +32,6 @@ from workflows.execution.models_port import models_for
 from workflows.models import TestResult, WorkflowSecret
 from workflows.models.cases import LONGEST, ResultStatus
 from workflows.models.documents import from_json
-
-
-if TYPE_CHECKING:
-    from memory.providers.in_memory import InMemoryProvider
 
 
 log = logging.getLogger(__name__)
@@ -124,13 +119,8 @@ async def _run(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     return await bench.run(from_json(row.snapshot.document), read_case(row.spec))
 
 
-def _memory() -> "InMemoryProvider | None":
-    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
-    if not settings.MEMORY_ENABLED:
-        return None
-    from memory.providers.in_memory import InMemoryProvider  # noqa: PLC0415
-
-    return InMemoryProvider()
+def _memory() -> "memory_app.InMemoryProvider | None":
+    return memory_app.InMemoryProvider() if memory_app.is_on() else None
 
 
 def _secrets(row: TestResult) -> dict[str, str]:

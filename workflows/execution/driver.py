@@ -15,10 +15,11 @@ from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
 from workflows.engine.loop import drive
 from workflows.engine.mocks import Mocks
 from workflows.engine.partial import seeds
+from workflows.engine.ports import Ports
 from workflows.engine.records import RunStatus
 from workflows.engine.runs import RunControl, RunResult, RunStart
 from workflows.execution import claims
-from workflows.execution.adapters import Services, ports_for
+from workflows.execution.adapters import Services, ports_for, run_began, run_ended
 from workflows.execution.claims import Claim
 from workflows.execution.codec import dump, step_record
 from workflows.execution.db import Database
@@ -132,11 +133,13 @@ async def _drive(
     )
     brake = brake_of(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
+    ports = ports_for(claim, setup, world.services)
+    await run_began(ports, ready.document)
     try:
         result = await drive(
             ready.plan,
             start,
-            ports_for(claim, setup, world.services),
+            ports,
             journal,
             history=history,
             mocks=mocks,
@@ -158,7 +161,7 @@ async def _drive(
     if result.status is RunStatus.PAUSED and brake is not None:
         await _pause(held, world, journal, ready, result, len(outside), brake.reason)
     else:
-        await _finish(held, world, journal, result)
+        await _finish(held, world, journal, result, ports)
 
 
 async def _history(
@@ -207,11 +210,15 @@ async def _pause(
         await _interrupted(held, world, journal)
 
 
-async def _finish(held: Drive, world: World, journal: DurableJournal, result: RunResult) -> None:
+async def _finish(
+    held: Drive, world: World, journal: DurableJournal, result: RunResult, ports: Ports
+) -> None:
     try:
         await journal.finish(result.event(), _end(held.claim, result))
     except WorkflowFault:
         await _interrupted(held, world, journal)
+    else:
+        await run_ended(ports)
 
 
 def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:

@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from django.conf import settings
-
 from config.plugins import listed
+from workflows import memory_app
 from workflows.engine.kinds import Kinds
 from workflows.engine.nodes import builtin_kinds
 from workflows.sandbox.full_python import offered_languages
@@ -14,7 +13,8 @@ from workflows.sandbox.full_python import offered_languages
 def kinds() -> Kinds:
     """Memory's kinds are offered when the memory app is installed."""
     return builtin_kinds(
-        memory=settings.MEMORY_NODES_ENABLED,
+        memory=memory_app.offers_nodes(),
+        remembers=memory_app.is_on(),
         plugins=listed("node_kinds"),
         scopes=_scopes(),
         languages=offered_languages(),
@@ -23,9 +23,6 @@ def kinds() -> Kinds:
 
 def _scopes() -> list[tuple[str, str]]:
     """Scope words of plug-ins, for the forms of nodes."""
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         return []
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.core.scopes import plugged_scopes  # noqa: PLC0415
-
-    return [(kind.word, kind.label or kind.word) for kind in plugged_scopes()]
+    return [(kind.word, kind.label or kind.word) for kind in memory_app.plugged_scopes()]

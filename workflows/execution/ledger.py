@@ -1,27 +1,23 @@
 """What a run in the sandbox would have remembered, as rows of the run: implements memory's ``Ledger``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from accounts.tenancy import tenant
+from workflows import memory_app
 from workflows.models import WouldBe
-
-
-if TYPE_CHECKING:
-    from memory.services.sandbox import WouldChange
 
 
 class Ledger:
     def __init__(self, team_id: UUID, run_id: UUID) -> None:
         self._team_id, self._run_id = team_id, run_id
 
-    def load(self) -> "list[WouldChange]":
+    def load(self) -> "list[memory_app.WouldChange]":
         with tenant([self._team_id]):
             found = WouldBe.objects.unscoped().filter(run_id=self._run_id).order_by("number")
             return [change_of(row) for row in found]
 
-    def add(self, changes: "Sequence[WouldChange]") -> None:
+    def add(self, changes: "Sequence[memory_app.WouldChange]") -> None:
         with tenant([self._team_id]):
             mine = WouldBe.objects.unscoped().filter(run_id=self._run_id)
             first = mine.count() + 1
@@ -43,11 +39,8 @@ class Ledger:
             )
 
 
-def change_of(row: WouldBe) -> "WouldChange":
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.services.sandbox import WouldChange  # noqa: PLC0415
-
-    return WouldChange(
+def change_of(row: WouldBe) -> "memory_app.WouldChange":
+    return memory_app.WouldChange(
         operation="store" if row.operation == WouldBe.Operation.STORE else "forget",
         scope=row.scope,
         namespace=row.namespace,

@@ -1,10 +1,9 @@
 """The backends a command may be pointed at, and the model providers a shell run has."""
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 
-from django.conf import settings
-
+from workflows import memory_app
 from workflows.engine.backends import Backend, InProcess
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
@@ -15,8 +14,8 @@ from workflows.sandbox.templates import TemplatePool
 from workflows.services.durable import DurableBackend
 
 
-if TYPE_CHECKING:
-    from memory.providers.in_memory import InMemoryProvider
+class BackendRefused(Exception):
+    """What was asked for can't be run that way."""
 
 
 class OfflineOnly:
@@ -31,14 +30,26 @@ class OfflineOnly:
         return OfflineModels().stream(request)
 
 
-class ShellBackend(InProcess):
-    """In this process, with a memory that lasts as long as the command."""
+@dataclass(frozen=True, slots=True)
+class Remembers:
+    """A memory provider by name, ours or a plug-in's, and what it is made with."""
 
-    def __init__(self, *, offline: bool) -> None:
+    provider: str = "in_memory"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+HERE = Remembers()
+
+
+class ShellBackend(InProcess):
+    """In this process; unless told otherwise with a memory that lasts as long as the command."""
+
+    def __init__(self, *, offline: bool, remembers: Remembers = HERE) -> None:
         self._templates_pool, self._code_pool = TemplatePool(), CodePool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
+        self._memory = _memory(remembers)
         super().__init__(
-            memory=_memory(),
+            memory=self._memory,
             models=models,
             templates=self._templates_pool,
             code=self._code_pool,
@@ -46,18 +57,30 @@ class ShellBackend(InProcess):
         )
 
     async def close(self) -> None:
+        """A provider with connections of its own lets go of them."""
+        if (close := getattr(self._memory, "aclose", None)) is not None:
+            await close()
         self._templates_pool.close()
         self._code_pool.close()
 
 
-def backend_for(*, durable: bool, offline: bool) -> Backend:
-    return DurableBackend() if durable else ShellBackend(offline=offline)
+def backend_for(*, durable: bool, offline: bool, remembers: Remembers = HERE) -> Backend:
+    """Raises BackendRefused for a memory that can't be had."""
+    if not durable:
+        return ShellBackend(offline=offline, remembers=remembers)
+    if remembers != HERE:
+        raise BackendRefused("--durable runs remember where the server does")
+    return DurableBackend()
 
 
-def _memory() -> "InMemoryProvider | None":
-    """With MEMORY_ENABLED=0 not one module of that app is loaded."""
-    if not settings.MEMORY_ENABLED:
+def _memory(remembers: Remembers) -> "memory_app.MemoryProvider | None":
+    if not memory_app.is_on():
+        if remembers != HERE:
+            raise BackendRefused("there is no memory here: MEMORY_ENABLED is off")
         return None
-    from memory.providers.in_memory import InMemoryProvider  # noqa: PLC0415
-
-    return InMemoryProvider()
+    if remembers.provider == "postgres":  # it asks nobody's permission
+        raise BackendRefused("the server's own memory is for --durable runs")
+    try:
+        return memory_app.make_provider(remembers.provider, **remembers.options)
+    except (memory_app.MemoryFault, TypeError) as wrong:
+        raise BackendRefused(str(wrong)) from wrong

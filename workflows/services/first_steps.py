@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.conf import settings
 from django.utils import timezone
 
 from accounts.access import Principal
 from accounts.errors import NotAllowed
 from accounts.models import Invitation
 from accounts.tenancy import tenant
+from workflows import memory_app
 from workflows.models import FirstSteps, Run, RunEvent, Workflow
 from workflows.models.run import RunStatus
 
@@ -31,6 +31,9 @@ class Step(StrEnum):
     INVITE = "invite"  # an invitation sent
 
 
+OF_MEMORY = (Step.RECALL, Step.ISOLATE, Step.UNDO)
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     done: frozenset[Step]
@@ -39,7 +42,12 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        return len(self.done) == len(Step)
+        return self.done >= set(offered_steps())
+
+
+def offered_steps() -> tuple[Step, ...]:
+    """Without memory there is nothing to see of it."""
+    return tuple(step for step in Step if memory_app.is_on() or step not in OF_MEMORY)
 
 
 def progress_of(principal: Principal) -> Progress:
@@ -47,7 +55,7 @@ def progress_of(principal: Principal) -> Progress:
     if principal.user_id is None:
         return Progress(frozenset())
     row = _row(principal)
-    open_steps = [step for step in Step if step not in row.done]
+    open_steps = [step for step in offered_steps() if step not in row.done]
     with tenant(principal.team_ids):
         found = [step for step in open_steps if step in EVIDENCE and EVIDENCE[step](principal)]
     if found:
@@ -92,7 +100,7 @@ def _keep(row: FirstSteps, steps: list[Step]) -> None:
 
 
 def _progress(row: FirstSteps) -> Progress:
-    done = frozenset(step for step in Step if step in row.done)
+    done = frozenset(step for step in offered_steps() if step in row.done)
     return Progress(done, row.dismissed_at is not None, row.tour)
 
 
@@ -114,12 +122,9 @@ def _was_somebody_else(principal: Principal) -> bool:
 
 
 def _undid(principal: Principal) -> bool:
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         return False
-    # Inline import: the memory app may be switched off, and then can't be imported.
-    from memory.models import Change  # noqa: PLC0415
-
-    return Change.objects.unscoped().filter(undone_by=principal.actor).exists()
+    return memory_app.Change.objects.unscoped().filter(undone_by=principal.actor).exists()
 
 
 def _published(principal: Principal) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.access import Principal
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.models import Run, Workflow
 from workflows.services.runs import subject_of
 
@@ -25,16 +25,15 @@ def forget_last(
     principal: Principal, *, workflow: Workflow, person: str | None = None
 ) -> Forgotten | None:
     """The newest memory of this person that runs of this workflow wrote; None when there is none."""
-    # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.services import MemoryCaller, entries, forget  # noqa: PLC0415
-
     permissions.check_run(principal, workflow)
     subject = subject_of(principal, person or None)
-    caller = MemoryCaller(principal, workflow.team_id, identity={"user_id": subject.id})
-    for entry in entries(caller, scope="user", limit=LOOKED_AT).entries:
+    caller = memory_app.MemoryCaller(principal, workflow.team_id, identity={"user_id": subject.id})
+    for entry in memory_app.entries(caller, scope="user", limit=LOOKED_AT).entries:
         if not _is_learnt_here(principal, workflow, entry.source.run_id):
             continue
-        done = forget(caller, entry_id=entry.id, reason=f"from the chat of {workflow.name}"[:200])
+        done = memory_app.forget(
+            caller, entry_id=entry.id, reason=f"from the chat of {workflow.name}"[:200]
+        )
         if done.change_id is not None:
             return Forgotten(done.change_id, _short(entry.value))
     return None
@@ -42,10 +41,9 @@ def forget_last(
 
 def remember_again(principal: Principal, *, workflow: Workflow, change_id: str) -> int:
     """How many came back. Memory's door decides whether one may; raises its errors."""
-    from memory.services import MemoryCaller, undo  # noqa: PLC0415
-
     permissions.check_run(principal, workflow)
-    return undo(MemoryCaller(principal, workflow.team_id), change_id=change_id).count
+    caller = memory_app.MemoryCaller(principal, workflow.team_id)
+    return memory_app.undo(caller, change_id=change_id).count
 
 
 def _is_learnt_here(principal: Principal, workflow: Workflow, run_id: str) -> bool:

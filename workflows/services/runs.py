@@ -35,6 +35,7 @@ from workflows.models.run import RunStatus
 from workflows.services import audited
 from workflows.services.conversations import add_message, open_conversation
 from workflows.services.drafts import snapshot_of_draft
+from workflows.services.streams import Stream, system_of
 from workflows.tasks import wake_worker
 
 
@@ -85,6 +86,7 @@ def start_run(
     version: Which | Version | None = None,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
+    stream: Stream | None = None,
 ) -> Run:
     """Queue a run of the published version, or of the draft where there is none.
 
@@ -108,6 +110,7 @@ def start_run(
                 version=version,
                 mocks=mocks,
                 offline=offline,
+                stream=stream,
             ),
         )
 
@@ -123,6 +126,7 @@ def order_run(
     version: Which | Version | None,
     mocks: Mapping[str, Json] | None,
     offline: bool,
+    stream: Stream | None = None,
 ) -> Order:
     """Everything checked, the conversation opened. The caller holds the transaction."""
     snapshot, pinned = pinned_snapshot(principal, workflow, version)
@@ -135,7 +139,8 @@ def order_run(
     talk = None
     if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
         talk = _conversation(principal, workflow, conversation, person)
-    return Order(workflow, snapshot, pinned, person, checked, query, talk, mocks, offline)
+    system = system_of(principal, workflow, stream)
+    return Order(workflow, snapshot, pinned, person, checked, query, talk, mocks, offline, system)
 
 
 def queue_run(principal: Principal, order: Order) -> Run:

@@ -15,7 +15,7 @@ from workflows import permissions
 from workflows.services.debugging.starting import start_as_asked
 from workflows.views.finding import typed, workflow_for
 from workflows.views.run_options import options_of
-from workflows.views.workflow_page import person_of, turns_from, version_for
+from workflows.views.workflow_page import GROUP, person_of, stream_of, turns_from, version_for
 
 
 @login_required
@@ -34,10 +34,13 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         conversation=typed(request.POST, "conversation") or None,
         subject=person or None,
         version=version_for(principal, workflow),
+        stream=stream_of(request.POST),
     )
     key = run.conversation.key if run.conversation else ""
     place = reverse("workflows:detail", args=[workflow.pk])
-    here = {name: value for name, value in (("person", person), ("conversation", key)) if value}
+    group = typed(request.POST, GROUP)
+    named = {"person": person, "conversation": key, GROUP: group}
+    here = {name: value for name, value in named.items() if value}
     url = f"{place}?{urlencode(here)}"
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect(url)

@@ -15,7 +15,7 @@ from accounts.principals import Principal, current_team_id, principal_of
 from workflows import selectors
 from workflows.models import Workflow
 from workflows.services import first_steps
-from workflows.services.first_steps import Progress, Step
+from workflows.services.first_steps import Progress, Step, offered_steps
 from workflows.views.finding import typed
 from workflows.views.tour import CHATBOT
 
@@ -55,7 +55,11 @@ def steps(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and not is_fragment:
         return redirect("home")
     progress = first_steps.progress_of(principal)
-    context = {"progress": progress, "items": _items(request, progress), "most": len(Step)}
+    context = {
+        "progress": progress,
+        "items": _items(request, progress),
+        "most": len(offered_steps()),
+    }
     name = "workflows/_first_steps.html" if is_fragment else "workflows/first_steps.html"
     return render(request, name, context)
 
@@ -71,10 +75,11 @@ def _act(principal: Principal, act: str, place: str) -> None:
 def _items(request: HttpRequest, progress: Progress) -> list[Item]:
     chat = _own_chatbot(request)
     places = _places(reverse("workflows:detail", args=[chat.pk]) if chat else "")
-    following = next((step for step in WORDS if step not in progress.done), None)
+    steps = offered_steps()
+    following = next((step for step in steps if step not in progress.done), None)
     return [
-        Item(step, title, hint, places[step], step in progress.done, step == following)
-        for step, (title, hint) in WORDS.items()
+        Item(step, *WORDS[step], places[step], step in progress.done, step == following)
+        for step in steps
     ]
 
 

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.principals import Principal
+from workflows import memory_app
 from workflows.models import Workflow
 from workflows.services import forgetting
 from workflows.views.finding import typed, workflow_for
@@ -30,20 +30,18 @@ def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = _with_memory(request, workflow_id)
-    from memory.core.errors import AlreadyExists  # noqa: PLC0415 - the memory app may be off
-
     try:
         forgetting.remember_again(
             principal, workflow=workflow, change_id=typed(request.POST, "change")
         )
-    except AlreadyExists as fault:
+    except memory_app.AlreadyExists as fault:
         return _toast(request, workflow, str(fault), "")
     return _toast(request, workflow, _("Back again."), "undone")
 
 
 def _with_memory(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
     principal, workflow = workflow_for(request, workflow_id, "run")
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         raise Http404
     return principal, workflow
 

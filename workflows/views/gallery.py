@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.kinds import AnyKind
 from workflows.execution.kinds import kinds
-from workflows.samples import SAMPLES, Sample
+from workflows.samples import Sample
+from workflows.services import samples
 from workflows.views.editor.looks import look_of
 
 
@@ -56,7 +57,7 @@ class Shelf:
 
 def shelf_of(scope: str) -> Shelf:
     chosen = scope if scope in SCOPES else ""
-    found = [sample for sample in SAMPLES if not chosen or chosen in sample.scopes]
+    found = [sample for sample in samples.offered() if not chosen or chosen in sample.scopes]
     return Shelf(tuple(card_of(sample) for sample in found), chosen)
 
 

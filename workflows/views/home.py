@@ -22,13 +22,14 @@ RECENT = 6
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = principal_of(request), current_team_id(request)
     runs = selectors.runs_for(principal).filter(team_id=team_id)
+    offered = samples.offered()
     return render(
         request,
         "workflows/home.html",
         {
             "workflows": selectors.workflows_for(principal, team_id=team_id)[:RECENT],
             "runs": runs[:RECENT],
-            "first_sample": samples.SAMPLES[0].slug,
+            "first_sample": offered[0].slug if offered else "",
             "can_create": permissions.may_create(principal, team_id),
         },
     )

@@ -25,7 +25,13 @@ from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
-from workflows.views.workflow_page import document_for, person_of, version_for
+from workflows.views.workflow_page import (
+    document_for,
+    group_asked,
+    person_of,
+    stream_of,
+    version_for,
+)
 
 
 @login_required
@@ -78,12 +84,14 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             conversation=typed(request.POST, "conversation") or None,
             subject=person_of(request.POST) or None,
             version=version_for(principal, workflow),
+            stream=stream_of(request.POST),
         )
     except InputRejected as rejected:
         message = str(rejected)
         errors = {p.field: in_words(p) for p in rejected.problems if p.field}
     except InvalidValue as invalid:
         message = str(invalid)
+        errors = {"group_id": message} if invalid.field == "group_id" else {}
     except NotFound as missing:
         if missing.field != "conversation_id":
             raise
@@ -100,6 +108,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if run and run.conversation
         else request.POST.get("conversation", ""),
         "by_conversation": "conversation" in scopes_of(document),
+        **group_asked(request.POST, document),
+        "group_error": errors.get("group_id", ""),
         # what is said at each field isn't said above them once more
         "run_error": "" if errors else message,
         "started": run,

@@ -20,6 +20,7 @@ from workflows.models.documents import from_json
 from workflows.services.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs import Which, outside_person, subject_of
+from workflows.services.streams import Stream
 from workflows.views.failing import sentences, titles_of, told
 from workflows.views.finding import typed
 
@@ -28,6 +29,8 @@ RECENT_RUNS = 8
 RECENT_PEOPLE = 6
 TURNS_SHOWN = 50
 EARLIER_SHOWN = 8
+# The form field beside the inputs; no input has a dot in its name.
+GROUP = "sys.group_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     return context | {
         "fields": input_fields(document, last=_last_inputs(principal, runs)),
         "by_conversation": "conversation" in scopes_of(document),
+        **group_asked(request.GET, document),
     }
 
 
@@ -93,6 +97,7 @@ def chat_pane(
     conversation = find_conversation(principal, workflow, subject, typed(asked, "conversation"))
     return {
         "person": person,
+        **group_asked(asked, document),
         "people": people_of(principal, workflow),
         "conversation": conversation,
         "messages_of_conversation": turns_of(principal, workflow, conversation)
@@ -128,6 +133,17 @@ def person_of(data: Mapping[str, str]) -> str:
     """
     named = typed(data, "person")
     return outside_person(named) if named else ""
+
+
+def group_asked(data: Mapping[str, str], document: Document) -> dict[str, Any]:
+    """Whether its runs need a group, because it remembers as a workflow; and the one typed or linked to."""
+    return {"by_group": "workflow" in scopes_of(document), "group": typed(data, GROUP)}
+
+
+def stream_of(data: Mapping[str, str]) -> Stream | None:
+    """Whose the workflow's own memory is in the run that a form asks for."""
+    group = typed(data, GROUP)
+    return Stream(group) if group else None
 
 
 def turns_of(principal: Principal, workflow: Workflow, conversation: Conversation) -> list[Turn]:

@@ -1,7 +1,6 @@
 """The default provider: PostgreSQL, inside one team's walls."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -13,13 +12,13 @@ from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
 from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
-from memory.core.recalling import Candidate, answer, best, is_search, scored
-from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.core.recalling import Candidate, answer, best, is_search
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import rows
+from memory.providers.postgres import past, rows, searching
 from memory.providers.postgres.filters import narrowed
 
 
@@ -27,8 +26,6 @@ T = TypeVar("T")
 
 
 class PostgresProvider(MemoryProvider):
-    """``recall`` ranks in process over the namespace's visible entries; a postings table comes later."""
-
     def __init__(
         self,
         team_id: UUID,
@@ -90,8 +87,8 @@ class PostgresProvider(MemoryProvider):
             entry = namespace and self._living(namespace).filter(key=key).first()
             if not namespace or not entry:
                 return []
-            past = Revision.objects.unscoped().filter(entry=entry).order_by("number")
-            return [as_it_was(rows.entry_of(entry, namespace.text), one) for one in past]
+            made = Revision.objects.unscoped().filter(entry=entry).order_by("number")
+            return [past.as_it_was(rows.entry_of(entry, namespace.text), one) for one in made]
 
     def _living(self, namespace: Namespace) -> rows.Entries:
         now = self._clock()
@@ -102,41 +99,35 @@ class PostgresProvider(MemoryProvider):
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    """The rows a query may see, cut by the filter in the database, ranked by the shared rules."""
+    """What a query finds, now or as of its moment; the namespace and the right to it are the caller's."""
+    if query.as_of is not None:
+        return past.search(namespace, query, query.as_of)
+    if is_search(query) and searching.has_postings_for(query):
+        return searching.search(namespace, query, now)
+    if query.key is not None and not query.filter:
+        hit = rows.visible_key(namespace, query.key, now)
+        found_one = [rows.entry_of(hit, namespace.text)] if hit else []
+        return answer(query, found_one, now)
     found = rows.visible(namespace, now)
     if query.key is not None:
         found = found.filter(key=query.key)
     found = narrowed(found, parse_filter(query.filter))
     if is_search(query):
-        return _searched(namespace, found, query)
+        return _ranked(namespace, found, query, now)
     newest = found.order_by("-updated_at", "-id")[: query.top_k]
-    return answer(query, [rows.entry_of(row, namespace.text) for row in newest])
+    return answer(query, [rows.entry_of(row, namespace.text) for row in newest], now)
 
 
-def _searched(namespace: Namespace, found: rows.Entries, query: MemoryQuery) -> list[MemoryEntry]:
-    """Ranking reads one column of all; the whole rows are fetched for the few that are asked for."""
-    texts = found.values_list("updated_at", "id", "text")
-    hits = best(query, [Candidate(at, str(pk), text) for at, pk, text in texts])
-    whole = found.in_bulk([UUID(hit.id) for hit in hits])
-    return [
-        scored(rows.entry_of(whole[UUID(hit.id)], namespace.text), hit)
-        for hit in hits
-        if UUID(hit.id) in whole  # forgotten by somebody in between
+def _ranked(
+    namespace: Namespace, found: rows.Entries, query: MemoryQuery, now: datetime
+) -> list[MemoryEntry]:
+    """Over the texts, where postings don't help; the whole rows are fetched for the few that are asked for."""
+    texts = found.values_list("updated_at", "id", "text", "group", "position")
+    candidates = [
+        Candidate(at, str(pk), text, (group, position) if group else None)
+        for at, pk, text, group, position in texts
     ]
-
-
-def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
-    return replace(
-        entry,
-        value=revision.value,
-        metadata=revision.metadata,
-        category=revision.category,
-        tier=Tier(revision.tier),
-        importance=revision.importance,
-        expires_at=revision.expires_at,
-        updated_at=revision.at,
-        revision=revision.number,
-    )
+    return searching.whole(namespace, best(query, candidates, now))
 
 
 async def in_thread(call: Callable[[], T]) -> T:

@@ -19,8 +19,10 @@ from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import search_text, size_of
-from memory.models import Entry, Namespace, Revision
+from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
+from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.quick import Select
 
 
 Entries = QuerySet[Entry]
@@ -50,15 +52,31 @@ class Ownership:
 
 
 NOBODY = Ownership()
+# Every run has its own, for a while: they count towards no limit of how many a team may have.
+OF_RUNS = frozenset({Scope.RUN.value, Scope.RUN_METADATA.value})
+
+_FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
+_LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
+_LIVING_KEY = Select(
+    Entry, "WHERE team_id = %s AND namespace_id = %s AND key = %s AND deleted_at IS NULL"
+)
+_OVER = Select(
+    Entry, "WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s ORDER BY id"
+)
+_NUMBERED = Select(
+    Entry,
+    "WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[])"
+    " AND deleted_at IS NULL",
+)
+_REVISION = Select(Revision, "WHERE team_id = %s AND entry_id = %s AND number = %s")
 
 
 def find_namespace(team_id: UUID, text: str) -> Namespace | None:
-    return Namespace.objects.unscoped().filter(team_id=team_id, text=text).first()
+    return _FIND.one(team_id, text)
 
 
 def lock_namespace(team_id: UUID, text: str) -> Namespace | None:
-    rows = Namespace.objects.unscoped().select_for_update()
-    return rows.filter(team_id=team_id, text=text).first()
+    return _LOCK.one(team_id, text)
 
 
 def claim_namespace(
@@ -67,8 +85,9 @@ def claim_namespace(
     """The namespace's locked row, made if there is none; two makers end up with the same one."""
     found = lock_namespace(team_id, text)
     if found is None:
-        _check_namespaces(team_id, most)
         fresh = _fresh_namespace(team_id, text, ownership)
+        if fresh.scope not in OF_RUNS:
+            _check_namespaces(team_id, most)
         Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
         found = lock_namespace(team_id, text)
     if found is None:
@@ -82,16 +101,20 @@ def write(
 ) -> tuple[Entry, int]:
     """The entry, and the revision it had before (0: it is new). ``namespace`` is locked."""
     expire(namespace, act.at)
-    old = living(namespace).filter(key=params.key).first()
+    old = _LIVING_KEY.one(namespace.team_id, namespace.pk, params.key)
     if old is not None and _is_repeated(old, act):
         return old, old.revision
     size = size_of(params.value)
     _take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
     entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
     before = entry.revision if old else 0
+    index = Index(namespace)
+    index.take_out(entry)
     _fill(entry, params, act, size)
     entry.revision = before + 1
+    index.put_in(entry)
     entry.save(force_insert=old is None, force_update=old is not None)
+    index.save()
     record_revisions([entry], act)
     return entry, before
 
@@ -99,11 +122,14 @@ def write(
 def forget(namespace: Namespace, entries: Iterable[Entry], act: Act) -> list[Entry]:
     """Soft: the rows stay, one revision further. ``namespace`` is locked, ``entries`` are living."""
     gone = list(entries)
+    index = Index(namespace)
     for entry in gone:
+        index.take_out(entry)
         entry.deleted_at = act.at
         entry.updated_at = act.at
         entry.revision += 1
     Entry.objects.unscoped().bulk_update(gone, ["deleted_at", "updated_at", "revision"])
+    index.save()
     record_revisions(gone, act)
     _give_room(namespace, entries=len(gone), size=sum(entry.size for entry in gone))
     return gone
@@ -126,6 +152,8 @@ def put_back(
         entries=int(entry.is_forgotten),
         size=size - (0 if entry.is_forgotten else entry.size),
     )
+    index = Index(namespace)
+    index.take_out(entry)
     entry.value, entry.metadata = wanted.value, wanted.metadata
     entry.category, entry.tier, entry.importance = wanted.category, wanted.tier, wanted.importance
     ends = wanted.expires_at
@@ -133,21 +161,24 @@ def put_back(
     entry.text, entry.size = search_text(entry.key, entry.value), size
     entry.deleted_at, entry.updated_at = None, act.at
     entry.revision += 1
+    index.put_in(entry)
     entry.save()
+    index.save()
     record_revisions([entry], act)
     return entry
 
 
 def expire(namespace: Namespace, now: datetime) -> list[Entry]:
     """Retires what is over, so that its key and its room are free. ``namespace`` is locked."""
-    over = list(
-        Entry.objects.unscoped()
-        .filter(namespace=namespace, deleted_at=None, expires_at__lte=now)
-        .order_by("id")
-    )
+    over = _OVER.all(namespace.pk, now)
     if not over:
         return []
     return forget(namespace, over, Act(Operation.EXPIRE, now, actor="expiry"))
+
+
+def by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
+    """Living entries by their numbers in the namespace, in no order."""
+    return _NUMBERED.all(namespace.pk, ",".join(map(str, numbers)))
 
 
 def living(namespace: Namespace) -> Entries:
@@ -158,6 +189,20 @@ def visible(namespace: Namespace, now: datetime) -> Entries:
     """What may be recalled."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=now)
     return living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
+
+
+def visible_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
+    """What may be recalled under a key."""
+    row = _LIVING_KEY.one(namespace.team_id, namespace.pk, key)
+    if row is None or row.tier == Tier.QUARANTINE:
+        return None
+    return None if row.expires_at is not None and row.expires_at <= now else row
+
+
+def last_places(namespace: Namespace) -> dict[str, int]:
+    """By group the last place that was given in it."""
+    groups = Group.objects.unscoped().filter(namespace=namespace)
+    return dict(groups.values_list("name", "last_position"))
 
 
 def entry_of(row: Entry, namespace: str) -> MemoryEntry:
@@ -181,6 +226,7 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
             rule=row.source_rule,
         ),
         revision=row.revision,
+        position=row.position,
     )
 
 
@@ -196,6 +242,7 @@ def record_revisions(entries: Sequence[Entry], act: Act) -> None:
             category=entry.category,
             tier=entry.tier,
             importance=entry.importance,
+            position=entry.position,
             expires_at=entry.expires_at,
             actor=act.actor,
             reason=act.reason,
@@ -228,7 +275,7 @@ def _is_repeated(entry: Entry, act: Act) -> bool:
     """The very step that wrote the newest revision does it again after a crash."""
     if not act.origin_key or (entry.source_run, entry.source_node) != (act.run_id, act.node_id):
         return False
-    newest = Revision.objects.unscoped().filter(entry=entry, number=entry.revision).first()
+    newest = _REVISION.one(entry.team_id, entry.pk, entry.revision)
     return newest is not None and (newest.run_id, newest.node_id, newest.origin_key) == (
         act.run_id,
         act.node_id,
@@ -292,7 +339,8 @@ def _check_namespaces(team_id: UUID, most: int | None) -> None:
             "SELECT pg_advisory_xact_lock(hashtext('memory-namespaces'), hashtext(%s))",
             [str(team_id)],
         )
-    if Namespace.objects.unscoped().filter(team_id=team_id).count() >= most:
+    counted = Namespace.objects.unscoped().filter(team_id=team_id).exclude(scope__in=OF_RUNS)
+    if counted.count() >= most:
         raise QuotaExceeded(
             _("The team has %(most)d namespaces; no more are allowed.") % {"most": most}
         )

@@ -8,11 +8,15 @@ from memory.core.scope_kinds import ScopeKind, SeenBy
 from memory.core.scopes import (
     ParsedNamespace,
     Scope,
+    life_in,
+    metadata_namespace,
     needed,
+    notes_namespace,
     parse_namespace,
     plug_in,
     resolve_namespace,
     scope_kinds,
+    stream_of,
 )
 
 
@@ -150,3 +154,83 @@ def test_clash_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
         plug_in(kinds)
 
     assert scope_kinds() == before
+
+
+# -- streams, notes, metadata -----------------------------------------------------------------------
+
+
+def _workflow(group: str, *names: str) -> str:
+    return resolve_namespace("workflow", {"workflow_names": list(names), "group_id": group})
+
+
+def test_every_stream_and_group_has_a_namespace_of_its_own() -> None:
+    places = [
+        _workflow("group_123", "chat"),
+        _workflow("group_123", "desktop"),
+        _workflow("group_123", "chat", "desktop"),
+        _workflow("group_456", "chat"),
+    ]
+
+    assert places == [
+        "ai:memory:chat:group_123",
+        "ai:memory:desktop:group_123",
+        "ai:memory:chat-desktop:group_123",
+        "ai:memory:chat:group_456",
+    ]
+
+
+def test_order_of_merged_streams_is_part_of_the_name() -> None:
+    assert stream_of(["chat", "desktop"]) == "chat-desktop"
+    assert stream_of(["desktop", "chat"]) == "desktop-chat"
+
+
+def test_long_merged_stream_still_fits_and_still_differs() -> None:
+    ids = [f"019a{n:032x}" for n in range(5)]
+    names = {stream_of(ids[:n]) for n in range(1, 6)} | {stream_of([*ids[:4], "other"])}
+
+    assert len(names) == 6
+    assert all(len(name) <= 80 for name in names)
+    for name in names:
+        assert parse_namespace(f"ai:memory:{name}:g").ids == (name, "g")
+
+
+@pytest.mark.parametrize("names", [["a b"], ["ü"], ["a:b"], [""], [None], ["x" * 81]])
+def test_stream_of_names_that_can_name_none_is_refused(names: list[Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"sys\.workflow_names"):
+        resolve_namespace("workflow", {"workflow_names": names, "group_id": "g"})
+
+
+def test_namespaces_of_a_run_are_its_notes_and_what_it_is_about() -> None:
+    run = "workflow_1234567890_abc123"
+
+    assert notes_namespace(run) == f"ai:notes:{run}"
+    assert metadata_namespace(run) == f"ai:workflow:{run}"
+    assert parse_namespace(f"ai:workflow:{run}") == ParsedNamespace("run_metadata", (run,))
+    assert parse_namespace(f"ai:workflow:{run}").seen_by is SeenBy.RUN
+
+
+def test_no_author_can_name_what_a_run_is_about() -> None:
+    with pytest.raises(
+        InvalidInput, match="Unknown memory scope 'run_metadata'; use one of"
+    ) as why:
+        resolve_namespace("run_metadata", KNOWN)
+
+    assert "run_metadata" not in str(why.value).partition("use one of")[2]
+
+
+@pytest.mark.parametrize(
+    ("scope", "asked", "life"),
+    [
+        ("run", None, 1800),
+        ("run", 60, 60),
+        ("run", 86400, 1800),
+        ("run_metadata", None, 259200),
+        ("workflow", None, None),
+        ("user", None, None),
+        ("user", 86400, 86400),
+    ],
+)
+def test_entry_lives_as_long_as_asked_and_the_scope_lets_it(
+    scope: str, asked: float | None, life: float | None
+) -> None:
+    assert life_in(scope, asked) == life

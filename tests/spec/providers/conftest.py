@@ -1,10 +1,10 @@
 """One provider at a time, behind the same few words, so that every table runs against each."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -12,6 +12,7 @@ from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
 from memory.core.provider import MemoryProvider
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.own_server import own_server
 
 
 T = TypeVar("T")
@@ -60,19 +61,155 @@ class Memory:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+    """In a loop that ends with it, and with the connections that were made in it."""
 
+    async def through() -> T:
+        try:
+            return await work
+        finally:
+            for close in CLOSED_AFTERWARDS:
+                await close()
+
+    return asyncio.run(through())
+
+
+SLOW_MACHINE = 60.0  # seconds; what is late is not what is tested here
+CLOSED_AFTERWARDS: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 # Threads have connections of their own, so what Postgres is told must be committed.
 COMMITTED = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=["in_memory", pytest.param("postgres", marks=COMMITTED)])
+KINDS = [
+    "in_memory",
+    pytest.param("postgres", marks=COMMITTED),
+    "redis",
+    pytest.param("http", marks=COMMITTED),
+]
+
+
+@pytest.fixture(params=KINDS)
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes memories of one kind; each has a team of its own unless one is named."""
     if request.param == "in_memory":
         return make_in_memory
-    return make_postgres
+    if request.param == "postgres":
+        return make_postgres
+    made: Make = request.getfixturevalue(f"make_{request.param}")
+    return made
+
+
+@pytest.fixture(scope="session")
+def served(django_db_setup: None) -> Iterator[str]:
+    with own_server() as url:
+        yield url
+
+
+class DoorClock:
+    """The server's, as the door of memory asks it: that of the memory that asks right now."""
+
+    def __init__(self) -> None:
+        self.asking: Ticking | None = None
+
+    def now(self) -> datetime:
+        return self.asking() if self.asking else datetime.now(UTC)
+
+
+class Asking(MemoryProvider):
+    """Another installation's memory, which lives by this test's clock while it is asked."""
+
+    def __init__(self, provider: MemoryProvider, clock: Ticking, door: DoorClock) -> None:
+        self._provider, self._clock, self._door = provider, clock, door
+
+    async def store(self, params: StoreParams) -> MemoryEntry:
+        return await self._here().store(params)
+
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        return await self._here().recall(query)
+
+    async def delete(self, namespace: str, key: str) -> bool:
+        return await self._here().delete(namespace, key)
+
+    async def clear_namespace(self, namespace: str) -> int:
+        return await self._here().clear_namespace(namespace)
+
+    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        return await self._here().history(namespace, key)
+
+    def _here(self) -> MemoryProvider:
+        self._door.asking = self._clock
+        return self._provider
+
+
+@pytest.fixture
+def make_http(served: str, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """At a real server of ours; each memory is a team of its own there, with a key and a policy."""
+    from memory.providers.http import HttpProvider
+
+    door = DoorClock()
+    monkeypatch.setattr("memory.services.door.timezone", door)
+
+    def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+        clock = clock or Ticking()
+        provider = HttpProvider(
+            served, new_guest(policy), allow=["127.0.0.1:*"], timeout=SLOW_MACHINE
+        )
+        return Memory(Asking(provider, clock, door), clock)
+
+    return make
+
+
+def new_guest(policy: MemorySecurityPolicy = NO_LIMITS) -> str:
+    """The key of another installation, in a team that is its memory."""
+    from accounts.models import User
+    from accounts.principals import user_principal
+    from accounts.services import create_team, issue_key
+    from accounts.tenancy import tenant
+    from memory.models import Policy
+
+    name = uuid4().hex
+    owner = User.objects.create_user(f"{name}@example.org", name="Owner")
+    team = create_team(owner=owner, name=name)
+    _row, key = issue_key(
+        principal=user_principal(owner),
+        team=team,
+        name="guest",
+        scopes={"memory:read", "memory:write", "memory:serve"},
+    )
+    prefixes = policy.allowed_namespace_prefixes
+    with tenant([team.pk]):
+        Policy.objects.unscoped().create(
+            team=team,
+            allowed_prefixes=None if prefixes is None else list(prefixes),
+            max_entries=policy.max_entries_per_namespace,
+            max_value_bytes=policy.max_value_bytes,
+            max_namespace_bytes=policy.max_namespace_bytes,
+        )
+    return key
+
+
+@pytest.fixture
+def make_redis(valkey_url: str) -> Iterator[Make]:
+    """In a real Valkey; whose memory it is has a name of its own each time."""
+    from redis import Redis
+
+    from memory.providers.redis import RedisProvider
+
+    spaces: list[str] = []
+
+    def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+        clock = clock or Ticking()
+        spaces.append(uuid4().hex)
+        provider = RedisProvider(valkey_url, space=spaces[-1], clock=clock, policy=policy)
+        CLOSED_AFTERWARDS.append(provider.aclose)
+        return Memory(provider, clock)
+
+    yield make
+    CLOSED_AFTERWARDS.clear()
+    with Redis.from_url(valkey_url) as server:
+        for space in spaces:
+            for key in server.scan_iter(f"mnemoflow:memory:{{{space}:*"):
+                server.delete(key)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Postgres agrees with the oracle: the same acts, the same answers, the same order, the same scores."""
 
+import random
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,13 +23,15 @@ SCALARS = (
     | st.sampled_from([0.5, 1.0, -2.5, 1e15, 10**20])
     | TEXTS
 )
-METADATA = st.dictionaries(
+OPEN_METADATA = st.dictionaries(
     st.sampled_from(["a", "b", "c"]),
     SCALARS
     | st.lists(SCALARS, max_size=2)
     | st.dictionaries(st.sampled_from("ab"), SCALARS, max_size=2),
     max_size=3,
 )
+GROUPS = st.sampled_from([{}, {"group": "one"}, {"group": "two"}, {"group": 1}, {"group": ""}])
+METADATA = st.builds(lambda open_, group: {**open_, **group}, OPEN_METADATA, GROUPS)
 PATHS = st.sampled_from(["a", "b", "c", "a.a", "a.b", "b.a", "category", "tier", "a.0"])
 ORDERED = st.integers(-3, 3) | st.sampled_from([0.5, 1e15]) | TEXTS
 CONDITIONS = st.one_of(
@@ -69,6 +73,9 @@ QUESTIONS = st.fixed_dictionaries(
         "query_text": st.none() | TEXTS,
         "filter": st.none() | FILTERS,
         "top_k": st.none() | st.integers(0, 4),
+        "language": st.sampled_from(["english", "english", "german"]),
+        "recency_days": st.none() | st.sampled_from([0.00001, 30]),
+        "as_of": st.none() | st.integers(0, 9),
     }
 )
 POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=80)
@@ -90,7 +97,9 @@ def do(memory: Memory, act: tuple[Any, ...]) -> Any:
             return memory.clock.sleep(seconds)
 
 
-def told(memory: Memory, question: dict[str, Any]) -> Any:
+def told(memory: Memory, question: dict[str, Any], began: datetime) -> Any:
+    if (after := question.get("as_of")) is not None:
+        question = {**question, "as_of": began + timedelta(seconds=after)}
     return [
         (
             e.key,
@@ -100,6 +109,7 @@ def told(memory: Memory, question: dict[str, Any]) -> Any:
             dict(e.explain),
             e.tier,
             e.revision,
+            e.position,
             e.updated_at,
         )
         for e in memory.recall(**question)
@@ -116,6 +126,7 @@ def told(memory: Memory, question: dict[str, Any]) -> Any:
 def test_postgres_agrees_with_the_oracle(acts: list[Any], questions: list[Any]) -> None:
     oracle = make_in_memory(policy=POLICY, clock=Ticking())
     postgres = make_postgres(policy=POLICY, clock=Ticking())
+    began = oracle.clock.now
 
     for act in acts:
         done = do(oracle, act)
@@ -124,4 +135,43 @@ def test_postgres_agrees_with_the_oracle(acts: list[Any], questions: list[Any]) 
 
     everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
     for question in [*everything, *questions]:
-        assert told(postgres, question) == told(oracle, question)
+        assert told(postgres, question, began) == told(oracle, question, began)
+        postgres.clock.now = oracle.clock.now
+
+
+LONGER = [f"w{number}" for number in range(40)]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("seed", range(3))
+def test_postgres_agrees_over_several_blocks(seed: int) -> None:
+    """More entries than a block of postings has, in groups, changed, moved, forgotten and over."""
+    chance = random.Random(seed)
+    oracle, postgres = make_in_memory(clock=Ticking()), make_postgres(clock=Ticking())
+    for _ in range(600):
+        act = _act_by(chance)
+        assert do(postgres, act) == do(oracle, act)
+        postgres.clock.now = oracle.clock.now
+
+    for _ in range(25):
+        words = " ".join(chance.choices(LONGER, k=chance.randint(1, 4)))
+        question = {
+            "query_text": chance.choice([words, words[:-1]]),
+            "top_k": chance.choice([None, 1, 5, 20]),
+            "filter": chance.choice([None, None, {"a": 1}, {"group": "g1"}]),
+            "recency_days": chance.choice([None, None, 0.0001]),
+        }
+        found = told(postgres, question, oracle.clock.now)
+        assert found == told(oracle, question, oracle.clock.now)
+        postgres.clock.now = oracle.clock.now
+
+
+def _act_by(chance: random.Random) -> tuple[Any, ...]:
+    key = f"k{chance.randint(1, 350)}"
+    if chance.random() < 0.1:
+        return ("delete", "user:mia", key)
+    # Rare words and common ones, short texts and long.
+    text = " ".join(LONGER[int(40 * chance.random() ** 2)] for _ in range(chance.randint(0, 30)))
+    metadata = chance.choice([{}, {"group": "g1"}, {"group": "g2", "a": 1}, {"a": 1}])
+    tier = chance.choice([Tier.LONG_TERM, Tier.LONG_TERM, Tier.WORKING, Tier.QUARANTINE])
+    return ("store", "user:mia", key, text, metadata, tier, chance.choice([None, None, None, 1]))

@@ -3,9 +3,11 @@
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from tests.engine.test_memory_nodes import SECTION_12
 
@@ -51,3 +53,52 @@ def test_run_workflow_without_credentials_says_what_to_do(document: str) -> None
         )  # fmt: skip
 
     assert "use --offline" in json.loads(out.getvalue())["error"]
+
+
+def ask(document: str, query: str, *more: str) -> Any:
+    out = StringIO()
+    call_command(
+        "run_workflow", document, "--input", f"query={query}", "--system", "conversation_id=c1",
+        "--offline", "--json", *more, stdout=out,
+    )  # fmt: skip
+    return json.loads(out.getvalue())["outputs"]["answer"]
+
+
+def test_run_workflow_forgets_with_the_command_unless_told_where_to_remember(
+    document: str, valkey_url: str, tmp_path: Path
+) -> None:
+    address = tmp_path / "address"
+    address.write_text(f"{valkey_url}\n")
+    kept = ("--memory", "redis", "--memory-option", f"url=@{address}",
+            "--memory-option", f"space={uuid4().hex}")  # fmt: skip
+    for where in ((), kept):
+        ask(document, "My cat is called Miso.", *where)
+
+    assert "Miso" not in ask(document, "What is my cat called?")
+    assert "Miso" in ask(document, "What is my cat called?", *kept)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (["--memory", "nothing"], "Unknown memory provider 'nothing'"),
+        (["--memory", "redis"], "url"),
+        (["--memory", "in_memory", "--memory-option", "what=1"], "what"),
+        (["--memory", "postgres"], "--durable"),
+        (["--memory", "redis", "--durable"], "where the server does"),
+        (["--memory", "http", "--memory-option", "url=@/nowhere/at/all"], "can't be read"),
+        (["--memory-option", "url"], "takes name=value"),
+    ],
+)
+def test_run_workflow_refuses_a_memory_that_cannot_be_had(
+    document: str, asked: list[str], why: str
+) -> None:
+    with pytest.raises(CommandError, match=why):
+        ask(document, "hello", *asked)
+
+
+def test_run_workflow_where_memory_is_off_refuses_one(document: str, settings: Any) -> None:
+    settings.MEMORY_ENABLED = False
+
+    with pytest.raises(CommandError, match="MEMORY_ENABLED is off"):
+        ask(document, "hello", "--memory", "redis")

@@ -22,6 +22,7 @@ from workflows.engine.nodes.memory_store import MemoryStore
 from workflows.engine.nodes.start import Start
 from workflows.engine.nodes.template_transform import TemplateTransform
 from workflows.engine.nodes.variable_aggregator import VariableAggregator
+from workflows.engine.remembering import RECALLING
 
 
 NODE_KINDS: tuple[AnyKind, ...] = (
@@ -52,26 +53,41 @@ Choices = Sequence[tuple[str, str]]  # value, label
 def builtin_kinds(
     *,
     memory: bool = True,
+    remembers: bool | None = None,
     plugins: Iterable[AnyKind] = (),
     scopes: Choices = (),
     languages: Choices = (),
 ) -> Kinds:
     """``memory=False`` leaves out the kinds that need a memory: the validator then names them unknown.
 
+    ``remembers`` is whether nodes of other kinds may recall into their prompts; as ``memory`` if not said.
     ``scopes`` are words that plug-ins add to those a memory field offers, ``languages`` those of code
     that this installation can run besides.
     """
     more = {"scope": scopes, "code_language": languages}
     offered = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
-    return Kinds([*(_offering(kind, more) for kind in offered), *plugins])
+    wider = [_offering(kind, more) for kind in offered]
+    if not (memory if remembers is None else remembers):
+        wider = [_forgetting(kind) for kind in wider]
+    return Kinds([*wider, *plugins])
+
+
+def _forgetting(kind: AnyKind) -> AnyKind:
+    """Without memory the language has no such field; the validator finds that out from here."""
+    kept = tuple(field for field in kind.fields if field.name != RECALLING)
+    return kind if kept == kind.fields else _with_fields(kind, kept)
 
 
 def _offering(kind: AnyKind, more: Mapping[str, Choices]) -> AnyKind:
     if not any(more.values()):
         return kind
-    wider = copy(kind)
-    vars(wider)["fields"] = _widened(kind.fields, more)
-    return wider
+    return _with_fields(kind, _widened(kind.fields, more))
+
+
+def _with_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
+    other = copy(kind)
+    vars(other)["fields"] = fields
+    return other
 
 
 def _widened(fields: tuple[Field, ...], more: Mapping[str, Choices]) -> tuple[Field, ...]:

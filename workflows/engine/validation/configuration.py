@@ -7,10 +7,11 @@ from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.policy import read_policy
 from workflows.engine.problems import Problem, warning
+from workflows.engine.remembering import RECALLING
 
 
 def configuration_problems(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
-    remembers = any(kind.needs_memory for kind in kinds.values())
+    remembers = any(field.name == RECALLING for kind in kinds.values() for field in kind.fields)
     return [
         problem
         for node in document.nodes
@@ -29,9 +30,9 @@ def _node_problems(
     yield from wrong or _empty_fields(node, kind)
     yield from _scope_problems(node, kind)
     yield from read_policy(node, retryable=kind.retryable)[1]
-    if not remembers and node.data.get("enhanced_memory") is not None:
-        message = "Unknown field enhanced_memory: memory is not offered here"
-        yield Problem("config.unknown_field", message, node=node.id, field="enhanced_memory")
+    if not remembers and node.data.get(RECALLING) is not None:
+        message = f"Unknown field {RECALLING}: memory is not offered here"
+        yield Problem("config.unknown_field", message, node=node.id, field=RECALLING)
 
 
 def _empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:

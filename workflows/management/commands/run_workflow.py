@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workflows.engine.backends import Outcome, Request
+from workflows.engine.backends import Backend, Outcome, Request
 from workflows.engine.dsl import load_document
 from workflows.engine.errors import DocumentInvalid, WorkflowFault
 from workflows.engine.events import Event
@@ -16,7 +16,7 @@ from workflows.engine.problems import errors_of
 from workflows.engine.records import RunStatus, StepRecord
 from workflows.engine.validation import validate
 from workflows.execution.kinds import kinds
-from workflows.management.backends import backend_for
+from workflows.management.backends import HERE, BackendRefused, Remembers, backend_for
 
 
 _GOOD = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
@@ -36,6 +36,14 @@ class Command(BaseCommand):
         parser.add_argument("--events", action="store_true")
         parser.add_argument("--json", action="store_true", dest="as_json")
         parser.add_argument("--durable", action="store_true")
+        parser.add_argument(
+            "--memory", default=HERE.provider, metavar="PROVIDER",
+            help="where the run remembers: in_memory, redis, http, or a plug-in's",
+        )  # fmt: skip
+        parser.add_argument(
+            "--memory-option", action="append", default=[], metavar="K=V",
+            help="what the provider is made with; V as @FILE is read from there, for secrets",
+        )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -49,7 +57,7 @@ class Command(BaseCommand):
     async def _run(self, options: dict[str, Any]) -> Outcome:
         request = _request(options)
         self._validate(request)
-        backend = backend_for(durable=options["durable"], offline=options["offline"])
+        backend = _backend(options)
         try:
             return await backend.run(request, self._print_event if options["events"] else None)
         finally:
@@ -79,6 +87,21 @@ class Command(BaseCommand):
         if outcome.error:
             where = f" (node {outcome.error_node})" if outcome.error_node else ""
             self.stderr.write(f"{outcome.status}{where}: {outcome.error}")
+
+
+def _backend(options: dict[str, Any]) -> Backend:
+    made_with = {
+        name: _text(Path(value[1:])).strip() if value.startswith("@") else value
+        for name, value in _pairs(options["memory_option"], "--memory-option").items()
+    }
+    try:
+        return backend_for(
+            durable=options["durable"],
+            offline=options["offline"],
+            remembers=Remembers(options["memory"], made_with),
+        )
+    except BackendRefused as refused:
+        raise CommandError(f"--memory: {refused}") from refused
 
 
 def _request(options: dict[str, Any]) -> Request:

@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.engine.document import Document, Json
 from workflows.engine.inputs import check_start
 from workflows.engine.partial import Extent, given_step, reads_of, root_of
@@ -42,6 +41,7 @@ from workflows.services.runs import (
     start_run,
     subject_of,
 )
+from workflows.services.streams import Stream, carried, system_of
 
 
 def start_as_asked(principal: Principal, options: RunOptions | None, **asked: Any) -> Run:
@@ -63,6 +63,7 @@ def start_debug_run(
     version: Which | Version | None = None,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
+    stream: Stream | None = None,
 ) -> Run:
     """As ``services.runs.start_run``; a part of a chat's turn is no turn of its conversation.
 
@@ -73,13 +74,11 @@ def start_debug_run(
         raise WorkflowArchived
     _check_memory(options)
     with tenant([workflow.team_id]):
-        former = former_run(principal, workflow, options.reuse)
         snapshot, pinned = pinned_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
         check_options(options, document, kinds())
-        pins = pinned_outputs(workflow) if options.pins and pinned is None else {}
-        if options.part.extent is Extent.ONLY:
-            pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
+        former = former_run(principal, workflow, options.reuse)
+        pins = _pins(workflow, options) if pinned is None else {}
         mocks = {**pins, **(mocks or {}), **_played(document, options, former)} or None
         former = with_pins(former, document, mocks) if former and mocks else former
         if options.part.extent is Extent.ALL:
@@ -93,6 +92,7 @@ def start_debug_run(
                 version=version,
                 mocks=mocks,
                 offline=offline,
+                stream=stream,
             )
             return queue_run(principal, replace(order, debug=options.stored()))
         order = Order(
@@ -105,10 +105,19 @@ def start_debug_run(
             None,
             mocks,
             offline,
+            system_of(principal, workflow, stream),
         )
         return queue_run(
             principal, _partial(principal, order, document, options, former, query, conversation)
         )
+
+
+def _pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
+    """What nodes give without running, as the draft has it; a node asked for by name runs all the same."""
+    pins = pinned_outputs(workflow) if options.pins else {}
+    if options.part.extent is Extent.ONLY:
+        pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
+    return pins
 
 
 def _partial(
@@ -139,7 +148,8 @@ def _partial(
         turn=place.get("turn"),
         variables=place.get("variables"),
     )
-    system = _said(order, former, query, place)
+    carried_over = carried(former.run.system) if former else {}
+    system = {**carried_over, **order.system, **_said(order, former, query, place)}
     return replace(
         order,
         system=system,
@@ -151,7 +161,7 @@ def _partial(
 
 
 def _check_memory(options: RunOptions) -> None:
-    if options.memory == "sandbox" and not settings.MEMORY_ENABLED:
+    if options.memory == "sandbox" and not memory_app.is_on():
         raise InvalidValue(_("There is no memory here to try out."), field="memory")
 
 

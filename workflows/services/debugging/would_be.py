@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.engine.document import Json
 from workflows.execution.adapters import memory_caller
 from workflows.models import Run, WouldBe
@@ -30,9 +30,6 @@ def keep_memories(
 
     One change that the door refuses stays undecided and says why; the others are kept.
     """
-    # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.core.errors import MemoryFault  # noqa: PLC0415
-
     permissions.check_run(principal, run.workflow)
     permissions.check_cancel(principal, run)
     refused: dict[int, str] = {}
@@ -43,7 +40,7 @@ def keep_memories(
         with tenant([run.team_id]):
             try:
                 _apply(run, row)
-            except MemoryFault as fault:
+            except memory_app.MemoryFault as fault:
                 refused[row.number] = str(fault)
                 continue
             row.fate = WouldBe.Fate.KEPT
@@ -72,17 +69,13 @@ def _open(run: Run, numbers: Collection[int] | None) -> QuerySet[WouldBe]:
 
 
 def _apply(run: Run, row: WouldBe) -> None:
-    from memory.services.caller import CallOrigin  # noqa: PLC0415
-    from memory.services.forget import forget  # noqa: PLC0415
-    from memory.services.remember import remember  # noqa: PLC0415
-
-    origin = CallOrigin(str(run.pk), row.node_key, row.origin_key)
+    origin = memory_app.CallOrigin(str(run.pk), row.node_key, row.origin_key)
     caller = replace(memory_caller(run.pk, run.team_id, _row(run)), origin=origin)
     if row.entry is None:
-        forget(caller, scope=row.scope, key=row.key)
+        memory_app.forget(caller, scope=row.scope, key=row.key)
         return
     entry: dict[str, Json] = row.entry
-    remember(
+    memory_app.remember(
         caller,
         scope=row.scope,
         key=row.key,

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
-from workflows import permissions, selectors
+from workflows import memory_app, permissions, selectors
 from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, NodeKind
 from workflows.engine.problems import Problem
@@ -97,7 +96,7 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
     icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
     problems = validate_node(document, kinds, spec.id)
     # Where there is no memory the language has no such field.
-    fields = [f for f in kind.fields if f.name != "enhanced_memory" or settings.MEMORY_ENABLED]
+    fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
     policy = policy_controls(kind, spec)
     outputs = outputs_given(document, kinds, spec.id)
     return {

@@ -5,10 +5,9 @@ couldn't see on the memory pages. Without a run there is no provenance; the audi
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
-from workflows import selectors
+from workflows import memory_app, selectors
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.prompting import MEMORY_HEADING
@@ -29,10 +28,6 @@ from workflows.views.finding import typed, workflow_for
 from workflows.views.workflow_page import document_for, people_of, person_of
 
 
-if TYPE_CHECKING:
-    from memory.core.records import MemoryEntry
-
-
 CONVERSATIONS_SHOWN = 20
 LONGEST_VALUE = 2_000
 
@@ -41,7 +36,7 @@ LONGEST_VALUE = 2_000
 @require_safe
 def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         raise NotFound
     document = document_for(principal, workflow)
     spec = node_of(document, node_key)
@@ -102,18 +97,12 @@ def _recalled(
     conversation: str,
     query: str | None,
 ) -> dict[str, Any]:
-    # Inline imports: the memory app may be switched off, and then can't be imported.
-    from memory.core.errors import MemoryFault  # noqa: PLC0415
-    from memory.core.scopes import resolve_namespace  # noqa: PLC0415
-    from memory.services.caller import MemoryCaller  # noqa: PLC0415
-    from memory.services.recall import recall  # noqa: PLC0415
-
     identity = {"user_id": subject.id, "app_id": str(workflow.pk), "workflow_id": str(workflow.pk)}
     if conversation:
         identity["conversation_id"] = conversation
-    caller = MemoryCaller(principal, workflow.team_id, identity=identity)
+    caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     try:
-        found = recall(
+        found = memory_app.recall(
             caller,
             scope=asked["scope"],
             key=asked["key"] or None,
@@ -122,12 +111,12 @@ def _recalled(
             top_k=asked["top_k"],
         )
         return {
-            "namespace": resolve_namespace(asked["scope"], identity),
+            "namespace": memory_app.resolve_namespace(asked["scope"], identity),
             "entries": [_shown(entry) for entry in found],
             "injected": _injected(asked, found) if asked["injects"] else "",
             "place": _PLACES.get(asked["position"], _PLACES["after_system"])(),
         }
-    except (MemoryFault, WorkflowFault) as fault:
+    except (memory_app.MemoryFault, WorkflowFault) as fault:
         return {"error": _why(asked["scope"], conversation, fault)}
 
 
@@ -139,7 +128,7 @@ def _why(scope: str, conversation: str, fault: Exception) -> str:
     return str(fault)
 
 
-def _shown(entry: "MemoryEntry") -> dict[str, Any]:
+def _shown(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
     return {
         "key": entry.key,
         "value": as_text(entry.value)[:LONGEST_VALUE],
@@ -149,7 +138,7 @@ def _shown(entry: "MemoryEntry") -> dict[str, Any]:
     }
 
 
-def _injected(asked: Mapping[str, Any], found: "Sequence[MemoryEntry]") -> str:
+def _injected(asked: Mapping[str, Any], found: "Sequence[memory_app.MemoryEntry]") -> str:
     """The message a model would be sent; nothing recalled, nothing injected."""
     if not found:
         return ""

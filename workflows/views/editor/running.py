@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotFound
-from workflows import permissions, selectors
+from workflows import memory_app, permissions, selectors
 from workflows.engine.errors import InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowsFault
 from workflows.forms import read_inputs
@@ -25,7 +24,13 @@ from workflows.views.editor.step_page import pin_form, step_page, value_page
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.run_memory import run_memory
 from workflows.views.run_options import options_of, outputs_of
-from workflows.views.workflow_page import RECENT_RUNS, document_for, person_of, version_for
+from workflows.views.workflow_page import (
+    RECENT_RUNS,
+    document_for,
+    person_of,
+    stream_of,
+    version_for,
+)
 
 
 @login_required
@@ -44,6 +49,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             conversation=typed(request.POST, "conversation") or None,
             subject=person_of(request.POST) or None,
             version=version_for(principal, workflow),
+            stream=stream_of(request.POST),
         )
     except NodeNeedsValues as asking:
         return JsonResponse({"error": _refusal(asking)})  # a question, not a failure
@@ -152,7 +158,7 @@ def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Keep or drop what a test run would have remembered: one change, or all."""
     principal, run = run_for(request, run_id)
-    if not settings.MEMORY_ENABLED:
+    if not memory_app.is_on():
         raise NotFound
     number = typed(request.POST, "number")
     chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None

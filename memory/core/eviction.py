@@ -1,0 +1,79 @@
+"""What a store drops by itself: nothing, what is too old, or the oldest of too many."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeVar
+
+from memory.core.errors import InvalidInput
+
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class NoEviction:
+    """For knowledge, which gathers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    """For general use: what was made longer ago than this goes."""
+
+    ttl_seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.ttl_seconds > 0:
+            raise InvalidInput("ttl_seconds: a positive number of seconds was expected.")
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """For conversations, whose old messages lose their worth: of more than this, the oldest go."""
+
+    max_items: int
+
+    def __post_init__(self) -> None:
+        if self.max_items < 0:
+            raise InvalidInput("max_items: 0 or more was expected.")
+
+
+EvictionPolicy = NoEviction | Ttl | Capacity
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionConfig:
+    """``check_interval``: a look every so many writes. Between two looks nothing is dropped."""
+
+    policy: EvictionPolicy = field(default_factory=NoEviction)
+    check_interval: int = 1
+
+    def __post_init__(self) -> None:
+        if self.check_interval < 1:
+            raise InvalidInput("check_interval: 1 or more was expected.")
+
+
+class Aged(Protocol):
+    """As much of an item as is looked at."""
+
+    @property
+    def created_at(self) -> datetime: ...
+
+
+A = TypeVar("A", bound=Aged)
+
+
+def kept(policy: EvictionPolicy, oldest_first: Sequence[A], now: datetime) -> Sequence[A]:
+    """The items that stay, in the order they came in."""
+    match policy:
+        case NoEviction():
+            return oldest_first
+        case Ttl(seconds):
+            cutoff = now - timedelta(seconds=seconds)
+            return [item for item in oldest_first if item.created_at > cutoff]
+        case Capacity(most):
+            return oldest_first[max(0, len(oldest_first) - most) :]

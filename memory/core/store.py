@@ -1,0 +1,150 @@
+"""The lowest layer: items by id, and what is dropped when there are too many or they are too old.
+
+A store knows nothing of namespaces, people or meaning; ``KnowledgeStore`` and ``ConversationMemory``
+are written against it. What keeps items elsewhere implements the same four verbs.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.core.errors import InvalidInput, Serialization
+from memory.core.eviction import Clock, EvictionConfig, kept, utc_now
+from memory.core.records import Json
+from memory.core.values import check_json
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem:
+    """Any JSON may be its metadata, an object or not."""
+
+    id: str
+    content: str
+    metadata: Json = field(default_factory=dict)
+    created_at: datetime = field(default_factory=utc_now)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "id": self.id,
+            "content": self.content,
+            "metadata": self.metadata,
+            "created_at": self.created_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Json]) -> "MemoryItem":
+        """Raises ``Serialization`` for what ``to_json`` never wrote."""
+        try:
+            created_at = datetime.fromisoformat(written["created_at"])
+            item = cls(written["id"], written["content"], written["metadata"], created_at)
+            texts = {type(item.id), type(item.content)}
+        except (KeyError, TypeError, ValueError) as error:
+            raise Serialization(f"This is no stored item: {error}.") from None
+        if texts != {str}:
+            raise Serialization("This is no stored item: its id and content must be texts.")
+        check_item(item)
+        return item
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """``prefix`` of the id, ``since`` (that moment included), ``limit`` to the oldest so many."""
+
+    prefix: str | None = None
+    since: datetime | None = None
+    limit: int | None = None
+
+    def admits(self, item: MemoryItem) -> bool:
+        return (self.prefix is None or item.id.startswith(self.prefix)) and (
+            self.since is None or item.created_at >= self.since
+        )
+
+
+EVERYTHING = MemoryFilter()
+
+
+class MemoryStore(ABC):
+    """The contract, for whoever keeps items elsewhere: a file, SQLite, Redis.
+
+    - ``save`` creates or overwrites; what was saved comes back unchanged by the very next ``get``.
+    - ``delete`` of what isn't there is no mistake.
+    - ``list`` gives the oldest first, ties by id; the filter applies before its ``limit``.
+    - Every method may be called from any thread and any event loop.
+    """
+
+    @abstractmethod
+    async def save(self, item: MemoryItem) -> None: ...
+
+    @abstractmethod
+    async def get(self, id: str) -> MemoryItem | None: ...  # noqa: A002 - the contract's word
+
+    @abstractmethod
+    async def delete(self, id: str) -> None: ...  # noqa: A002 - the contract's word
+
+    @abstractmethod
+    async def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+        ...
+
+
+class InMemoryStore(MemoryStore):
+    """A dictionary that is gone with the process: for tests, prototypes, and agents of one session."""
+
+    def __init__(self, eviction: EvictionConfig | None = None, *, clock: Clock = utc_now) -> None:
+        self._eviction = eviction or EvictionConfig()
+        self._clock = clock
+        self._items: dict[str, MemoryItem] = {}
+        self._writes = 0  # since the last look
+        self._lock = threading.Lock()
+
+    async def save(self, item: MemoryItem) -> None:
+        check_item(item)
+        with self._lock:
+            self._items[item.id] = deepcopy(item)
+            self._writes += 1
+            if self._writes >= self._eviction.check_interval:
+                self._writes = 0
+                self._evict()
+
+    async def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
+        with self._lock:
+            return deepcopy(self._items.get(id))
+
+    async def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
+        with self._lock:
+            self._items.pop(id, None)
+
+    async def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+        check_filter(filter)
+        with self._lock:
+            found = [item for item in self._items.values() if filter.admits(item)]
+        return deepcopy(oldest_first(found)[: filter.limit])
+
+    def _evict(self) -> None:
+        items = oldest_first(self._items.values())
+        survivors = kept(self._eviction.policy, items, self._clock())
+        self._items = {item.id: item for item in survivors}
+
+
+def check_item(item: MemoryItem) -> None:
+    """Refuses what some store could not give back unchanged."""
+    if not item.id:
+        raise InvalidInput("id: at least one character was expected.")
+    check_json(item.id, "id")
+    check_json(item.content, "content")
+    check_json(item.metadata, "metadata")
+    if item.created_at.tzinfo is None:
+        raise InvalidInput("created_at: a moment with its time zone was expected.")
+
+
+def check_filter(filter_: MemoryFilter) -> None:
+    if filter_.limit is not None and filter_.limit < 0:
+        raise InvalidInput("limit: 0 or more was expected.")
+    if filter_.since is not None and filter_.since.tzinfo is None:
+        raise InvalidInput("since: a moment with its time zone was expected.")
+
+
+def oldest_first(items: Iterable[MemoryItem]) -> "list[MemoryItem]":
+    return sorted(items, key=lambda item: (item.created_at, item.id))

@@ -1,0 +1,56 @@
+"""Large work in pieces that fit a token budget."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from memory.core.errors import InvalidInput
+from memory.logic.messages import estimate
+
+
+T = TypeVar("T")
+
+
+def batches(
+    items: Iterable[T], budget: int, cost: Callable[[T], int], *, most: int = 50
+) -> Iterator[list[T]]:
+    """In order, each within ``budget`` and of at most ``most`` items.
+
+    An item that alone costs more makes a batch of its own: whoever takes it clips it.
+    """
+    if budget < 1 or most < 1:
+        raise InvalidInput("budget, most: at least 1.")
+    batch: list[T] = []
+    spent = 0
+    for item in items:
+        price = cost(item)
+        if batch and (spent + price > budget or len(batch) >= most):
+            yield batch
+            batch, spent = [], 0
+        batch.append(item)
+        spent += price
+    if batch:
+        yield batch
+
+
+def clipped(text: str, tokens: int) -> str:
+    """Without its middle, if it is too long."""
+    if estimate(text) <= tokens:
+        return text
+    kept = max(0, tokens - _MARK_COSTS)
+    head, tail = _within(text, kept * 2 // 3), _within(text[::-1], kept // 3)[::-1]
+    return f"{head}\n[… {len(text) - len(head) - len(tail)} …]\n{tail}"
+
+
+_MARK_COSTS = 8
+
+
+def _within(text: str, tokens: int) -> str:
+    """As much of the beginning as the tokens pay for."""
+    low, high = 0, min(len(text), tokens * 4)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate(text[:middle]) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low]

@@ -1,0 +1,132 @@
+"""Curation of one piece of work, from what happened to what is stored. It never raises into a run.
+
+Redact, analyse, drop what was recalled, score, choose a life, pass the gate, store all or nothing.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from memory.core.records import Json, MemoryQuery, StoreParams
+from memory.logic.curation.batches import batches
+from memory.logic.curation.feedback import Recalled, without_recalled
+from memory.logic.curation.parsing import Analysis, drafts
+from memory.logic.curation.scoring import chosen_life, importance_of
+from memory.logic.curation.work import FinishedWork, redacted
+from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.logic.messages import estimate
+from memory.logic.ports import Entries, NewId
+from memory.logic.writes import Writes
+
+
+class Curator(Protocol):
+    """``name`` is what a reader of the memory sees."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def analyse(self, work: FinishedWork) -> Analysis: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """``problem`` says why there are no drafts; it is shown, not raised."""
+
+    drafts: tuple[StoreParams, ...]
+    by: str
+    repairs: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of each draft, in their order."""
+
+    decisions: tuple[Decision, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(one.outcome is outcome for one in self.decisions)
+
+
+async def curate(
+    work: FinishedWork,
+    curator: Curator,
+    *,
+    namespace: str,
+    new_id: NewId,
+    known_secrets: Sequence[str] = (),
+    seconds: float = 60.0,
+) -> Curated:
+    """Whatever goes wrong, a model's error, its silence or its nonsense, ends up in ``problem``."""
+    work = redacted(work, known_secrets)
+    try:
+        async with asyncio.timeout(seconds):
+            analysis = await curator.analyse(work)
+    except TimeoutError:
+        return Curated((), curator.name, problem=f"No answer within {seconds:g} seconds.")
+    except Exception as error:  # whatever a model raises; the run is long over
+        return Curated((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
+    made = drafts(_only_new(analysis, work), namespace, new_id, work.source)
+    return Curated(tuple(map(_valued, made)), curator.name, analysis.repairs)
+
+
+def in_batches(work: FinishedWork, budget: int) -> list[FinishedWork]:
+    """Work whose outputs are too long for one prompt, in pieces; errors go with the first."""
+    pieces = [replace(work, outputs=tuple(b)) for b in batches(work.outputs, budget, estimate)]
+    first, *rest = pieces or [work]
+    return [first, *(replace(one, errors=()) for one in rest)]
+
+
+async def keep(
+    curated: Curated,
+    entries: Entries,
+    *,
+    rejected: Sequence[Json] = (),
+    known_secrets: tuple[str, ...] = (),
+    limits: Limits = Limits(recent=500, fewest_terms=1),  # noqa: B008 - a frozen value
+) -> Stored:
+    """Each draft through the gate, compared with what is there and with those before it.
+
+    All are stored or none: what was written before a failure is put back as it was.
+    """
+    writes = Writes(entries)
+    decisions = []
+    try:
+        for draft in curated.drafts:
+            decision = await _decided(draft, entries, rejected, known_secrets, limits)
+            decisions.append(decision)
+            if decision.params:
+                await writes.store(decision.params)
+    except BaseException:  # cancelled, too
+        await writes.take_back()
+        raise
+    return Stored(tuple(decisions))
+
+
+def _only_new(analysis: Analysis, work: FinishedWork) -> Analysis:
+    recalled = Recalled.of(work.recalled)
+    return replace(
+        analysis,
+        key_learnings=without_recalled(analysis.key_learnings, recalled),
+        solutions=without_recalled(analysis.solutions, recalled),
+    )
+
+
+def _valued(draft: StoreParams) -> StoreParams:
+    importance = importance_of(draft.value, draft.category).score
+    scored = replace(draft, importance=importance)
+    return replace(scored, ttl_seconds=chosen_life(scored))
+
+
+async def _decided(
+    draft: StoreParams,
+    entries: Entries,
+    rejected: Sequence[Json],
+    known_secrets: tuple[str, ...],
+    limits: Limits,
+) -> Decision:
+    query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=limits.recent)
+    recent = await entries.recall(query)
+    # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
+    return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits))

@@ -1,0 +1,200 @@
+"""The gate to memory: what may enter working memory, what waits in quarantine, what stays out.
+
+Each rule is a small function over what is coming in; all are asked, each gives its reason, and the
+strictest wins. A secret never gets further than this in clear.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.core.tokens import terms
+from memory.core.values import compact, size_of
+from memory.logic.grams import is_unspaced
+from memory.logic.instructions import find_orders
+from memory.logic.near import Duplicate, Likeness, find_duplicate, likeness, merged
+from memory.logic.secrets import redact_json
+from memory.logic.tiers import fresh
+
+
+class Origin(StrEnum):
+    """Who said it: a stranger's text can't give orders that are remembered."""
+
+    PERSON = "person"
+    MODEL = "model"
+    TOOL = "tool"
+    WEB = "web"
+    RULE = "rule"  # written by a workflow's author
+
+
+class Outcome(StrEnum):
+    """From the mildest to the strictest."""
+
+    ADMIT = "admit"
+    MERGE = "merge"  # one proof more for what is there
+    QUARANTINE = "quarantine"
+    REFUSE = "refuse"
+
+
+class Reason(StrEnum):
+    TOO_SHORT = "too_short"
+    DUPLICATE = "duplicate"
+    SECRET = "secret"  # noqa: S105 - the name of a rule
+    TOO_LARGE = "too_large"
+    GIVES_ORDERS = "gives_orders"
+    REJECTED_BEFORE = "rejected_before"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    fewest_terms: int = 2
+    most_bytes: int = 16_384
+    recent: int = 50  # so many of the newest entries are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """``recent``: the newest entries of the namespace; ``rejected``: what people refused there."""
+
+    params: StoreParams
+    origin: Origin = Origin.MODEL
+    recent: Sequence[MemoryEntry] = ()
+    rejected: Sequence[Json] = ()
+    known_secrets: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a rule objects; ``detail`` is for people and never quotes a secret."""
+
+    reason: Reason
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``params`` is what to store, if anything: redacted, in its tier, under its key, with reasons."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    params: StoreParams | None
+    merged_into: MemoryEntry | None = None
+
+
+Rule = Callable[[Incoming], Finding | None]
+
+
+def decide(incoming: Incoming) -> Decision:
+    found = [rule(incoming) for rule in RULES]
+    findings = tuple(one for one in found if one)
+    params, _ = _cleaned(incoming)
+    outcome = max((one.outcome for one in findings), key=_strictness, default=Outcome.ADMIT)
+    match outcome:
+        case Outcome.REFUSE:
+            return Decision(outcome, findings, None)
+        case Outcome.QUARANTINE:
+            held = replace(params, tier=Tier.QUARANTINE, ttl_seconds=None)
+            return Decision(outcome, findings, _with_reasons(held, findings))
+        case Outcome.MERGE:
+            return _merging(incoming, params, findings)
+        case _:
+            return Decision(outcome, findings, fresh(params))
+
+
+def too_short(incoming: Incoming) -> Finding | None:
+    """A value that is no text, such as a number, is as short as it needs to be."""
+    value, limits = incoming.params.value, incoming.limits
+    if not isinstance(value, str) or _length(value) >= limits.fewest_terms:
+        return None
+    return Finding(Reason.TOO_SHORT, Outcome.REFUSE, f"fewer than {limits.fewest_terms} words")
+
+
+def duplicate_of_recent(incoming: Incoming) -> Finding | None:
+    found = _duplicate(incoming)
+    return Finding(Reason.DUPLICATE, Outcome.MERGE, found.entry.key) if found else None
+
+
+def contains_secret(incoming: Incoming) -> Finding | None:
+    _, kinds = _cleaned(incoming)
+    return Finding(Reason.SECRET, Outcome.QUARANTINE, ", ".join(kinds)) if kinds else None
+
+
+def over_size(incoming: Incoming) -> Finding | None:
+    size, most = size_of(incoming.params.value), incoming.limits.most_bytes
+    if size <= most:
+        return None
+    return Finding(Reason.TOO_LARGE, Outcome.QUARANTINE, f"{size} bytes of {most}")
+
+
+def gives_orders(incoming: Incoming) -> Finding | None:
+    if incoming.origin not in _STRANGERS:
+        return None
+    value = incoming.params.value
+    orders = find_orders(value if isinstance(value, str) else compact(value))
+    if not orders:
+        return None
+    detail = "; ".join(f"{one.rule}: {one.excerpt}" if one.excerpt else one.rule for one in orders)
+    return Finding(Reason.GIVES_ORDERS, Outcome.QUARANTINE, detail[:500])
+
+
+def rejected_before(incoming: Incoming) -> Finding | None:
+    value = incoming.params.value
+    if all(likeness(value, one) is Likeness.DIFFERENT for one in incoming.rejected):
+        return None
+    return Finding(Reason.REJECTED_BEFORE, Outcome.REFUSE)
+
+
+RULES: tuple[Rule, ...] = (
+    too_short,
+    rejected_before,
+    over_size,
+    contains_secret,
+    gives_orders,
+    duplicate_of_recent,
+)
+
+_STRANGERS = frozenset({Origin.TOOL, Origin.WEB})
+
+
+def _strictness(outcome: Outcome) -> int:
+    return list(Outcome).index(outcome)
+
+
+def _length(text: str) -> int:
+    """In words; a pair of Chinese characters is no third word."""
+    return sum(not (len(one) > 1 and is_unspaced(one)) for one in terms(text))
+
+
+def _duplicate(incoming: Incoming) -> Duplicate | None:
+    newest = sorted(incoming.recent, key=_age, reverse=True)[: incoming.limits.recent]
+    return find_duplicate(_cleaned(incoming)[0], newest)
+
+
+def _cleaned(incoming: Incoming) -> tuple[StoreParams, tuple[str, ...]]:
+    """Without secrets in value, metadata or key; and which kinds there were."""
+    params = incoming.params
+    together = [params.key, params.value, dict(params.metadata)]
+    done = redact_json(together, incoming.known_secrets)
+    if not done.kinds:
+        return params, ()
+    key, value, metadata = done.value
+    return replace(params, key=key, value=value, metadata=metadata), done.kinds
+
+
+def _merging(incoming: Incoming, params: StoreParams, findings: tuple[Finding, ...]) -> Decision:
+    found = _duplicate(incoming)
+    if found is None:  # no rule but the duplicate's asks for a merge
+        raise AssertionError(findings)
+    return Decision(Outcome.MERGE, findings, merged(found, fresh(params)), found.entry)
+
+
+def _with_reasons(params: StoreParams, findings: Iterable[Finding]) -> StoreParams:
+    reasons = [{"reason": str(one.reason), "detail": one.detail} for one in findings]
+    return replace(params, metadata={**params.metadata, "quarantined_for": reasons})
+
+
+def _age(entry: MemoryEntry) -> tuple[str, str]:
+    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

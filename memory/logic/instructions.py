@@ -1,0 +1,198 @@
+"""Text that gives orders to whoever reads it: what a web page or a tool should never get remembered.
+
+Memory is read back into prompts, so an order that is remembered is given again and again. This is
+a coarse sieve for text from outside, which costs a person a look when it is wrong; what people say
+themselves is not held against it. It is no wall: recalled text is quoted as data all the same.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """``rule`` is its name in the table below; ``excerpt`` is what matched."""
+
+    rule: str
+    excerpt: str
+
+
+def find_orders(text: str) -> tuple[Order, ...]:
+    """The first of each rule, in the order of the table."""
+    plain = _plain(text[:_LONGEST])
+    found = [] if _TAGS.search(text) is None else [Order("hidden characters", "")]
+    for rule, pattern in _RULES:
+        match = pattern.search(plain)
+        if match:
+            found.append(Order(rule, " ".join(match[0].split())[:120]))
+    return tuple(found)
+
+
+def gives_orders(text: str) -> bool:
+    return bool(find_orders(text))
+
+
+_LONGEST = 200_000
+
+# Invisible characters that spell a text no person sees.
+_TAGS = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
+
+
+def _plain(text: str) -> str:
+    """As a model reads it: one form a letter, nothing invisible, spaced-out letters joined."""
+    folded = unicodedata.normalize("NFKC", text)
+    visible = "".join(one for one in folded if unicodedata.category(one) != "Cf")
+    joined = _SPACED_OUT.sub(lambda match: match[0].replace(" ", ""), visible)
+    return joined.casefold().replace("’", "'")
+
+
+_SPACED_OUT = re.compile(r"\b(?:[A-Za-z] ){4,40}[A-Za-z]\b")
+
+_EARLIER = (
+    r"(?:previous|prior|preceding|earlier|above|existing|original|initial|former|foregoing"
+    r"|your|system|all)"
+)
+_ORDERS = (
+    r"(?:instructions?|prompts?|rules?|directions?|guidelines?|commands?|directives?"
+    r"|constraints?|messages?|context|training)"
+)
+_GAP = r"(?:[^.!?]|\.(?=\w)){0,40}?"
+
+
+def _rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
+    return name, re.compile(pattern)
+
+
+_RULES = (
+    _rule(
+        "ignore instructions",
+        # An order, not a report: no "she ignored", no "don't ignore".
+        rf"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|override|bypass"
+        rf"|discard|neglect)\b(?! me)\s+"
+        rf"(?:any |all |the |of |each |every |everything |these |those |my "
+        rf"|and )*{_EARLIER}\b{_GAP}\b{_ORDERS}\b",
+    ),
+    _rule(
+        "ignore instructions",
+        r"\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:above|before"
+        r"|you (?:were|have been) told|(?:that )?(?:was|has been|i) said)",
+    ),
+    _rule(
+        "ignore instructions",
+        r"\bdo not follow\s+(?:any |the |your |all )*(?:previous|prior|above|original|system)\b",
+    ),
+    _rule(
+        "new instructions",
+        rf"\b(?:new|updated|revised|real|actual|secret"
+        rf"|hidden)\s+(?:system\s+)?{_ORDERS}\s*(?:follow\s*)?[:：]",
+    ),
+    _rule(
+        "another role",
+        r"\b(?:you are|you're) now\s+(?:an?|the|in (?:\w+ )?mode|going to|no longer|my|free"
+        r"|unrestricted|dan)\b",
+    ),
+    _rule(
+        "another role",
+        r"\b(?:pretend|act|behave|respond|roleplay)\s+(?:to be|as if you|as though you"
+        r"|as an? (?:unrestricted|different|evil|new)|like you (?:are|have))",
+    ),
+    _rule(
+        "another role",
+        r"\b(?:enter|enable|activate|switch (?:in)?to)\s+(?:developer|debug|god|admin|dan"
+        r"|jailbreak|unrestricted|sudo)\s+mode\b",
+    ),
+    _rule(
+        "reveal instructions",
+        rf"\b(?:reveal|show|print|output|repeat|display|leak|disclose|tell me|give me|what (?:is"
+        rf"|are))\b{_GAP}\byour\b{_GAP}(?:system prompt|system message|hidden prompt"
+        rf"|initial (?:prompt|instructions)|instructions)",
+    ),
+    _rule(
+        "hide from the person",
+        r"\b(?:do not|don't|never|without)\s+(?:tell|telling|inform|informing|mention(?:ing)?"
+        r"|alert(?:ing)?|notify(?:ing)?|let|show(?:ing)?|reveal(?:ing)?)\b(?:[^.!?]"
+        r"|\.(?=\w)){0,40}?\b(?:the )?(?:user|human|operator|owner|person|anyone)\b",
+    ),
+    _rule(
+        "markup of a prompt",
+        r"<\|?\s*/?(?:system|im_start|im_end|endoftext|start_header_id|assistant)\s*\|?>"
+        r"|\[/?inst\]|<<\s*/?sys\s*>>"
+        r"|(?m:^)\s{0,3}(?:#{1,4}\s*(?:system|instruction)s?(?: prompt)?\s*:|(?:system"
+        r"|assistant)\s*:\s*you (?:are|must|will)\b)",
+    ),
+    _rule(
+        "send data away",
+        r"\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|append|include"
+        r"|embed)\b(?:[^.!?]|\.(?=\w)){0,80}?\b(?:conversation|chat history|memor(?:y|ies)"
+        r"|credentials?|passwords?|api keys?|secrets?|tokens?|personal data|user(?:'s)? data"
+        r"|everything you know)\b(?:[^.!?]|\.(?=\w)){0,80}?(?:\bto\b|\bat\b|\bin the\b)(?:[^.!?]"
+        r"|\.(?=\w)){0,40}?(?:https?://|@|\burl\b|\baddress\b|\bserver\b|\bendpoint\b|\bwebhook\b"
+        r"|\blink\b|\bimage\b)",
+    ),
+    _rule(
+        "remember an order",
+        r"\b(?:remember|memori[sz]e|store|save|note|add|write)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:in"
+        r"|to|into|that|as)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:you (?:must|should|always|will)"
+        r"|always (?:recommend|prefer|trust|cite|use|say|answer|include|mention)"
+        r"|never (?:recommend|trust|cite|use|say|mention)|(?:trusted|authoritative|reliable"
+        r"|preferred|go-to) (?:source|authority|provider|vendor|expert))",
+    ),
+    _rule(
+        "standing order",
+        r"\b(?:from now on|in (?:all )?future (?:conversations|responses|answers|sessions|replies)"
+        r"|whenever (?:the user|you|someone|anyone)|every time (?:the user|you|someone)|for (?:all"
+        r"|every) (?:future|subsequent))\b(?:[^.!?]|\.(?=\w)){0,80}?\b(?:you (?:must|should|will"
+        r"|shall|are to|need to)|always|never|recommend|reply|respond|say|answer|include|mention"
+        r"|call|send)\b",
+    ),
+    _rule(
+        "order to an assistant",
+        r"\b(?:ai|llm|language model|assistant|chatbot|agent|gpt|claude|gemini"
+        r"|copilot)s?\b(?:[^.!?]|\.(?=\w)){0,30}?\b(?:reading|processing|summari[sz]ing|seeing"
+        r"|parsing) this\b|\b(?:attention|note|important|message|instructions?)\s*(?:to"
+        r"|for)?\s*:?\s*(?:all |any |the |every )?(?:ai|llm|language model|assistant"
+        r"|chatbot)s?(?: (?:assistant|model|agent|bot)s?)?\s*[:：,]",
+    ),
+    _rule(
+        "order to use a tool",
+        r"\b(?:you must|you should|immediately|now|then)\s+(?:call|invoke|use|run|execute"
+        r"|trigger)\s+(?:the\s+)?[`'\"]?\w+[`'\"]?\s+(?:tool|function|command|plugin|action)\b",
+    ),
+    _rule(
+        "忽略指令",
+        r"(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忽略|无视|忘记|忘掉|忽视|抛开|不要理会|不要遵守|覆盖|绕过)(?:掉"
+        r"|了)?[^。!！?？\n]{0,12}?(?:之前|以前|先前|上述|上面|以上|前面|此前|原来|原有|系统|所有|你的|一切)[^。!！?？\n]{0,12}?(?:指令"
+        r"|指示|提示|提示词|规则|设定|要求|限制|约束|命令|内容|对话)",
+    ),
+    _rule(
+        "新的指令",
+        r"(?:新的?|最新|真正的?|隐藏的?)(?:系统)?(?:指令|指示|提示词|规则)(?:如下)?\s*[::]",
+    ),
+    _rule(
+        "换个角色",
+        r"你现在(?:开始)?(?:是|扮演|将作为|要扮演)(?:一个|一名|一位|我的|没有|不受)|(?:假装|扮演)(?:你)?(?:是|成)?(?:一个|一名)?(?:不受限制"
+        r"|没有限制|没有任何限制)|(?:进入|开启|启用|切换到)(?:开发者|调试|管理员|越狱|上帝)模式",
+    ),
+    _rule(
+        "说出指令",
+        r"(?:输出|显示|告诉我|透露|打印|重复|泄露|展示)[^。!！?？\n]{0,12}?(?:你的)?(?:系统提示词?|系统消息|初始指令|隐藏指令|提示词)",
+    ),
+    _rule(
+        "瞒着用户",
+        r"(?:不要|别|请勿|不得|无需)(?:告诉|通知|告知|提醒|让|向)(?:用户|使用者|对方|任何人|人类)",
+    ),
+    _rule(
+        "外传数据",
+        r"(?:把|将)[^。!！?？\n]{0,20}?(?:对话|聊天记录|记忆|密码|密钥|凭据|令牌|数据|信息)[^。!！?？\n]{0,12}?(?:发送|上传|转发|提交"
+        r"|传)(?:到|给|至)",
+    ),
+    _rule(
+        "记住命令",
+        r"(?:记住|牢记|记下|存入记忆|保存到记忆)[^。!！?？\n]{0,40}?(?:你必须|你应该|你要|总是推荐|始终推荐|一律|永远不要|可信来源|权威来源|首选)",
+    ),
+    _rule(
+        "长期命令",
+        r"(?:从现在开始|从今以后|今后|以后每次|每当用户|每次用户|无论用户)[^。!！?？\n]{0,40}?(?:你必须|你要|必须|一律|总是|都要|不得|永远|推荐|回复|回答)",
+    ),
+)

@@ -1,0 +1,112 @@
+"""What curation would change, as proposals: it notices, people decide."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from memory.core.records import MemoryEntry, Source, StoreParams
+from memory.logic.contradictions import Contradiction
+from memory.logic.curation.links import Link
+from memory.logic.near import Likeness, likeness, similarity
+from memory.logic.ports import NewId
+from memory.logic.proposals import Kind, Proposal, Target
+from memory.logic.texts import texts_in
+from memory.logic.writes import as_it_was
+
+
+def to_add(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:
+    """A draft that waits for a person's word before it is stored."""
+    return Proposal(
+        new_id(), Kind.ADD, draft.namespace, (), draft, reason, by, score=draft.importance
+    )
+
+
+def to_settle(found: Contradiction, new_id: NewId, *, by: str) -> Proposal:
+    """The newer would take the older one's place; the older stays readable as what it took in."""
+    new = replace(
+        as_it_was(found.newer),
+        metadata={"supersedes": found.older.key},
+        source=Source(rule=by),
+    )
+    return Proposal(
+        new_id(),
+        Kind.MERGE,
+        found.newer.namespace,
+        (Target.of(found.newer), Target.of(found.older)),
+        new,
+        f"{found.conflict}: {found.about}",
+        by,
+    )
+
+
+def to_merge(
+    entries: Sequence[MemoryEntry], new_id: NewId, *, by: str, least: float = 0.6
+) -> list[Proposal]:
+    """Entries that look alike, though not so much that they were merged when they were written."""
+    made = []
+    taken: set[str] = set()
+    ordered = sorted(entries, key=_age, reverse=True)
+    for position, newer in enumerate(ordered):
+        alike = [] if newer.id in taken else _alike(newer, ordered[position + 1 :], taken, least)
+        if alike:
+            taken |= {newer.id, *(one.id for one, _ in alike)}
+            targets = (Target.of(newer), *(Target.of(one) for one, _ in alike))
+            score = min(score for _, score in alike)
+            new = replace(as_it_was(newer), source=Source(rule=by))
+            made.append(
+                Proposal(
+                    new_id(),
+                    Kind.MERGE,
+                    newer.namespace,
+                    targets,
+                    new,
+                    "alike",
+                    by,
+                    round(score, 4),
+                )
+            )
+    return made
+
+
+def to_link(
+    links: Iterable[Link], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
+) -> list[Proposal]:
+    known = {entry.id: entry for entry in entries}
+    return [
+        Proposal(
+            new_id(),
+            Kind.LINK,
+            known[link.one].namespace,
+            (Target.of(known[link.one]), Target.of(known[link.other])),
+            None,
+            ", ".join(link.terms[:8]),
+            by,
+            link.weight,
+        )
+        for link in links
+        if known[link.one].namespace == known[link.other].namespace
+    ]
+
+
+_MOST_MERGED = 20
+
+
+def _alike(
+    newer: MemoryEntry, older: Sequence[MemoryEntry], taken: set[str], least: float
+) -> list[tuple[MemoryEntry, float]]:
+    found = [
+        (one, _similarity(newer, one))
+        for one in older
+        if one.id not in taken
+        and (one.namespace, one.category) == (newer.namespace, newer.category)
+    ]
+    return [(one, score) for one, score in found if score >= least][:_MOST_MERGED]
+
+
+def _similarity(one: MemoryEntry, other: MemoryEntry) -> float:
+    if likeness(one.value, other.value) is not Likeness.DIFFERENT:
+        return 1.0
+    return similarity("\n".join(texts_in(one.value)), "\n".join(texts_in(other.value)))
+
+
+def _age(entry: MemoryEntry) -> tuple[str, str]:
+    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

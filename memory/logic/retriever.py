@@ -1,0 +1,120 @@
+"""Finding pages without any model: keywords, and how much of a page overlaps with them.
+
+Dice over single terms and pairs, field by field, so that a short title isn't drowned in a long
+text; a long text is compared passage by passage. Fields add up like independent hints: two half
+answers are more than one and never more than certain. BM25 can join in.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memory.core.ranking import Text, rank
+from memory.core.tokens import DEFAULT_LANGUAGE
+from memory.logic.grams import Grams, dice, grams, keywords
+from memory.logic.knowledge import KnowledgeStore
+from memory.logic.pages import KnowledgePage
+from memory.logic.summary import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverConfig:
+    """``bm25_weight`` 0 leaves it out; 1 makes it half of the score."""
+
+    max_results: int = 20
+    min_score: float = 0.1
+    bm25_weight: float = 0.0
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredItem:
+    """``parts``: what each field, and BM25, gave before they were added up."""
+
+    page: KnowledgePage
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    items: tuple[ScoredItem, ...]
+    query: str
+
+
+class MemoryRetriever:
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        config: RetrieverConfig = RetrieverConfig(),
+    ) -> None:
+        self._store = store
+        self._config = config
+
+    async def retrieve(self, query: str) -> RetrievalResult:
+        return RetrievalResult(rank_pages(query, await self._store.pages(), self._config), query)
+
+
+def rank_pages(
+    query: str,
+    pages: Sequence[KnowledgePage],
+    config: RetrieverConfig = RetrieverConfig(),
+) -> tuple[ScoredItem, ...]:
+    """Best first, ties by id; what scores under ``min_score`` is left out."""
+    if not keywords(query, config.language):
+        return ()
+    lexical = _lexical(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
+    scored = [
+        _fused(page, overlap(query, page, config.language), best, config.bm25_weight)
+        for page, best in zip(pages, lexical, strict=True)
+    ]
+    found = [item for item in scored if item.score >= config.min_score]
+    found.sort(key=lambda item: (-item.score, item.page.id))
+    return tuple(found[: config.max_results])
+
+
+def overlap(query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE) -> dict[str, float]:
+    """Dice of the question with each field, 0 to 1."""
+    asked = grams(query, language)
+    return {
+        "title": dice(asked, grams(page.title, language)),
+        "tags": max((dice(asked, grams(tag, language)) for tag in page.tags), default=0.0),
+        "summary": _best(asked, page.summary, language),
+        "content": _best(asked, page.content, language),
+    }
+
+
+def combined(parts: Mapping[str, float]) -> float:
+    missed = 1.0
+    for name, weight in _WEIGHTS.items():
+        missed *= 1.0 - weight * parts[name]
+    return 1.0 - missed
+
+
+# How far a field alone can convince; a title that is the question is the answer.
+_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
+
+
+def _best(asked: Grams, text: str, language: str) -> float:
+    """Of the best sentence, or of two that follow each other."""
+    parts = sentences(text)
+    passages = [*parts, *(f"{one} {other}" for one, other in pairwise(parts))]
+    return max((dice(asked, grams(one, language)) for one in passages), default=0.0)
+
+
+def _fused(
+    page: KnowledgePage, parts: dict[str, float], lexical: float, weight: float
+) -> ScoredItem:
+    score = (combined(parts) + weight * lexical) / (1.0 + weight)
+    return ScoredItem(page, score, {**parts, "bm25": lexical} if weight else parts)
+
+
+def _lexical(query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig) -> list[float]:
+    """The provider's own recipe, as if the pages were entries: 0 to 1, 0 for what has no word of it."""
+    hits = rank(query, [Text(_text(page)) for page in pages], language=config.language)
+    scores = {hit.position: hit.score for hit in hits}
+    return [scores.get(position, 0.0) for position in range(len(pages))]
+
+
+def _text(page: KnowledgePage) -> str:
+    return "\n".join((page.title, page.summary, " ".join(page.tags), page.content))

@@ -1,0 +1,27 @@
+"""The texts in a value, whatever its shape: what the rest of the logic reads of an entry."""
+
+from collections.abc import Iterator, Mapping
+
+from memory.core.records import Json
+
+
+def texts_in(value: Json) -> list[str]:
+    """Every text, names of members left out, in the order they stand."""
+    return list(_walk(value))
+
+
+def single_text(value: Json) -> str | None:
+    """What a value says, if it is one sentence in whatever wrapping."""
+    found = texts_in(value)
+    return found[0] if len(found) == 1 else None
+
+
+def _walk(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _walk(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _walk(one)

@@ -1,0 +1,74 @@
+"""Several writes that belong together, over a provider that knows no transactions.
+
+What was written before a failure is put back. The service has a real transaction round it; this
+keeps the same promise where there is none.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.core.scoped import ProviderLike
+from memory.logic.near import life_of
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One entry before and after; nothing where it was not there."""
+
+    namespace: str
+    key: str
+    before: MemoryEntry | None
+    after: MemoryEntry | None
+
+
+class Writes:
+    def __init__(self, entries: ProviderLike) -> None:
+        self._entries = entries
+        self.done: list[Written] = []
+
+    async def store(self, params: StoreParams) -> MemoryEntry:
+        before = await find(self._entries, params.namespace, params.key)
+        after = await self._entries.store(params)
+        self.done.append(Written(params.namespace, params.key, before, after))
+        return after
+
+    async def delete(self, namespace: str, key: str) -> None:
+        before = await find(self._entries, namespace, key)
+        if await self._entries.delete(namespace, key):
+            self.done.append(Written(namespace, key, before, None))
+
+    async def take_back(self) -> None:
+        """Last first. What takes back doesn't count as done."""
+        while self.done:
+            one = self.done.pop()
+            if one.before is None:
+                await self._entries.delete(one.namespace, one.key)
+            else:
+                await self._entries.store(as_it_was(one.before))
+
+
+async def find(entries: ProviderLike, namespace: str, key: str) -> MemoryEntry | None:
+    found = await entries.recall(MemoryQuery(namespace, key=key))
+    return found[0] if found else None
+
+
+def as_it_was(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
+    """To store an entry again, as a revision of its own.
+
+    With ``now`` it ends when it would have ended; without, it gets its whole life once more.
+    """
+    life = life_of(entry)
+    if life is not None and now is not None and entry.expires_at is not None:
+        life = (entry.expires_at - now).total_seconds()
+    return StoreParams(
+        entry.namespace,
+        entry.key,
+        entry.value,
+        entry.metadata,
+        entry.category,
+        entry.tier,
+        entry.importance,
+        life,
+        entry.source,
+    )

@@ -1,0 +1,24 @@
+"""Makes the postings that recall reads anew, for every team or for one."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import Team
+from memory.upkeep.reindexing import reindex_team
+
+
+class Command(BaseCommand):
+    help = "Make the postings that recall reads anew, for every team or for one."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("team", nargs="?", metavar="TEAM", help="its short name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        teams = Team.objects.order_by("slug")
+        if options["team"] is not None:
+            teams = teams.filter(slug=options["team"])
+            if not teams:
+                raise CommandError(f"There is no team {options['team']!r}.", returncode=2)
+        for team in teams:
+            self.stdout.write(f"{team.slug}: {reindex_team(team.pk)} entries")

@@ -1,0 +1,71 @@
+"""What a search reads instead of entries: derived, and made anew by ``manage.py memory_reindex``."""
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantManager, TenantModel
+from memory.models.namespaces import Namespace
+
+
+class Posting(models.Model):
+    """Which of 256 entries have a term, packed: see ``memory.providers.postgres.postings``.
+
+    Not a ``TenantModel`` only for its key: with an id of its own a row would be twice as large.
+    """
+
+    pk = models.CompositePrimaryKey("namespace", "term", "block")
+    # Written under the namespace's lock only, twenty rows a store: asking for the parents of each is waste.
+    team = models.ForeignKey(
+        "accounts.Team",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    namespace = models.ForeignKey(
+        Namespace,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    term = models.TextField(db_collation="C")
+    block = models.IntegerField()
+    packed = models.BinaryField()
+
+    _unscoped = models.Manager()
+    objects: ClassVar[TenantManager[Self]] = TenantManager()
+
+    class Meta:
+        verbose_name = _("posting")
+        verbose_name_plural = _("postings")
+        ordering = ("namespace", "term", "block")
+
+    def __str__(self) -> str:
+        return f"{self.term} {self.block}"
+
+
+class Group(TenantModel):
+    """Entries that stand beside each other, and where the next one goes."""
+
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    name = models.CharField(_("group"), max_length=200, editable=False)
+    last_number = models.IntegerField(editable=False)
+    last_position = models.PositiveIntegerField(editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager()
+
+    class Meta:
+        verbose_name = _("group of memories")
+        verbose_name_plural = _("groups of memories")
+        ordering = ("namespace", "name")
+        constraints = (
+            models.UniqueConstraint(fields=("namespace", "name"), name="memory_group_once"),
+        )
+
+    def __str__(self) -> str:
+        return self.name

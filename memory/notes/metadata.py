@@ -1,0 +1,99 @@
+"""What a run is about: its goal, its list of things to do, its stream. Kept for three days."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from memory.core.errors import InvalidInput, NotFound
+from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import METADATA_LIVES, metadata_namespace
+from memory.notes.notebook import Note, Notebook, Place
+
+
+KEY = "run"
+
+
+class TodoStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    id: str
+    content: str
+    status: TodoStatus = TodoStatus.PENDING
+
+    def to_json(self) -> dict[str, Json]:
+        return {"id": self.id, "content": self.content, "status": self.status.value}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Json]) -> "Todo":
+        return cls(str(written["id"]), str(written["content"]), TodoStatus(written["status"]))
+
+
+@dataclass(frozen=True, slots=True)
+class RunMetadata:
+    """``notes`` are those that can still be read, newest first; they are kept beside it."""
+
+    run_id: str
+    goal: str
+    todos: tuple[Todo, ...] = ()
+    notes: tuple[Note, ...] = ()
+    stream_name: str = ""
+
+
+class RunBook:
+    """Metadata of runs, over any provider."""
+
+    def __init__(self, place: Place, notebook: Notebook) -> None:
+        self._place = place
+        self._notebook = notebook
+
+    async def save(self, metadata: RunMetadata) -> None:
+        """As a whole; its three days begin anew."""
+        if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
+            raise InvalidInput("todos: two of them have the same id.")
+        await self._place.store(
+            StoreParams(
+                namespace=metadata_namespace(metadata.run_id),
+                key=KEY,
+                value={
+                    "id": metadata.run_id,
+                    "goal": metadata.goal,
+                    "todos": [todo.to_json() for todo in metadata.todos],
+                    "streamName": metadata.stream_name,
+                },
+                category="execution",
+                tier=Tier.WORKING,
+                ttl_seconds=METADATA_LIVES,
+                source=Source(run_id=metadata.run_id),
+            )
+        )
+
+    async def get(self, run_id: str) -> RunMetadata | None:
+        found = await self._place.recall(MemoryQuery(metadata_namespace(run_id), key=KEY))
+        if not found:
+            return None
+        written = found[0].value
+        return RunMetadata(
+            run_id=run_id,
+            goal=str(written["goal"]),
+            todos=tuple(Todo.from_json(todo) for todo in written["todos"]),
+            notes=tuple(await self._notebook.get_notes(run_id)),
+            stream_name=str(written["streamName"]),
+        )
+
+    async def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:
+        """One thing to do changes its status; raises NotFound for a run or a thing there isn't."""
+        metadata = await self.get(run_id)
+        if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
+            raise NotFound(f"The run has nothing to do called {todo_id}.")
+        todos = tuple(
+            replace(todo, status=status) if todo.id == todo_id else todo for todo in metadata.todos
+        )
+        changed = replace(metadata, todos=todos)
+        await self.save(changed)
+        return changed

@@ -1,0 +1,105 @@
+"""A run's notes: what one step jots down for the next, gone when the run is.
+
+Any step of the run reads what the steps before it wrote, newest first; no other run does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from memory.core.errors import InvalidInput
+from memory.core.provider import Clock, utc_now
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import METADATA_LIVES, NOTES_LIVE, notes_namespace
+
+
+class Place(Protocol):
+    """A provider, or what has its shape."""
+
+    async def store(self, params: StoreParams) -> MemoryEntry: ...
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]: ...
+    async def clear_namespace(self, namespace: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """``source`` is the step that wrote it; ``time`` in milliseconds since 1970."""
+
+    content: str
+    source: str
+    time: int
+    temporary: bool = True
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "content": self.content,
+            "source": self.source,
+            "time": self.time,
+            "temporary": self.temporary,
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Json]) -> "Note":
+        return cls(
+            str(written["content"]), str(written["source"]), int(written["time"]),
+            bool(written["temporary"]),
+        )  # fmt: skip
+
+
+class Notebook:
+    """A temporary note is read for thirty minutes; one that isn't, for as long as the run's metadata.
+
+    Either ends with the run. ``new_id`` gives names nobody else has.
+    """
+
+    def __init__(self, place: Place, *, new_id: Callable[[], str], clock: Clock = utc_now) -> None:
+        self._place = place
+        self._new_id = new_id
+        self._clock = clock
+
+    async def store_note(
+        self, run_id: str, content: str, source: str = "", *, temporary: bool = True
+    ) -> Note:
+        if not content.strip():
+            raise InvalidInput("content: a note without words says nothing.")
+        note = Note(content, source, _milliseconds(self._clock()), temporary)
+        await self._place.store(
+            StoreParams(
+                namespace=notes_namespace(run_id),
+                key=f"note:{self._new_id()}",
+                value=note.to_json(),
+                category="note",
+                tier=Tier.WORKING,
+                ttl_seconds=NOTES_LIVE if temporary else METADATA_LIVES,
+                source=Source(run_id=run_id, node_id=source),
+            )
+        )
+        return note
+
+    async def get_notes(self, run_id: str) -> list[Note]:
+        """Newest first."""
+        entries = await self._place.recall(
+            MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
+        )
+        return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
+
+    async def clear_notes(self, run_id: str) -> int:
+        """Everything the run noted, by whatever means; how much it was."""
+        return await self._place.clear_namespace(notes_namespace(run_id))
+
+
+def as_prompt(notes: Sequence[Note]) -> str:
+    """Numbered, as a step's prompt shows them; nothing noted is an empty text."""
+    return "\n".join(f"{number}. {note.content}" for number, note in enumerate(notes, start=1))
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _is_note(entry: MemoryEntry) -> bool:
+    """A node may store under the run's scope too, and call it a note."""
+    return isinstance(entry.value, Mapping) and entry.value.keys() >= {
+        "content", "source", "time", "temporary",
+    }  # fmt: skip

@@ -1,0 +1,6 @@
+"""The memory of another installation of ours, over its API, with a key that has ``memory:serve``."""
+
+from memory.providers.http.provider import HttpProvider
+
+
+__all__ = ["HttpProvider"]

@@ -1,0 +1,120 @@
+"""The provider: each verb is one request. The other side decides about limits and tells the time."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlencode
+
+from config.net import ExchangeFailed, exchange
+from memory.core.errors import InvalidInput, ProviderError
+from memory.core.filters import parse_filter
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
+from memory.core.provider import MemoryProvider, check_query
+from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
+from memory.core.values import check_params
+from memory.providers.http.answers import entry_of, part, read
+
+
+TIMEOUT = 10.0
+LARGEST = 64 * 1024 * 1024  # bytes of an answer: a whole namespace may come back
+
+
+class HttpProvider(MemoryProvider):
+    """``url`` is the other installation's address, ``key`` one of its team's that may
+    ``memory:read``, ``memory:write`` and ``memory:serve``: that team is the memory.
+
+    ``policy`` narrows what is sent; what the team's own policy allows is decided over there. An
+    internal address has to be in NET_ALLOW, or in ``allow`` instead. Nothing is sent twice: whether
+    a store that got no answer was heard, nobody knows here.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        policy: MemorySecurityPolicy = NO_LIMITS,
+        timeout: float = TIMEOUT,
+        allow: Iterable[str] | None = None,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InvalidInput("url: an http or https address was expected.")
+        if not key or not key.isascii() or not key.isprintable():
+            raise InvalidInput("key: an API key was expected.")
+        self._base = f"{url.rstrip('/')}/api/v1/memory"
+        self._key = key
+        self._policy = policy
+        self._timeout = timeout
+        self._allow = None if allow is None else tuple(allow)
+
+    async def store(self, params: StoreParams) -> MemoryEntry:
+        check_params(params)
+        check_namespace(self._policy, params.namespace)
+        check_value(self._policy, params.value)
+        body = {
+            "namespace": params.namespace,
+            "key": params.key,
+            "value": params.value,
+            "metadata": dict(params.metadata),
+            "category": params.category,
+            "tier": params.tier.value,
+            "importance": params.importance,
+            "ttl_seconds": params.ttl_seconds,
+            "source": asdict(params.source),
+        }
+        return entry_of(await self._ask("POST", "entries", body))
+
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        check_query(query)
+        parse_filter(query.filter)
+        check_namespace(self._policy, query.namespace)
+        body = {
+            "namespace": query.namespace,
+            "key": query.key,
+            "query_text": query.query_text,
+            "filter": None if query.filter is None else dict(query.filter),
+            "top_k": query.top_k,
+            "language": query.language,
+            "recency_days": query.recency_days,
+            "as_of": query.as_of and query.as_of.isoformat(),
+        }
+        said = await self._ask("POST", "recall", body)
+        return [entry_of(one) for one in part(said, "results", list)]
+
+    async def delete(self, namespace: str, key: str) -> bool:
+        check_namespace(self._policy, namespace)
+        said = await self._ask("POST", "forget", {"namespace": namespace, "key": key})
+        return bool(part(said, "count", int) > 0)
+
+    async def clear_namespace(self, namespace: str) -> int:
+        check_namespace(self._policy, namespace)
+        said = await self._ask("POST", "clear", {"namespace": namespace})
+        return int(part(said, "count", int))
+
+    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        check_namespace(self._policy, namespace)
+        asked = urlencode({"namespace": namespace, "key": key})
+        said = await self._ask("GET", f"history?{asked}", None)
+        return [entry_of(one) for one in part(said, "values", list)]
+
+    async def _ask(
+        self, method: str, path: str, body: Mapping[str, Json] | None
+    ) -> Any:  # JSON, as the other side answers
+        headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
+        if body is not None:
+            headers.append(("Content-Type", "application/json"))
+        try:
+            answer = await exchange(
+                method,
+                f"{self._base}/{path}",
+                headers=headers,
+                content=None if body is None else json.dumps(body).encode(),
+                limit=lambda _headers: LARGEST,
+                largest=LARGEST,
+                timeout=self._timeout,
+                allow=self._allow,
+            )
+        except ExchangeFailed as failed:
+            raise ProviderError(f"The memory service did not answer: {failed}") from failed
+        return read(answer.status, answer.body)

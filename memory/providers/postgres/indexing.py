@@ -1,0 +1,141 @@
+"""Writing postings, in the transaction of the entries they are of, under their namespace's lock."""
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+from memory.core.groups import group_of
+from memory.core.records import Tier
+from memory.models import Entry, Group, Namespace
+from memory.providers.postgres.postings import BLOCK, Changes, Key, Row, seats_in
+
+
+# Lists travel as one text each, with commas, which no term has: a thousand elements cost as much as one.
+READ = """
+    SELECT term, block, packed FROM memory_posting
+    JOIN unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
+      AS wanted (wanted_term, wanted_block)
+      ON term = wanted_term AND block = wanted_block
+    WHERE namespace_id = %s
+"""
+WRITE = """
+    INSERT INTO memory_posting (team_id, namespace_id, term, block, packed)
+    SELECT %s, %s, term, block, decode(packed, 'hex')
+    FROM unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[], string_to_array(%s, ','))
+      AS fresh (term, block, packed)
+    ON CONFLICT (namespace_id, term, block) DO UPDATE SET packed = EXCLUDED.packed
+"""
+DROP = """
+    DELETE FROM memory_posting
+    USING unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
+      AS empty (empty_term, empty_block)
+    WHERE namespace_id = %s AND term = empty_term AND block = empty_block
+"""
+LAST = """
+    SELECT block, octet_length(packed) FROM memory_posting
+    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
+"""
+
+
+def is_searched(entry: Entry) -> bool:
+    """Expired ones too, until the sweep: the moment is the question's, not the writer's."""
+    return entry.deleted_at is None and entry.tier != Tier.QUARANTINE
+
+
+class Index:
+    """Changes of one namespace's entries, gathered, then saved as one.
+
+    Before an entry changes it is taken out, afterwards put in.
+    """
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._changes = Changes()
+        self._groups: dict[str, Group] = {}
+        self._next: int | None = None
+        self._first_fresh: int | None = None  # blocks from here on have no rows yet
+
+    def take_out(self, entry: Entry) -> None:
+        if entry.number is not None and is_searched(entry):
+            self._changes.take_out(entry.number, entry.text)
+
+    def put_in(self, entry: Entry) -> None:
+        """Gives a number and a place to who has none, or has changed the group."""
+        group = group_of(entry.metadata)
+        if entry.number is None or entry.group != group:
+            entry.number = self._seat(entry, group)
+        if is_searched(entry):
+            self._changes.add(entry.number, entry.text)
+
+    def save(self) -> None:
+        rows = self._changes.rows(self._read)
+        if not rows:
+            return
+        self._write([row for row in rows if row[2]])
+        self._drop([(term, block) for term, block, packed in rows if not packed])
+        self._save_groups()
+
+    def _seat(self, entry: Entry, group: str) -> int:
+        number, before = self._take_number(), None
+        entry.group, entry.position = group, 0
+        if group:
+            row = self._group(group)
+            before = None if row.last_number < 0 else row.last_number
+            row.last_number, row.last_position = number, row.last_position + 1
+            entry.position = row.last_position
+        self._changes.seat(number, before)
+        return number
+
+    def _take_number(self) -> int:
+        if self._next is None:
+            with connection.cursor() as cursor:
+                cursor.execute(LAST, [self._namespace.pk])
+                last = cursor.fetchone()
+            self._next = last[0] * BLOCK + seats_in(last[1]) if last else 0
+            self._first_fresh = last[0] + 1 if last else 0
+        self._next += 1
+        return self._next - 1
+
+    def _group(self, name: str) -> Group:
+        if name not in self._groups:
+            rows = Group.objects.unscoped().filter(namespace=self._namespace, name=name)
+            self._groups[name] = rows.first() or Group(
+                team_id=self._namespace.team_id,
+                namespace=self._namespace,
+                name=name,
+                last_number=-1,
+                last_position=0,
+            )
+        return self._groups[name]
+
+    def _read(self, keys: Sequence[Key]) -> dict[Key, bytes]:
+        first = self._first_fresh
+        old = [key for key in keys if first is None or key[1] < first]
+        if not old:
+            return {}
+        with connection.cursor() as cursor:
+            cursor.execute(READ, [*_columns(old), self._namespace.pk])
+            return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        columns = [*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows)]
+        with connection.cursor() as cursor:
+            cursor.execute(WRITE, [self._namespace.team_id, self._namespace.pk, *columns])
+
+    def _drop(self, keys: Sequence[Key]) -> None:
+        if keys:
+            with connection.cursor() as cursor:
+                cursor.execute(DROP, [*_columns(keys), self._namespace.pk])
+
+    def _save_groups(self) -> None:
+        if self._groups:
+            Group.objects.unscoped().bulk_create(
+                self._groups.values(),
+                update_conflicts=True,
+                unique_fields=["namespace", "name"],
+                update_fields=["last_number", "last_position"],
+            )
+
+
+def _columns(keys: Sequence[Key]) -> tuple[str, str]:
+    return ",".join(term for term, _ in keys), ",".join(str(block) for _, block in keys)

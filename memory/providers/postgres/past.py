@@ -1,0 +1,52 @@
+"""What memory would have answered at a moment, from the revisions that were there by then."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from memory.core.filters import document_of, matches, parse_filter
+from memory.core.recalling import answer, is_visible
+from memory.core.records import MemoryEntry, MemoryQuery, Tier
+from memory.models import Namespace, Revision
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+
+
+GONE = (Operation.FORGET, Operation.EXPIRE)
+
+
+def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[MemoryEntry]:
+    """Ranked by the oracle over texts: exact, and as slow as the namespace was large."""
+    filter_ = parse_filter(query.filter)
+    newest = (
+        Revision.objects.unscoped()
+        .filter(entry__namespace=namespace, at__lte=at)
+        .order_by("entry_id", "-number")
+        .distinct("entry_id")
+        .select_related("entry")
+    )
+    if query.key is not None:
+        newest = newest.filter(entry__key=query.key)
+    known = (
+        as_it_was(rows.entry_of(one.entry, namespace.text), one)
+        for one in newest
+        if one.operation not in GONE
+    )
+    candidates = [
+        entry for entry in known if is_visible(entry, at) and matches(filter_, document_of(entry))
+    ]
+    return answer(query, candidates, at)
+
+
+def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
+    return replace(
+        entry,
+        value=revision.value,
+        metadata=revision.metadata,
+        category=revision.category,
+        tier=Tier(revision.tier),
+        importance=revision.importance,
+        position=revision.position,
+        expires_at=revision.expires_at,
+        updated_at=revision.at,
+        revision=revision.number,
+    )

@@ -1,0 +1,145 @@
+"""Postings of entries that are there already: for the migration that brought them, and for a new tokenizer.
+
+Plain SQL over a connection, so that it means the same whatever the models become. Numbers, groups
+and places that were given stay; who has none gets them in the order of creation.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from memory.core.groups import group_of
+from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, Row, seats_in
+
+
+LOCK = "SELECT 1 FROM memory_namespace WHERE id = %s FOR UPDATE"
+ENTRIES = """
+    SELECT id, number, text, metadata, deleted_at IS NULL AND tier <> 'quarantine'
+    FROM memory_entry WHERE namespace_id = %s ORDER BY number NULLS LAST, created_at, id
+"""
+LAST = """
+    SELECT block, octet_length(packed) FROM memory_posting
+    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
+"""
+GROUPS = "SELECT name, last_number, last_position FROM memory_group WHERE namespace_id = %s"
+FORGET_TERMS = "DELETE FROM memory_posting WHERE namespace_id = %s AND term <> '.'"
+REGISTERS = "SELECT block, packed FROM memory_posting WHERE namespace_id = %s AND term = '.'"
+SEAT = """
+    UPDATE memory_entry SET number = seat.number, "group" = seat.name, position = seat.position
+    FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::int[]) AS seat (id, number, name, position)
+    WHERE memory_entry.id = seat.id
+"""
+GROUP = """
+    INSERT INTO memory_group (id, team_id, namespace_id, name, last_number, last_position)
+    SELECT gen_random_uuid(), %s, %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
+    ON CONFLICT (namespace_id, name)
+    DO UPDATE SET last_number = EXCLUDED.last_number, last_position = EXCLUDED.last_position
+"""
+WRITE = """
+    INSERT INTO memory_posting (team_id, namespace_id, term, block, packed)
+    SELECT %s, %s, * FROM unnest(%s::text[], %s::int[], %s::bytea[])
+    ON CONFLICT (namespace_id, term, block) DO UPDATE SET packed = EXCLUDED.packed
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """An entry with its number; ``before`` is known for those that were seated just now."""
+
+    id: UUID
+    number: int
+    text: str
+    searched: bool
+    fresh: bool
+    before: int | None = None
+    group: str = ""
+    position: int = 0
+
+
+def rebuild(connection: Any, team_id: UUID, namespace_id: UUID) -> int:
+    """In the caller's transaction, behind the wall of its team. Says how many entries there were."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK, [namespace_id])
+        cursor.execute(REGISTERS, [namespace_id])
+        registers = {block: bytes(packed) for block, packed in cursor.fetchall()}
+        entries = _seated(cursor, team_id, namespace_id)
+        cursor.execute(FORGET_TERMS, [namespace_id])
+        for rows in rows_of(entries, registers):
+            columns = [[row[n] for row in rows] for n in range(3)]
+            cursor.execute(WRITE, [team_id, namespace_id, *columns])
+    return len(entries)
+
+
+def rows_of(entries: Iterable[Seated], registers: dict[int, bytes]) -> Iterator[list[Row]]:
+    """Block by block, as no row spans two: a namespace of any size needs the memory of 256 entries."""
+    in_order = sorted(entries, key=lambda one: one.number)
+    for block, members in groupby(in_order, key=lambda one: one.number // BLOCK):
+        changes = Changes()
+        for one in members:
+            if one.fresh:
+                changes.seat(one.number, one.before)
+            if one.searched:
+                changes.add(one.number, one.text)
+            elif not one.fresh:
+                changes.take_out(one.number, "")
+        known = {(REGISTER, block): registers.get(block, b"")}
+        yield [row for row in changes.rows(partial(_known, known)) if row[2]]
+
+
+def _known(rows: Mapping[Key, bytes], asked: Sequence[Key]) -> Mapping[Key, bytes]:
+    """The rows of terms were dropped before, so only the register is read."""
+    return rows
+
+
+def _seated(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Seated]:
+    seats = Seats.read(cursor, namespace_id)
+    cursor.execute(ENTRIES, [namespace_id])
+    entries = [seats.seat(*row) for row in cursor.fetchall()]
+    fresh = [one for one in entries if one.fresh]
+    if fresh:
+        cursor.execute(SEAT, _columns(fresh, "id", "number", "group", "position"))
+    if fresh and seats.groups:
+        names = list(seats.groups)
+        numbers = [seats.groups[name] for name in names]
+        columns = [names, [number for number, _ in numbers], [place for _, place in numbers]]
+        cursor.execute(GROUP, [team_id, namespace_id, *columns])
+    return entries
+
+
+@dataclass(slots=True)
+class Seats:
+    """Who comes next, in the namespace and in each of its groups (last number, last place)."""
+
+    next_number: int
+    groups: dict[str, tuple[int, int]]
+
+    @classmethod
+    def read(cls, cursor: Any, namespace_id: UUID) -> "Seats":
+        cursor.execute(LAST, [namespace_id])
+        last = cursor.fetchone()
+        cursor.execute(GROUPS, [namespace_id])
+        groups = {name: (number, place) for name, number, place in cursor.fetchall()}
+        return cls(last[0] * BLOCK + seats_in(last[1]) if last else 0, groups)
+
+    def seat(
+        self, id_: UUID, number: int | None, text: str, metadata: Any, searched: bool
+    ) -> Seated:
+        if number is not None:
+            return Seated(id_, number, text, searched, fresh=False)
+        known = json.loads(metadata) if isinstance(metadata, str) else metadata
+        group, number = group_of(known), self.next_number
+        self.next_number += 1
+        if not group:
+            return Seated(id_, number, text, searched, fresh=True)
+        before, place = self.groups.get(group, (None, 0))
+        self.groups[group] = (number, place + 1)
+        return Seated(id_, number, text, searched, True, before, group, place + 1)
+
+
+def _columns(entries: Iterable[Seated], *names: str) -> list[list[Any]]:
+    found = list(entries)
+    return [[getattr(one, name) for one in found] for name in names]

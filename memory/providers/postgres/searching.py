@@ -1,0 +1,180 @@
+"""From a question to entries: the rows of its terms, the sums, and whole entries for the answer alone."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from memory.core.filters import parse_filter
+from memory.core.literal import Question, question
+from memory.core.recalling import MOST_COMPARED, MOST_LOOKED_AT, Found, in_order, scored
+from memory.core.records import MemoryEntry, MemoryQuery
+from memory.core.scoring import recency_of
+from memory.core.tokens import DEFAULT_LANGUAGE, wears_endings
+from memory.models import Namespace
+from memory.providers.postgres import rows
+from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.postings import REGISTER
+from memory.providers.postgres.scoring import (
+    Block,
+    Flags,
+    Floats,
+    Ints,
+    Register,
+    Scored,
+    final,
+    read_register,
+    score,
+)
+
+
+# The postings of a question's terms, the register, and whose end has come but who is still there.
+POSTINGS = """
+    SELECT term, block, packed FROM memory_posting
+    WHERE namespace_id = %s AND term = ANY(%s)
+    UNION ALL
+    SELECT NULL, number, NULL FROM memory_entry
+    WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s AND number IS NOT NULL
+"""
+TEXTS = """
+    SELECT number, text FROM memory_entry
+    WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
+"""
+TIMES = """
+    SELECT number, updated_at FROM memory_entry
+    WHERE namespace_id = %s AND number IS NOT NULL AND deleted_at IS NULL
+"""
+# Of a crowd of equals, those an answer has room for.
+NEWEST = """
+    SELECT number FROM memory_entry
+    WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
+    ORDER BY updated_at DESC, id DESC LIMIT %s
+"""
+
+
+def has_postings_for(query: MemoryQuery) -> bool:
+    """Postings are in one language; what is asked in another is ranked over the texts."""
+    return query.language == DEFAULT_LANGUAGE or not wears_endings(query.query_text or "")
+
+
+def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
+    asked = question(query.query_text or "", query.language)
+    postings, over = _postings(namespace, asked, now)
+    only = _passing(namespace, query, now) if query.filter else None
+    register = read_register(postings.pop(REGISTER, []), only=only, without=over)
+    sums = score(asked, postings, register)
+    literal = _literal(namespace, asked, sums.readable)
+    hits = _hits(sums, register, literal)
+    if query.recency_days is not None:
+        hits.recency = _recency(namespace, query.recency_days, hits.slots, now)
+    return _answered(namespace, query, sums, hits)
+
+
+@dataclass(slots=True)
+class _Hits:
+    slots: Ints
+    literal: Flags
+    recency: Floats | None = None
+
+
+def _postings(
+    namespace: Namespace, asked: Question, now: datetime
+) -> tuple[dict[str, list[Block]], list[int]]:
+    terms = [REGISTER, *asked.terms]
+    postings: dict[str, list[Block]] = defaultdict(list)
+    over = []
+    for term, block, packed in _rows(POSTINGS, namespace.pk, terms, namespace.pk, now):
+        if term is None:
+            over.append(block)
+        else:
+            postings[term].append((block, packed))
+    return dict(postings), over
+
+
+def _passing(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
+    passing = narrowed(rows.visible(namespace, now), parse_filter(query.filter))
+    numbers = passing.values_list("number", flat=True)
+    return [number for number in numbers if number is not None]
+
+
+def _literal(namespace: Namespace, asked: Question, readable: list[int]) -> set[int]:
+    if not readable or not asked.needle:
+        return set()
+    texts = _rows(TEXTS, namespace.pk, _list(readable))
+    return {number for number, text in texts if asked.is_in(text)}
+
+
+def _hits(sums: Scored, register: Register, literal: set[int]) -> _Hits:
+    flags = np.zeros(len(register.visible), dtype=bool)
+    flags[np.fromiter(literal, dtype=np.int64)] = True
+    slots = np.flatnonzero(register.visible & ((sums.total > 0) | flags))
+    return _Hits(slots, flags[slots])
+
+
+def _recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
+    times = dict(_rows(TIMES, namespace.pk))
+    found = [
+        recency_of(times[slot], now, half_life) if slot in times else 0.0 for slot in slots.tolist()
+    ]
+    return np.array(found, dtype=np.float64)
+
+
+def _answered(
+    namespace: Namespace, query: MemoryQuery, sums: Scored, hits: _Hits
+) -> list[MemoryEntry]:
+    scores = final(sums, hits.slots, hits.literal, hits.recency)
+    chosen, crowd = _chosen(namespace, hits.slots, scores, query.top_k)
+    entries, found = {}, []
+    for row in rows.by_numbers(namespace, chosen):
+        number = row.number or 0
+        n = int(np.searchsorted(hits.slots, number))
+        recency = None if hits.recency is None else float(hits.recency[n])
+        parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explained(sums.by)
+        entry = rows.entry_of(row, namespace.text)
+        entries[entry.id] = entry
+        look = row.text[:MOST_LOOKED_AT]
+        found.append(Found(entry.id, float(scores[n]), parts, row.updated_at, look))
+    return [scored(entries[hit.id], hit) for hit in in_order(query, found, crowd=crowd)]
+
+
+def _chosen(
+    namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
+) -> tuple[set[int], float | None]:
+    """The slots among which the answer is, and the score of those too many to be compared."""
+    if top_k is None or len(slots) <= top_k:
+        return set(slots.tolist()), None
+    if not top_k:
+        return set(), None
+    last = float(np.partition(scores, -top_k)[-top_k])
+    above, equal = slots[scores > last].tolist(), slots[scores == last].tolist()
+    if len(equal) <= MOST_COMPARED:
+        return {*above, *equal}, None
+    newest = _rows(NEWEST, namespace.pk, _list(equal), top_k - len(above))
+    return {*above, *(number for (number,) in newest)}, last
+
+
+def whole(namespace: Namespace, found: Sequence[Found]) -> list[MemoryEntry]:
+    """The entries of an answer, with their scores."""
+    entries = rows.living(namespace).in_bulk([UUID(hit.id) for hit in found])
+    return [
+        scored(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
+        for hit in found
+        if UUID(hit.id) in entries  # forgotten by somebody in between
+    ]
+
+
+def _list(numbers: Sequence[int]) -> str:
+    """Numbers travel as one text: a thousand cost as much as one."""
+    return ",".join(map(str, numbers))
+
+
+def _rows(sql: str, *params: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        found: list[Any] = cursor.fetchall()
+    return found

@@ -1,0 +1,167 @@
+"""Erase a person: everything memory keeps for them, history included, and no way back.
+
+What is theirs: their own namespace, those of their conversations, and those of the runs that were for
+them; whose conversations and runs are, another app says (``asks_what_is_of``). It ends with a receipt:
+how many rows of each table went, the same question asked anew, and what stays and why.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts import access, audit
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from memory import permissions
+from memory.core.errors import AccessDenied, NotFound
+from memory.core.policy import NO_LIMITS
+from memory.core.scopes import parse_namespace, resolve_namespace
+from memory.models import Namespace
+from memory.permissions import Place
+from memory.places import elsewhere
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+
+
+# A team and a person's id → the namespaces of their conversations and runs.
+WhatIsOf = Callable[[UUID, str], Iterable[str]]
+
+TABLES = (
+    "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
+    "memory_group", "memory_namespace",
+)  # fmt: skip
+
+COUNT = """
+    WITH entries AS (SELECT id FROM memory_entry WHERE namespace_id = ANY(%(ids)s))
+    SELECT 'memory_entry', count(*) FROM entries
+    UNION ALL SELECT 'memory_revision', count(*) FROM memory_revision WHERE entry_id IN (SELECT id FROM entries)
+    UNION ALL SELECT 'memory_read', count(*) FROM memory_read WHERE entry_id IN (SELECT id FROM entries)
+    UNION ALL SELECT 'memory_change', count(*) FROM memory_change WHERE namespace_id = ANY(%(ids)s)
+    UNION ALL SELECT 'memory_posting', count(*) FROM memory_posting WHERE namespace_id = ANY(%(ids)s)
+    UNION ALL SELECT 'memory_group', count(*) FROM memory_group WHERE namespace_id = ANY(%(ids)s)
+    UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """``tables``: rows that went, or would; ``left``: what asking anew found; ``kept``: what stays."""
+
+    subject: str
+    dry_run: bool
+    at: datetime
+    namespaces: int
+    tables: Mapping[str, int]
+    left: Mapping[str, int]
+    kept: Mapping[str, int]
+
+
+def asks_what_is_of(resolver: WhatIsOf) -> None:
+    _RESOLVERS["person"] = resolver
+
+
+def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Receipt:
+    """The person themselves may, the key that names them, and the team's owner, who sees nothing of it."""
+    with tenant([caller.team_id]):
+        found = _theirs(caller.team_id, subject)
+        _check(caller, subject, found)
+        ids = [row.pk for row in found]
+        if dry_run:
+            tables = left = _counted(ids) | {"sharing": access.count_shared(found)}
+        else:
+            gone = _cleared_elsewhere(caller.team_id, found)
+            tables = {"elsewhere": gone, "sharing": access.end_sharing(found)} | _erased(ids)
+            left = _counted(ids) | {"sharing": access.count_shared(found)}
+        receipt = Receipt(
+            subject,
+            dry_run,
+            timezone.now(),
+            len(found),
+            tables,
+            left,
+            {"accounts_auditentry": _in_the_trail(caller.team_id, found)},
+        )
+        if not dry_run:
+            _record(caller, receipt)
+    return receipt
+
+
+def _check(caller: MemoryCaller, subject: str, found: list[Namespace]) -> None:
+    principal, team_id = caller.principal, caller.team_id
+    named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
+    place = Place(team_id, named, rows.find_namespace(team_id, named.text))
+    if permissions.is_their_own(principal, place):
+        return
+    if found and principal.kind == "user" and principal.role_in(team_id) == "owner":
+        return
+    if principal.kind == "key" and not principal.allows("memory:write"):
+        raise AccessDenied(_("This key has no scope %(scope)s.") % {"scope": "memory:write"})
+    raise NotFound(_("There is no such person."))
+
+
+def _theirs(team_id: UUID, subject: str) -> list[Namespace]:
+    resolver = _RESOLVERS.get("person")
+    texts = [
+        resolve_namespace("user", {"user_id": subject}),
+        *(resolver(team_id, subject) if resolver else ()),
+    ]
+    # Always in the same order, so that two who erase don't wait for each other.
+    found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
+    return list(found.order_by("id"))
+
+
+def _counted(ids: list[UUID]) -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"ids": ids})
+        return dict(cursor.fetchall())
+
+
+def _erased(ids: list[UUID]) -> dict[str, int]:
+    gone = dict.fromkeys(TABLES, 0)
+    with connection.cursor() as cursor:
+        for one in ids:
+            cursor.execute("SELECT name, rows FROM memory_erase(%s)", [one])
+            for name, count in cursor.fetchall():
+                gone[name] += count
+    return gone
+
+
+def _cleared_elsewhere(team_id: UUID, found: list[Namespace]) -> int:
+    """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
+    gone = 0
+    for row in found:
+        named = parse_namespace(row.text)
+        if there := elsewhere(team_id, named, NO_LIMITS):
+            gone += there.clear_namespace(row.text)
+    return gone
+
+
+def _in_the_trail(team_id: UUID, found: Iterable[Namespace]) -> int:
+    """The trail names namespaces and hashes of keys, never what was remembered; it can't be shortened."""
+    texts = [row.text for row in found]
+    return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=texts).count()
+
+
+def _record(caller: MemoryCaller, receipt: Receipt) -> None:
+    detail: dict[str, Any] = {
+        "namespaces": receipt.namespaces,
+        "tables": dict(receipt.tables),
+        "left": dict(receipt.left),
+    }
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action="memory.erased",
+        subject=f"user:{receipt.subject}",
+        detail=detail,
+    )
+
+
+_RESOLVERS: dict[str, WhatIsOf] = {}

@@ -1,0 +1,40 @@
+"""The family of errors: each says whether going on without memory makes sense."""
+
+import pytest
+
+from memory.core import errors
+from memory.core.errors import MemoryFault
+
+
+RECOVERABLE = {"NotFound", "RetrievalError"}
+FAMILY = {
+    "NotFound",
+    "AlreadyExists",
+    "AccessDenied",
+    "QuotaExceeded",
+    "ValueTooLarge",
+    "InvalidInput",
+    "Serialization",
+    "ProviderError",
+    "RetrievalError",
+}
+
+
+def test_family_has_every_member_and_no_other() -> None:
+    found = {
+        name
+        for name, one in vars(errors).items()
+        if isinstance(one, type) and issubclass(one, MemoryFault) and one is not MemoryFault
+    }
+
+    assert found == FAMILY
+
+
+@pytest.mark.parametrize("name", sorted(FAMILY))
+def test_error_says_whether_it_is_recoverable(name: str) -> None:
+    assert getattr(errors, name)("why").is_recoverable is (name in RECOVERABLE)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILY))
+def test_docstring_of_an_error_is_a_sentence_for_people(name: str) -> None:
+    assert getattr(errors, name).__doc__.endswith(".")

@@ -1,0 +1,250 @@
+"""Junk, importance, lives, links: the plain rules of the offline curator."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory.core.records import MemoryEntry, Source, StoreParams, Tier
+from memory.logic.curation.feedback import Recalled, recalled_texts, without_recalled
+from memory.logic.curation.junk import Judgement, judge
+from memory.logic.curation.links import links
+from memory.logic.curation.scoring import (
+    chosen_life,
+    importance_of,
+    importance_of_entry,
+    life_of,
+    may_expire,
+    revalued,
+)
+from memory.logic.tiers import Use
+from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
+from tests.memory.logic.support import NAMESPACE, START
+
+
+@pytest.mark.parametrize("sentence", FACTS)
+def test_fact_is_worth_keeping(sentence: str):
+    assert judge(sentence).worth_keeping
+
+
+def test_junk_is_not():
+    kept = [sentence for sentence in JUNK if judge(sentence).worth_keeping]
+
+    assert kept == []
+
+
+def test_sentences_the_rules_were_not_written_for_are_judged_well_enough():
+    """Most talk stays out, and most facts come in; a model does better on the second."""
+    junk = [sentence for sentence in OTHER_JUNK if judge(sentence).worth_keeping]
+    facts = [sentence for sentence in OTHER_FACTS if judge(sentence).worth_keeping]
+
+    assert len(junk) <= 0.1 * len(OTHER_JUNK)
+    assert len(facts) >= 0.75 * len(OTHER_FACTS)
+
+
+def test_judgement_says_why():
+    assert judge("Thanks a lot!").because == ("thanks",)
+    told = judge("We decided on Go because of its compiler.")
+    assert (told.points, told.because) == (6, ("decision", "reason", "name", "says something"))
+    assert judge("word " * 200) == Judgement(0, ("too long",))
+    assert judge("Go is fast here") == Judgement(1, ("state of things",))
+
+
+RECALLED = Recalled.of(["Alice prefers green tea from Japan", "截止日期是3月31日", "", "the of"])
+
+REPEATED = [
+    ("Alice prefers green tea from Japan.", True),
+    ("As you mentioned before, Alice prefers green tea from Japan", True),
+    ("From Japan comes the green tea that Alice prefers", True),
+    ("根据之前的记忆，截止日期是3月31日", True),
+    ("Alice prefers black coffee from Japan", False),
+    ("Alice prefers green tea from Japan, not China", False),
+    ("Alice prefers 2 green teas from Japan", False),
+    ("截止日期是4月1日", False),
+    ("As you told me before", False),
+    ("", False),
+]
+
+
+@pytest.mark.parametrize(("sentence", "expected"), REPEATED)
+def test_repetition_is_seen(sentence: str, expected: bool):
+    assert RECALLED.says(sentence) is expected
+    assert without_recalled([sentence], RECALLED) == (() if expected else (sentence,))
+
+
+def test_recalled_texts_are_those_of_the_entries_each_once():
+    entries = [
+        MemoryEntry("1", NAMESPACE, "a", {"learnings": ["one", "two"]}),
+        MemoryEntry("2", NAMESPACE, "b", "one"),
+        MemoryEntry("3", NAMESPACE, "c", 7),
+    ]
+
+    assert recalled_texts(entries) == ("one", "two")
+
+
+def test_importance_adds_up_what_speaks_for_it():
+    """seed 1, second stage: importance scoring."""
+    plain = importance_of({"summary": "Ran."}, "execution")
+    told = importance_of("Remember: the deadline is 31 March because of tax.", "learning")
+
+    assert plain.score == 0.1
+    assert told.score == pytest.approx(sum(told.parts.values()))
+    assert told.score >= 0.7
+    assert importance_of("tea", "learning", said=3).score == pytest.approx(0.55)
+    assert importance_of("tea", "learning", use=Use(runs=9)).score == pytest.approx(0.55)
+    assert (
+        importance_of(
+            "Remember: x must be 3 because we decided", "fact", said=9, use=Use(runs=9)
+        ).score
+        == 1.0
+    )
+
+
+def test_importance_of_an_entry_counts_its_proofs():
+    one = MemoryEntry("1", NAMESPACE, "k", "tea", {"proofs": 2}, category="fact")
+
+    assert importance_of_entry(one).parts["proofs"] == pytest.approx(0.1)
+
+
+LIVES = [
+    ("execution", 0.1, timedelta(days=30)),
+    ("execution", 0.5, timedelta(days=60)),
+    ("error", 0.3, timedelta(days=180)),
+    ("error", 0.7, None),
+    ("result", 0.1, None),
+    ("learning", 0.0, None),
+    ("fact", 0.0, None),
+]
+
+
+@pytest.mark.parametrize(("category", "importance", "expected"), LIVES)
+def test_life_is_chosen(category: str, importance: float, expected: timedelta | None):
+    """seed 1, second stage: expiry."""
+    assert life_of(category, importance) == expected
+
+
+def test_authors_choice_of_a_life_stands():
+    draft = StoreParams(NAMESPACE, "k", 1, category="execution", importance=0.1)
+
+    assert chosen_life(draft) == 30 * 86_400
+    assert chosen_life(StoreParams(NAMESPACE, "k", 1, category="execution", ttl_seconds=5)) == 5
+    held = StoreParams(NAMESPACE, "k", 1, category="execution", tier=Tier.QUARANTINE)
+    assert chosen_life(held) is None
+
+
+GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
+    # Nothing speaks for it that wasn't known: nothing to store.
+    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.5), Use(), None, None),
+    # Used often: more important, and still for good.
+    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.4), Use(runs=4), 0.55, None),
+    # More important by now: lives longer.
+    (
+        MemoryEntry(
+            "1",
+            NAMESPACE,
+            "k",
+            "tea",
+            {"proofs": 3},
+            category="execution",
+            importance=0.1,
+            updated_at=START,
+            expires_at=START + timedelta(days=30),
+        ),
+        Use(runs=2),
+        0.4,
+        60 * 86_400,
+    ),
+    # Important enough to be kept for good.
+    (
+        MemoryEntry(
+            "1",
+            NAMESPACE,
+            "k",
+            "tea",
+            {"proofs": 9},
+            category="error",
+            importance=0.3,
+            updated_at=START,
+            expires_at=START + timedelta(days=90),
+        ),
+        Use(runs=9),
+        0.8,
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "use", "importance", "life"), GAINS)
+def test_what_is_proved_or_used_only_gains(
+    one: MemoryEntry, use: Use, importance: float | None, life: float | None
+):
+    found = revalued(one, use)
+
+    if importance is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.importance == pytest.approx(importance)
+        assert found.ttl_seconds == life
+
+
+ENDS: list[tuple[dict[str, Any], bool]] = [
+    ({"tier": Tier.WORKING}, True),
+    ({"tier": Tier.WORKING, "metadata": {"verified": True}}, False),
+    ({"tier": Tier.WORKING, "metadata": {"proofs": 3}}, False),
+    ({"expires_at": START}, True),
+    ({}, False),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), ENDS)
+def test_what_is_verified_is_given_no_end(fields: dict[str, Any], expected: bool):
+    assert may_expire(MemoryEntry("1", NAMESPACE, "k", 1, **fields)) is expected
+
+
+def entry(id_: str, text: str, run: str = "", tags: tuple[str, ...] = ()) -> MemoryEntry:
+    return MemoryEntry(
+        id_, NAMESPACE, id_, {"learnings": [text]}, {"tags": list(tags)}, source=Source(run_id=run)
+    )
+
+
+ENTRIES = [
+    entry("a", "Quick sort needs a good pivot", "r1", ("sorting",)),
+    entry("b", "The pivot of quick sort was chosen badly", "r2", ("sorting",)),
+    entry("c", "Acme pays invoices in Swiss francs", "r3"),
+    entry("d", "Quick sort with a random pivot won", "r1", ("sorting",)),
+    entry("e", "Bob bakes bread on Sundays", "r4"),
+    entry("f", "Swiss francs are what Acme wants", "r5"),
+]
+
+
+def test_memories_of_different_tasks_are_linked_by_rare_words():
+    """seed 1, third stage: links across tasks."""
+    found = links(ENTRIES)
+
+    assert [(one.one, one.other) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
+    assert found == sorted(found, key=lambda one: -one.weight)
+    assert all(0 < one.weight <= 1 for one in found)
+    [swiss] = [one for one in found if one.one == "c"]
+    assert swiss.terms == ("acm", "franc", "swiss")
+
+
+def test_memories_of_one_run_are_not_linked():
+    assert links([entry("a", "quick sort pivot", "r"), entry("b", "quick sort pivot", "r")]) == []
+
+
+def test_no_memory_gets_more_links_than_it_may():
+    same = [entry(f"{n:02}", f"quick sort pivot item{n}", f"r{n}") for n in range(6)]
+    other = [entry(f"x{n}", f"word{n} thing{n}", f"s{n}") for n in range(9)]
+
+    found = links([*same, *other], most_each=2)
+
+    assert found
+    assert (
+        max(sum(name in (one.one, one.other) for one in found) for name in ("00", "01", "05")) <= 2
+    )
+
+
+def test_links_of_nothing_are_none():
+    assert links([]) == []
+    assert links(ENTRIES[:1]) == []

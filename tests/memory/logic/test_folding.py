@@ -1,0 +1,157 @@
+"""Whatever is said and however small the room: calls and results never part, bounds hold."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.core.errors import Serialization
+from memory.logic.folding import Compaction, Folding, Strategy, plan, shorten
+from memory.logic.messages import (
+    Message,
+    Role,
+    ToolCall,
+    estimate,
+    from_json,
+    groups,
+    is_orphan,
+    to_json,
+    tokens_in,
+    turns,
+)
+from tests.memory.logic.support import quick
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> list[Message]:
+    """Chats with parallel calls, late results, calls without results, and long texts."""
+    messages: list[Message] = []
+    waiting: list[str] = []
+    for number in range(draw(st.integers(0, 14))):
+        text = draw(st.sampled_from(["", "hi", "word " * 30, "汉字" * 40, "x" * 500]))
+        role = draw(st.sampled_from([*Role]))
+        if role is Role.TOOL and not waiting:
+            role = Role.USER
+        match role:
+            case Role.TOOL:
+                call = waiting.pop(draw(st.integers(0, len(waiting) - 1)))
+                messages.append(Message(role, text, tool_call_id=call))
+            case Role.ASSISTANT:
+                calls = [f"{number}-{n}" for n in range(draw(st.integers(0, 3)))]
+                waiting += calls
+                made = tuple(ToolCall(one, "f", "{}") for one in calls)
+                messages.append(Message(role, text, made))
+            case _:
+                messages.append(Message(role, text))
+    return [replace(one, id=str(number)) for number, one in enumerate(messages)]
+
+
+FOLDINGS = st.builds(
+    Folding,
+    strategy=st.sampled_from(Strategy),
+    max_turns=st.integers(1, 4),
+    max_messages=st.none() | st.integers(1, 8),
+    compaction=st.none()
+    | st.builds(
+        Compaction,
+        context_window=st.integers(60, 400),
+        reserved_tokens=st.integers(0, 50),
+        keep_recent=st.integers(0, 5),
+        shortened_to=st.integers(0, 40),
+    ),
+)
+
+
+@quick
+@given(chats(), FOLDINGS)
+def test_calls_and_their_results_are_never_split(messages: list[Message], folding: Folding):
+    """seed 4 §5.4, spec §6: tool-call/tool-result pairs are never split."""
+    kept = {one.id for one in plan(messages, folding).kept}
+
+    for group in groups(messages):
+        assert len({one.id in kept for one in group}) == 1
+    history = [one for one in messages if one.id in kept]
+    assert not any(is_orphan(one, history[:at]) for at, one in enumerate(history))
+
+
+@quick
+@given(chats(), FOLDINGS)
+def test_everything_is_either_kept_or_accounted_for(messages: list[Message], folding: Folding):
+    decided = plan(messages, folding)
+
+    gone = [one for _, one in decided.dropped]
+    before = {after.id: was for was, after in decided.shortened}
+    kept = [before.get(one.id, one) for one in decided.kept]
+    assert sorted(kept + gone, key=lambda one: int(one.id)) == messages
+    assert [one.id for one in decided.kept] == [one.id for one in messages if one in kept]
+
+
+@quick
+@given(chats(), FOLDINGS)
+def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Folding):
+    kept = plan(messages, folding).kept
+
+    if folding.strategy is Strategy.SLIDING_WINDOW:
+        assert len(turns(kept)) <= folding.max_turns
+    if folding.max_messages is not None:
+        assert len(kept) <= folding.max_messages or len(groups(kept)) == 1
+    if folding.compaction and tokens_in(kept) > folding.compaction.budget:
+        recent = kept[max(0, len(kept) - folding.compaction.keep_recent) :]
+        droppable = [
+            group
+            for group in groups(kept)
+            if group[0].role is not Role.SYSTEM and not set(map(id, group)) & set(map(id, recent))
+        ]
+        assert folding.compaction.keep_recent == 0 or not droppable
+        assert folding.compaction.keep_recent > 0 or all(m.role is Role.SYSTEM for m in kept)
+
+
+@quick
+@given(chats(), FOLDINGS)
+def test_recent_messages_are_never_shortened(messages: list[Message], folding: Folding):
+    decided = plan(messages, folding)
+
+    if folding.compaction and folding.compaction.keep_recent:
+        recent = decided.kept[-folding.compaction.keep_recent :]
+        assert all(one in messages for one in recent)
+
+
+@quick
+@given(chats(), FOLDINGS)
+def test_folding_what_was_folded_changes_nothing(messages: list[Message], folding: Folding):
+    kept = plan(messages, folding).kept
+
+    assert plan(kept, folding).kept == kept
+
+
+@quick
+@given(chats())
+def test_message_survives_its_json(messages: list[Message]):
+    assert [from_json(to_json(one)) for one in messages] == messages
+
+
+WRONG: list[Any] = [{}, {"role": "nobody"}, [], None, {"role": "user", "content": "x", "id": 1}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_json_that_is_no_message_is_refused(wrong: Any):
+    with pytest.raises(Serialization):
+        from_json(wrong)
+
+
+def test_shortening_keeps_head_and_tail_and_counts_the_rest():
+    short = shorten(Message(Role.TOOL, "a" * 50 + "z" * 50), 30)
+
+    assert short.content == f"{'a' * 20}\n[… 70 …]\n{'z' * 10}"
+    assert short.shortened == 70
+    assert shorten(short, 5) is short
+
+
+def test_estimate_counts_a_chinese_character_as_a_token():
+    assert estimate("abcd") == 1
+    assert estimate("abcde") == 2
+    assert estimate("汉字") == 2
+    assert estimate("汉字abcd") == 3
+    assert estimate("") == 0

@@ -1,0 +1,307 @@
+"""Knowledge pages: kept, indexed, linked both ways, stale in time, merged rather than doubled."""
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.core.errors import AlreadyExists, InvalidInput, NotFound, Serialization
+from memory.core.records import MemoryEntry, StoreParams
+from memory.logic.knowledge import KnowledgeStore
+from memory.logic.page_index import PageIndexEntry, Staleness
+from memory.logic.page_merging import Twin, find_twin, merged_content
+from memory.logic.pages import KnowledgePage, from_entry, slug, wiki_links
+from memory.providers.in_memory import InMemoryProvider
+from tests.memory.logic.support import Ticking, provider, quick
+
+
+TEAM = "global:wiki"
+
+
+def page(id_: str, title: str = "", **changes: Any) -> KnowledgePage:
+    return replace(KnowledgePage(id_, title or id_.title()), **changes)
+
+
+def store(entries: InMemoryProvider | None = None, clock: Ticking | None = None) -> KnowledgeStore:
+    clock = clock or Ticking()
+    return KnowledgeStore(TEAM, entries or provider(clock), clock=clock)
+
+
+def when(one: KnowledgePage) -> datetime:
+    assert one.updated_at is not None
+    return one.updated_at
+
+
+FULL = KnowledgePage(
+    "deploy",
+    "Deployment",
+    summary="How we ship",
+    content="# Steps\n\n1. build\n2. ship\n",
+    tags=("ops", "release"),
+    references=("build",),
+    aliases=("Release process",),
+)
+
+
+async def test_page_is_added_read_updated_and_deleted():
+    """seed 4 §8: KnowledgeStore supports page CRUD."""
+    wiki = store()
+
+    added = await wiki.add_page(FULL)
+    assert await wiki.get_page("deploy") == added
+    assert replace(added, created_at=None, updated_at=None) == FULL
+
+    changed = await wiki.update_page(replace(added, title="Shipping"))
+    assert changed.title == "Shipping"
+    assert changed.created_at == added.created_at
+    assert when(changed) > when(added)
+
+    assert await wiki.delete_page("deploy") is True
+    assert await wiki.get_page("deploy") is None
+    assert await wiki.delete_page("deploy") is False
+
+
+async def test_page_is_added_once_and_updated_only_where_it_is():
+    wiki = store()
+    await wiki.add_page(page("a"))
+
+    with pytest.raises(AlreadyExists):
+        await wiki.add_page(page("a"))
+    with pytest.raises(NotFound):
+        await wiki.update_page(page("b"))
+    with pytest.raises(NotFound):
+        await wiki.export_file("b")
+
+
+@pytest.mark.parametrize(
+    "wrong", [page(""), page(" a"), page("a", " "), page("a", references=("a",))]
+)
+async def test_page_that_makes_no_sense_is_refused(wrong: KnowledgePage):
+    with pytest.raises(InvalidInput):
+        await store().add_page(wrong)
+
+
+ACTS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "update", "delete"]), st.sampled_from("abcd"), st.integers(0, 9)
+    ),
+    max_size=20,
+)
+
+
+@quick
+@given(ACTS)
+def test_index_is_always_in_step_with_the_pages(acts: list[tuple[str, str, int]]):
+    """seed 4 §8 and F5: the index is kept on add, update and delete."""
+
+    async def live() -> None:
+        wiki = store()
+        kept: dict[str, KnowledgePage] = {}
+        for act, name, number in acts:
+            new = page(name, f"{name} {number}", tags=(f"t{number}",))
+            match act:
+                case "add" if name not in kept:
+                    kept[name] = await wiki.add_page(new)
+                case "update" if name in kept:
+                    kept[name] = await wiki.update_page(new)
+                case "delete":
+                    assert await wiki.delete_page(name) is (kept.pop(name, None) is not None)
+            expected = [
+                PageIndexEntry(one.id, one.title, one.summary, one.tags, one.updated_at)
+                for one in sorted(kept.values(), key=lambda one: one.title)
+            ]
+            assert list(await wiki.get_index()) == expected
+
+    asyncio.run(live())
+
+
+async def test_search_finds_by_title_summary_and_tags():
+    """seed 4 F4: keywords in title, summary, tags; content is the retriever's."""
+    wiki = store()
+    await wiki.add_page(FULL)
+    await wiki.add_page(
+        page("tea", "Green tea", summary="How to brew", tags=("茶叶",), content="deployment")
+    )
+
+    assert [one.id for one in await wiki.search("the deployments")] == ["deploy"]
+    assert [one.id for one in await wiki.search("how to ship")] == ["deploy"]
+    assert [one.id for one in await wiki.search("release")] == ["deploy"]
+    assert [one.id for one in await wiki.search("茶叶怎么泡")] == ["tea"]
+    assert [one.id for one in await wiki.search("brew and ship tea")] == ["tea", "deploy"]
+    assert await wiki.search("the of and") == []
+
+
+async def test_references_are_walked_both_ways():
+    wiki = store()
+    await wiki.add_page(page("a", references=("b", "c")))
+    await wiki.add_page(page("b", content="see [[Page C|that one]] and [[c]], [[nowhere]], [[a]]"))
+    await wiki.add_page(page("c", "Page C", aliases=("sea",)))
+
+    assert await wiki.references_of("a") == ("b", "c")
+    assert await wiki.references_of("b") == ("c", "a")
+    assert await wiki.referenced_by("c") == ("a", "b")
+    assert await wiki.referenced_by("a") == ("b",)
+    assert await wiki.references_of("nobody") == ()
+
+
+async def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
+    wiki = store()
+    await wiki.add_page(page("b"))
+    await wiki.add_page(page("c"))
+    await wiki.add_page(page("a", references=("b", "c")))
+    assert await wiki.stale() == ()
+
+    changed = await wiki.update_page(page("b", "B again"))
+    await wiki.delete_page("c")
+
+    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in await wiki.stale()]
+    assert marks == [
+        ("a", "b", Staleness.CHANGED, changed.updated_at),
+        ("a", "c", Staleness.VANISHED, None),
+    ]
+
+
+async def test_confirming_a_page_clears_it_and_makes_nobody_else_stale():
+    wiki = store()
+    await wiki.add_page(page("b"))
+    await wiki.add_page(page("a", references=("b",)))
+    await wiki.add_page(page("z", references=("a",)))
+    await wiki.update_page(page("b", "B again"))
+
+    before = await wiki.get_page("a")
+    confirmed = await wiki.confirm("a")
+
+    assert await wiki.stale() == ()
+    assert before is not None
+    assert confirmed.updated_at == before.updated_at
+    with pytest.raises(NotFound):
+        await wiki.confirm("nobody")
+
+
+async def test_rewriting_a_stale_page_clears_it():
+    wiki = store()
+    await wiki.add_page(page("b"))
+    await wiki.add_page(page("a", references=("b",)))
+    await wiki.update_page(page("b", "B again"))
+
+    await wiki.update_page(page("a", "A again", references=("b",)))
+
+    assert await wiki.stale() == ()
+
+
+async def test_old_states_of_a_page_stay_readable():
+    wiki = store()
+    await wiki.add_page(page("a", "first"))
+    await wiki.update_page(page("a", "second"))
+
+    past = await wiki.revisions("a")
+
+    assert [(one.title, one.revision) for one in past] == [("first", 1), ("second", 2)]
+
+
+async def test_other_memories_of_the_namespace_are_no_pages():
+    entries = provider()
+    wiki = store(entries)
+    await entries.store(StoreParams(TEAM, "page:fake", "no page at all"))
+    await entries.store(StoreParams(TEAM, "elsewhere", {}, category="page"))
+
+    assert await wiki.pages() == []
+    assert await wiki.get_page("fake") is None
+
+
+def test_entry_that_only_looks_like_a_page_is_refused_by_name():
+    with pytest.raises(Serialization, match="page:x"):
+        from_entry(MemoryEntry("1", TEAM, "page:x", {"id": "x"}, category="page"))
+
+
+COFFEE = "Grind the beans, heat water to 93 degrees, pour slowly, wait four minutes, then press."
+
+TWINS: list[tuple[KnowledgePage, KnowledgePage, Twin | None]] = [
+    (page("x", "green tea."), page("tea", "Green Tea"), Twin.TITLE),
+    (page("x", "Sencha"), page("tea", "Green tea", aliases=("sencha",)), Twin.ALIAS),
+    (page("x", "Sencha", aliases=("Green tea",)), page("tea", "Green tea"), Twin.ALIAS),
+    (page("x", "Brewing", content=COFFEE), page("c", "Coffee", content=f"{COFFEE} "), Twin.CONTENT),
+    (page("x", "Brewing", content=COFFEE[:40]), page("c", "Coffee", content=COFFEE), None),
+    (page("x", "Black tea"), page("tea", "Green tea"), None),
+    (page("x", "Same", content="short"), page("c", "Other", content="short"), None),
+    (page("tea", "Green tea"), page("tea", "Green tea"), None),
+]
+
+
+@pytest.mark.parametrize(("new", "old", "expected"), TWINS)
+def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: Twin | None):
+    found = find_twin(new, [old])
+
+    assert (found and found.why) == expected
+
+
+async def test_writing_merges_into_the_page_that_is_there():
+    """spec §7: merging into the existing page rather than adding a twin."""
+    wiki = store()
+    await wiki.add_page(page("tea", "Green tea", content="Steep at 80 degrees.", tags=("drink",)))
+    new = page(
+        "t2",
+        "green tea!",
+        content="steep at 80 degrees\n\nIt comes from Japan and China.",
+        tags=("drink", "asia"),
+        references=("tea", "japan"),
+        aliases=("Sencha",),
+    )
+
+    written = await wiki.write(new)
+
+    assert written.merged_for is Twin.TITLE
+    [kept] = await wiki.pages()
+    assert kept == written.page
+    assert kept.content == "Steep at 80 degrees.\n\nIt comes from Japan and China."
+    assert (kept.id, kept.title, kept.revision) == ("tea", "Green tea", 2)
+    assert (kept.tags, kept.references) == (("drink", "asia"), ("japan",))
+    assert kept.aliases == ("green tea!", "Sencha")
+
+
+async def test_writing_something_else_adds_a_page_and_its_own_id_updates_it():
+    wiki = store()
+
+    assert (await wiki.write(page("a", "Tea"))).merged_for is None
+    assert (await wiki.write(page("b", "Coffee"))).merged_for is None
+    written = await wiki.write(page("b", "Strong coffee"))
+
+    assert (written.page.title, written.page.revision) == ("Strong coffee", 2)
+    assert len(await wiki.pages()) == 2
+
+
+def test_merging_content_keeps_everything_said_and_says_nothing_twice():
+    old = "One fact here.\n\nAlice likes green tea from Japan\n"
+    new = "Alice really likes green tea from Japan\n\nA new thing."
+
+    assert merged_content(old, new) == (
+        "One fact here.\n\nAlice really likes green tea from Japan\n\nA new thing."
+    )
+    assert merged_content(old, "One fact here!") == old
+    assert merged_content("", new) == new
+    assert merged_content(old, " \n") == old
+
+
+def test_slug_is_a_name_of_any_script():
+    assert slug("Über uns: Teil 2!") == "über-uns-teil-2"
+    assert slug("绿茶 / 红茶") == "绿茶-红茶"
+    assert slug("!!!") == "page"
+    assert len(slug("x" * 500)) == 80
+
+
+def test_wiki_links_are_found_in_order_once():
+    assert wiki_links("[[b]] [[a|A]] [[ b ]] [no] [[]] [[x\ny]]") == ("b", "a")
+
+
+async def test_pages_of_two_moments_keep_their_order():
+    clock = Ticking()
+    wiki = store(clock=clock)
+    first = await wiki.add_page(page("a"))
+    clock.now += timedelta(days=1)
+    second = await wiki.add_page(page("b"))
+
+    assert when(second) - when(first) >= timedelta(days=1)

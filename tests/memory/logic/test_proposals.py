@@ -1,0 +1,468 @@
+"""Proposals: looked at without a trace, applied whole or not at all, undone, and rejected for good."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.core.errors import InvalidInput, ProviderError
+from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.logic.applying import Applied, Outdated, apply, undo
+from memory.logic.contradictions import contradictions
+from memory.logic.curation.links import links
+from memory.logic.differences import Line, lines_between
+from memory.logic.planning import Diff, Problem, plan
+from memory.logic.proposals import NEXT, Kind, Proposal, State, Target, admitted, fingerprint, move
+from memory.logic.proposing import to_add, to_link, to_merge, to_settle
+from memory.providers.in_memory import InMemoryProvider
+from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, quick
+
+
+CLOCK = Ticking()
+
+
+async def stored(entries: InMemoryProvider, key: str, value: Any, **fields: Any) -> MemoryEntry:
+    return await entries.store(StoreParams(NAMESPACE, key, value, **fields))
+
+
+async def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
+    found = await entries.recall(MemoryQuery(NAMESPACE))
+    return {
+        one.key: (one.value, one.metadata, one.category, one.tier, one.importance, one.source)
+        for one in found
+    }
+
+
+def proposal(kind: Kind, *targets: MemoryEntry, new: StoreParams | None = None) -> Proposal:
+    return Proposal("p1", kind, NAMESPACE, tuple(map(Target.of, targets)), new, "because", "test")
+
+
+def new(value: Any, key: str = "new", **fields: Any) -> StoreParams:
+    return StoreParams(NAMESPACE, key, value, **fields)
+
+
+async def _world() -> tuple[InMemoryProvider, dict[str, MemoryEntry]]:
+    entries = provider(CLOCK)
+    made = {
+        "tea": await stored(entries, "tea", "Alice likes tea", metadata={"a": 1}, importance=0.4),
+        "tee": await stored(
+            entries,
+            "tee",
+            "Alice enjoys tea",
+            metadata={"a": 2, "b": 3, "proofs": 2},
+            importance=0.8,
+        ),
+        "hot": await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600),
+    }
+    return entries, made
+
+
+async def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
+    return [
+        proposal(Kind.ADD, new=new("Bob likes coffee")),
+        proposal(Kind.EDIT, made["tea"], new=new("Alice loves tea", metadata={"c": 4})),
+        proposal(Kind.MERGE, made["tea"], made["tee"], new=new("Alice likes and enjoys tea")),
+        proposal(Kind.FORGET, made["tea"], made["hot"]),
+        proposal(Kind.PROMOTE, made["hot"]),
+        proposal(Kind.LINK, made["tea"], made["tee"]),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+async def test_dry_run_leaves_no_trace(number: int):
+    entries, made = await _world()
+    one = (await _all_kinds(made))[number]
+    before = await state(entries)
+
+    diff = await plan(one, entries)
+
+    assert diff.applicable
+    assert diff.changes
+    assert await state(entries) == before
+    past = [len(await entries.history(NAMESPACE, key)) for key in made]
+    assert past == [1, 1, 1]
+
+
+@pytest.mark.parametrize("number", range(6))
+async def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int):
+    entries, made = await _world()
+    one = (await _all_kinds(made))[number]
+    before = await state(entries)
+    diff = await plan(one, entries)
+
+    applied = await apply(one, entries)
+
+    assert applied.proposal.state is State.APPLIED
+    after = await state(entries)
+    assert after != before
+    for change in diff.changes:
+        assert (change.key in after) == (change.after is not None)
+        if change.after is not None:
+            assert after[change.key][0] == change.after.value
+    undone = await undo(applied, entries, CLOCK())
+    assert undone.state is State.UNDONE
+    assert await state(entries) == before
+
+
+async def test_adding_stores_what_is_new():
+    entries, _ = await _world()
+
+    await apply(proposal(Kind.ADD, new=new("Bob likes coffee", category="learning")), entries)
+
+    assert (await state(entries))["new"][:3] == ("Bob likes coffee", {}, "learning")
+
+
+async def test_editing_keeps_tier_and_life_and_other_metadata():
+    entries, made = await _world()
+    edit = proposal(Kind.EDIT, made["hot"], new=new("It is cold", metadata={"x": 1}))
+
+    await apply(edit, entries)
+
+    [edited] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    assert (edited.value, edited.tier, edited.metadata) == ("It is cold", Tier.WORKING, {"x": 1})
+    assert edited.expires_at is not None
+
+
+async def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
+    """spec §8: same meaning → merge, newer wins, link kept."""
+    entries, made = await _world()
+
+    await apply((await _all_kinds(made))[2], entries)
+
+    after = await state(entries)
+    assert "tee" not in after
+    value, metadata, _, tier, importance, _ = after["tea"]
+    assert (value, tier, importance) == ("Alice likes and enjoys tea", Tier.LONG_TERM, 0.8)
+    merged_from = [{"key": "tee", "id": made["tee"].id}]
+    assert metadata == {"a": 1, "b": 3, "proofs": 3, "merged_from": merged_from}
+
+
+async def test_promoting_keeps_an_entry_for_good():
+    """spec §5: promotion by hand."""
+    entries, made = await _world()
+
+    await apply(proposal(Kind.PROMOTE, made["hot"]), entries)
+
+    [kept] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    assert (kept.tier, kept.expires_at) == (Tier.LONG_TERM, None)
+    assert kept.metadata["review_reason"] == "because"
+
+
+async def test_linking_names_each_in_the_other():
+    entries, made = await _world()
+
+    await apply(proposal(Kind.LINK, made["tea"], made["tee"], made["hot"]), entries)
+
+    after = await state(entries)
+    assert [after[key][1]["related"] for key in ("tea", "tee", "hot")] == [
+        ["tee", "hot"],
+        ["tea", "hot"],
+        ["tea", "tee"],
+    ]
+
+
+PROBLEMS = [
+    (lambda made: proposal(Kind.ADD, new=new("x", key="tea")), [("tea", Problem.EXISTS)]),
+    (
+        lambda made: proposal(Kind.FORGET, replace(made["tea"], key="gone"), made["hot"]),
+        [("gone", Problem.GONE)],
+    ),
+    (
+        lambda made: proposal(Kind.FORGET, replace(made["tea"], revision=7, value="older")),
+        [("tea", Problem.CHANGED)],
+    ),
+    (lambda made: proposal(Kind.PROMOTE, made["tea"]), [(NAMESPACE, Problem.NOTHING_TO_DO)]),
+    (
+        lambda made: proposal(Kind.EDIT, made["tea"], new=new("Alice likes tea", importance=0.4)),
+        [(NAMESPACE, Problem.NOTHING_TO_DO)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "problems"), PROBLEMS, ids=range(len(PROBLEMS)))
+async def test_proposal_that_no_longer_fits_says_why_and_changes_nothing(make: Any, problems: Any):
+    entries, made = await _world()
+    before = await state(entries)
+
+    assert await plan(make(made), entries) == Diff(problems=tuple(problems))
+    with pytest.raises(Outdated, match=problems[0][0]):
+        await apply(make(made), entries)
+    assert await state(entries) == before
+
+
+async def test_proof_more_does_not_outdate_a_proposal():
+    entries, made = await _world()
+    one = proposal(Kind.FORGET, made["tea"])
+    await stored(entries, "tea", "Alice likes tea", metadata={"proofs": 2})
+
+    assert (await plan(one, entries)).applicable
+
+
+async def test_undo_of_what_was_changed_since_is_refused():
+    entries, made = await _world()
+    applied = await apply(proposal(Kind.LINK, made["tea"], made["tee"]), entries)
+    await stored(entries, "tee", "changed by hand")
+    before = await state(entries)
+
+    with pytest.raises(Outdated, match="tee"):
+        await undo(applied, entries, CLOCK())
+    assert await state(entries) == before
+
+
+async def test_undo_brings_back_no_more_life_than_was_left():
+    clock = Ticking()
+    entries = provider(clock)
+    hot = await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
+    applied = await apply(proposal(Kind.FORGET, hot), entries)
+
+    clock.now += timedelta(minutes=50)
+    await undo(applied, entries, clock())
+    [back] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    assert back.expires_at is not None
+    assert abs(back.expires_at - (hot.expires_at or clock.now)) < timedelta(seconds=1)
+
+
+async def test_undo_leaves_away_what_would_have_ended_meanwhile():
+    clock = Ticking()
+    entries = provider(clock)
+    hot = await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
+    applied = await apply(proposal(Kind.FORGET, hot), entries)
+
+    clock.now += timedelta(hours=2)
+    await undo(applied, entries, clock())
+
+    assert await state(entries) == {}
+
+
+class Breaking(InMemoryProvider):
+    """Passes on to another provider until its writes are used up, once."""
+
+    def __init__(self, inner: InMemoryProvider, writes: int) -> None:
+        super().__init__()
+        self._inner, self._left = inner, writes
+
+    def _write(self) -> None:
+        self._left -= 1
+        if self._left == -1:
+            raise ProviderError("the line is cut")
+
+    async def store(self, params: StoreParams) -> MemoryEntry:
+        self._write()
+        return await self._inner.store(params)
+
+    async def delete(self, namespace: str, key: str) -> bool:
+        self._write()
+        return await self._inner.delete(namespace, key)
+
+    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        return await self._inner.recall(query)
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+@pytest.mark.parametrize("number", [2, 3, 5])
+async def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
+    entries, made = await _world()
+    one = (await _all_kinds(made))[number]
+    before = await state(entries)
+
+    with pytest.raises(ProviderError):
+        await apply(one, Breaking(entries, writes))
+
+    assert await state(entries) == before
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+async def test_failure_in_the_middle_of_undo_leaves_all_as_applied(writes: int):
+    entries, made = await _world()
+    applied = await apply((await _all_kinds(made))[3], entries)
+    before = await state(entries)
+
+    with pytest.raises(ProviderError):
+        await undo(applied, Breaking(entries, writes), CLOCK())
+
+    assert await state(entries) == before
+
+
+MOVES = [(one, other) for one in State for other in State]
+
+
+@pytest.mark.parametrize(("one", "other"), MOVES)
+def test_proposal_moves_only_as_the_table_says(one: State, other: State):
+    given_ = replace(proposal(Kind.ADD, new=new("x")), state=one)
+    if other in NEXT[one]:
+        assert move(given_, other).state is other
+    else:
+        with pytest.raises(InvalidInput):
+            move(given_, other)
+
+
+async def test_applied_proposal_is_not_applied_again():
+    entries, _ = await _world()
+    applied = await apply(proposal(Kind.ADD, new=new("x y")), entries)
+
+    with pytest.raises(InvalidInput):
+        await apply(applied.proposal, entries)
+    assert isinstance(applied, Applied)
+
+
+ENTRY = MemoryEntry("e1", NAMESPACE, "k1", "Alice likes tea")
+OTHER = MemoryEntry("e2", NAMESPACE, "k2", "Bob likes tea")
+
+MISSHAPEN: list[dict[str, Any]] = [
+    {"kind": Kind.ADD},
+    {"kind": Kind.ADD, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": Kind.EDIT, "targets": (Target.of(ENTRY),)},
+    {"kind": Kind.MERGE, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": Kind.FORGET},
+    {"kind": Kind.FORGET, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": Kind.LINK, "targets": (Target.of(ENTRY), Target.of(ENTRY))},
+    {"kind": Kind.ADD, "new": StoreParams("user:bob", "k", 1)},
+]
+
+
+@pytest.mark.parametrize("fields", MISSHAPEN, ids=range(len(MISSHAPEN)))
+def test_proposal_that_makes_no_sense_is_refused(fields: dict[str, Any]):
+    with pytest.raises(InvalidInput):
+        Proposal("p", namespace=NAMESPACE, **fields)
+
+
+SAME_MEANING: list[tuple[Proposal, Proposal, bool]] = [
+    (
+        proposal(Kind.ADD, new=new("Alice likes tea", key="a")),
+        proposal(Kind.ADD, new=new(" alice likes the TEA!", key="b", importance=0.9)),
+        True,
+    ),
+    (
+        proposal(Kind.ADD, new=new({"learnings": ["Alice likes tea"]})),
+        proposal(Kind.ADD, new=new({"learnings": ["alice likes tea."]})),
+        True,
+    ),
+    (
+        proposal(Kind.ADD, new=new("Alice likes tea")),
+        proposal(Kind.ADD, new=new("Alice does not like tea")),
+        False,
+    ),
+    (
+        proposal(Kind.ADD, new=new("Alice pays Bob 3")),
+        proposal(Kind.ADD, new=new("Bob pays Alice 3")),
+        False,
+    ),
+    (proposal(Kind.ADD, new=new(3)), proposal(Kind.ADD, new=new(4)), False),
+    (proposal(Kind.FORGET, ENTRY), proposal(Kind.FORGET, replace(ENTRY, revision=5)), True),
+    (proposal(Kind.FORGET, ENTRY), proposal(Kind.FORGET, replace(ENTRY, value="else")), False),
+    (proposal(Kind.FORGET, ENTRY), proposal(Kind.PROMOTE, ENTRY), False),
+    (proposal(Kind.LINK, ENTRY, OTHER), proposal(Kind.LINK, OTHER, ENTRY), True),
+    (
+        proposal(Kind.MERGE, ENTRY, OTHER, new=new("x")),
+        proposal(Kind.MERGE, OTHER, ENTRY, new=new("y")),
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "same"), SAME_MEANING, ids=range(len(SAME_MEANING)))
+def test_fingerprint_is_of_the_meaning(one: Proposal, other: Proposal, same: bool):
+    assert (fingerprint(one) == fingerprint(other)) is same
+
+
+def test_rejected_for_good_is_not_proposed_again_and_nothing_twice():
+    """spec §8: reject-always."""
+    refused = proposal(Kind.ADD, new=new("Bob smells"))
+    again = replace(refused, id="p2", new=new("bob smells!", key="k9"))
+    fine = replace(refused, id="p3", new=new("Bob bakes"), score=0.4)
+    doubled = replace(fine, id="p4", score=0.9)
+
+    assert admitted([again, fine, doubled], {fingerprint(refused)}) == [doubled]
+    assert admitted([fine, again], ()) == [again, fine]
+
+
+@quick
+@given(st.lists(st.sampled_from(["tea", "Tea!", "no tea", "coffee"]), max_size=6))
+def test_admitted_proposals_have_each_meaning_once(texts: list[str]):
+    made = [replace(proposal(Kind.ADD, new=new(text)), id=str(n)) for n, text in enumerate(texts)]
+
+    prints = [fingerprint(one) for one in admitted(made, ())]
+
+    assert len(prints) == len(set(prints)) == len({fingerprint(one) for one in made})
+
+
+async def test_contradiction_is_proposed_and_settled_only_by_a_person():
+    entries = provider()
+    old = await stored(entries, "old", "Alice lives in Lyon")
+    newer = await stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
+    [found] = contradictions(newer, [old])
+
+    one = to_settle(found, counting(), by="curation")
+    assert set(await state(entries)) == {"old", "newer"}
+    await apply(one, entries)
+
+    after = await state(entries)
+    assert set(after) == {"newer"}
+    assert after["newer"][0] == "Alice lives in Berlin"
+    assert after["newer"][1]["supersedes"] == "old"
+    assert one.reason == "value: alice: home"
+
+
+async def test_what_looks_alike_is_proposed_to_be_merged():
+    entries = provider()
+    for key, text in [
+        ("a", "Deploy every Friday from the main branch by hand"),
+        ("b", "Deploy every Friday from the main branch with care"),
+        ("c", "Bob bakes bread"),
+    ]:
+        await stored(entries, key, text)
+
+    [one] = to_merge(await entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+
+    assert [target.key for target in one.targets] == ["b", "a"]
+    assert 0.6 <= one.score < 1
+
+
+async def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
+    entries = provider()
+    for key, category in [("a", "fact"), ("b", "error"), ("c", "fact")]:
+        await stored(entries, key, "Bob bakes bread", category=category)
+
+    [one] = to_merge(await entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+
+    assert [target.key for target in one.targets] == ["c", "a"]
+    assert one.score == 1.0
+
+
+async def test_links_are_proposed():
+    entries = provider()
+    for key, text in [("a", "quick sort pivot"), ("b", "pivot of quick sort"), ("c", "tea time")]:
+        await stored(entries, key, text, source=Source(run_id=key))
+    found = await entries.recall(MemoryQuery(NAMESPACE))
+
+    [one] = to_link(links(found), found, counting(), by="curation")
+
+    assert {target.key for target in one.targets} == {"a", "b"}
+    await apply(one, entries)
+    assert (await state(entries))["a"][1]["related"] == ["b"]
+
+
+def test_draft_becomes_a_proposal():
+    draft = new("Alice likes tea", importance=0.7)
+
+    one = to_add(draft, counting("p"), by="extractive", reason="sampled")
+
+    assert (one.id, one.kind, one.new, one.score) == ("p000001", Kind.ADD, draft, 0.7)
+
+
+def test_difference_is_shown_line_by_line():
+    assert lines_between("a\nb\nc", "a\nx\nc") == (
+        Line("same", "a"),
+        Line("gone", "b"),
+        Line("new", "x"),
+        Line("same", "c"),
+    )
+    assert lines_between(None, {"k": "猫"}) == (
+        Line("new", "{"),
+        Line("new", '  "k": "猫"'),
+        Line("new", "}"),
+    )
+    assert lines_between("a", None) == (Line("gone", "a"),)

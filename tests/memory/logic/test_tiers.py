@@ -1,0 +1,196 @@
+"""Three tiers: who may move where, what is promoted, and that nothing verified is lost by expiry."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.core.errors import InvalidInput
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.logic.tiers import (
+    MOVES,
+    WORKING_TTL,
+    Move,
+    PromotionRules,
+    Use,
+    Why,
+    fresh,
+    guarded,
+    is_verified,
+    moved,
+    promotion,
+    settle,
+)
+from tests.memory.logic.support import NAMESPACE, START, Ticking, provider, quick
+
+
+def entry(**changes: Any) -> MemoryEntry:
+    made = MemoryEntry(
+        "e1",
+        NAMESPACE,
+        "k",
+        "Alice likes tea",
+        tier=Tier.WORKING,
+        updated_at=START,
+        expires_at=START + WORKING_TTL,
+    )
+    return replace(made, **changes)
+
+
+def test_working_memory_lives_a_day():
+    """seed 2, working memory: TTL 24 hours."""
+    assert fresh(StoreParams(NAMESPACE, "k", 1, tier=Tier.WORKING)).ttl_seconds == 86_400
+    assert fresh(StoreParams(NAMESPACE, "k", 1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds == 5
+    assert fresh(StoreParams(NAMESPACE, "k", 1)).ttl_seconds is None
+
+
+@pytest.mark.parametrize(("tier", "move", "to"), list(product(Tier, Move, Tier)))
+def test_move_is_made_only_where_the_table_has_it(tier: Tier, move: Move, to: Tier):
+    one = entry(tier=tier)
+    if to in MOVES.get((tier, move), ()):
+        params = moved(one, move, to, why="looks right")
+        assert (params.tier, params.metadata["review"]) == (to, str(move))
+        assert params.metadata["review_reason"] == "looks right"
+    else:
+        with pytest.raises(InvalidInput):
+            moved(one, move, to)
+
+
+def test_approved_entry_lives_as_its_new_tier_does():
+    held = entry(tier=Tier.QUARANTINE, expires_at=None)
+
+    assert moved(held, Move.APPROVE, Tier.WORKING).ttl_seconds == 86_400
+    assert moved(held, Move.APPROVE, Tier.LONG_TERM).ttl_seconds is None
+
+
+PROMOTED: list[tuple[MemoryEntry, Use, Why | None]] = [
+    (entry(metadata={"verified": True}), Use(), Why.BY_HAND),
+    (entry(metadata={"proofs": 2}), Use(), Why.BY_PROOF),
+    (entry(), Use(recalls=5, runs=2), Why.BY_USE),
+    (entry(), Use(recalls=9, runs=1), None),
+    (entry(importance=0.7), Use(), Why.BY_RULE),
+    (entry(importance=0.7, category="message"), Use(), None),
+    (entry(importance=0.69), Use(), None),
+    (entry(tier=Tier.LONG_TERM, importance=1), Use(runs=9), None),
+    (entry(tier=Tier.QUARANTINE, metadata={"verified": True}), Use(), None),
+    (entry(metadata={"review": "reject", "proofs": 9}), Use(runs=9), None),
+]
+
+
+@pytest.mark.parametrize(("one", "use", "expected"), PROMOTED)
+def test_promotion_is(one: MemoryEntry, use: Use, expected: Why | None):
+    assert promotion(one, use) == expected
+
+
+def test_settling_looks_at_what_ends_soon_and_at_nothing_else():
+    ends, later, gone = (
+        entry(id=name, importance=0.9, expires_at=START + timedelta(hours=hours))
+        for name, hours in (("a", 1), ("b", 5), ("c", 0))
+    )
+    fades = entry(id="d", importance=0.1, expires_at=START + timedelta(hours=1))
+
+    settled = settle([ends, later, gone, fades, entry(expires_at=None)], START)
+
+    assert settled.promoted == ((ends, Why.BY_RULE),)
+    assert settled.left == (fades,)
+
+
+def test_settling_asks_how_an_entry_was_used():
+    ends = entry(expires_at=START + timedelta(hours=1))
+
+    settled = settle([ends], START, use_of=lambda _: Use(runs=3), rules=PromotionRules(runs=3))
+
+    assert settled.promoted == ((ends, Why.BY_USE),)
+
+
+def test_working_write_over_a_verified_entry_brings_its_value_only():
+    verified = entry(tier=Tier.LONG_TERM, importance=0.9, expires_at=None)
+    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
+
+    kept = guarded(write, verified)
+
+    assert (kept.value, kept.tier, kept.ttl_seconds) == ("new", Tier.LONG_TERM, None)
+    assert kept.importance == 0.9
+    assert guarded(write, None) is write
+    assert guarded(write, entry()) is write
+
+
+def test_working_write_over_a_long_term_entry_with_an_end_leaves_it_its_end():
+    present = entry(tier=Tier.LONG_TERM, expires_at=START + timedelta(days=30))
+    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
+
+    kept = guarded(write, present)
+
+    assert (kept.tier, kept.ttl_seconds) == (Tier.LONG_TERM, 30 * 86_400)
+
+
+def test_verified_entry_is_not_quarantined_by_a_write():
+    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.QUARANTINE)
+
+    with pytest.raises(InvalidInput):
+        guarded(write, entry(tier=Tier.LONG_TERM))
+
+
+class Life:
+    """A namespace over days: what people and the hourly sweep do to it."""
+
+    def __init__(self) -> None:
+        self.clock = Ticking()
+        self.entries = provider(self.clock)
+
+    async def store(self, key: str, tier: Tier) -> None:
+        write = fresh(StoreParams(NAMESPACE, key, "said again", tier=tier))
+        await self.entries.store(guarded(write, await self._present(key)))
+
+    async def verify(self, key: str, _tier: Tier) -> None:
+        present = await self._present(key)
+        if present and present.tier is Tier.WORKING:
+            marked = {"verified": True}
+            await self.entries.store(
+                fresh(StoreParams(NAMESPACE, key, present.value, marked, tier=Tier.WORKING))
+            )
+
+    async def wait(self, _key: str, _tier: Tier) -> None:
+        """Seven hours; the sweep's margin is two, and it comes every one."""
+        for _ in range(7):
+            self.clock.now += timedelta(hours=1)
+            found = await self.entries.recall(MemoryQuery(NAMESPACE))
+            for one, _why in settle(found, self.clock.now).promoted:
+                await self.entries.store(moved(one, Move.PROMOTE, Tier.LONG_TERM))
+
+    async def verified(self) -> set[str]:
+        found = await self.entries.recall(MemoryQuery(NAMESPACE))
+        return {one.key for one in found if is_verified(one)}
+
+    async def _present(self, key: str) -> MemoryEntry | None:
+        found = await self.entries.recall(MemoryQuery(NAMESPACE, key=key))
+        return found[0] if found else None
+
+
+ACTS = st.tuples(
+    st.sampled_from([Life.store, Life.verify, Life.wait]),
+    st.sampled_from(["k1", "k2"]),
+    st.sampled_from([Tier.WORKING, Tier.LONG_TERM]),
+)
+
+
+@quick
+@given(st.lists(ACTS, max_size=25))
+def test_nothing_verified_is_lost_by_expiry(acts: list[Any]):
+    """spec §5: nothing verified is lost by expiry, in whatever order things happen."""
+
+    async def live() -> None:
+        life = Life()
+        verified: set[str] = set()
+        for act, key, tier in acts:
+            await act(life, key, tier)
+            left = await life.verified()
+            assert verified <= left
+            verified = left
+
+    asyncio.run(live())

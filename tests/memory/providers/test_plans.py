@@ -1,0 +1,111 @@
+"""Plans of what must not slow down with the table: no scan of it, and no more rows than are asked for."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import selectors
+from memory.models import Entry, Namespace
+from memory.providers.postgres import indexing, newest, rows, searching
+from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.postings import REGISTER
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMESPACES, EACH = 12, 300
+
+
+@pytest.fixture
+def crowded(cast: Cast, owner_db: psycopg.Connection[Any]) -> Cast:
+    """Enough rows that a scan of the whole would be dearer than an index."""
+    now = timezone.now()
+    with tenant([cast.team_a.id]):
+        for place in range(NAMESPACES):
+            namespace = rows.claim_namespace(cast.team_a.id, f"global:p{place}")
+            index, entries = Index(namespace), []
+            for number in range(EACH):
+                text = f"k{number}\nevery w{number % 50} v{number} u{number * place % 97}"
+                entry = Entry(team=cast.team_a, namespace=namespace, key=f"k{number}", text=text)
+                entry.value, entry.size, entry.updated_at = text, len(text), now
+                index.put_in(entry)
+                entries.append(entry)
+            Entry.objects.unscoped().bulk_create(entries)
+            index.save()
+            Namespace.objects.unscoped().filter(pk=namespace.pk).update(entry_count=EACH)
+    owner_db.execute("ANALYZE memory_entry, memory_posting")
+    return cast
+
+
+def plan(sql: str, *params: Any) -> list[dict[str, Any]]:
+    """Every node of the plan that was carried out."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+        found = cursor.fetchone()[0]
+    root = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+    nodes, todo = [], [root]
+    while todo:
+        node = todo.pop()
+        nodes.append(node)
+        todo += node.get("Plans", [])
+    return nodes
+
+
+def scans(nodes: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Which table by which index."""
+    return {
+        (node.get("Relation Name", ""), node.get("Index Name", node["Node Type"]))
+        for node in nodes
+        if "Scan" in node["Node Type"] and "Relation Name" in node
+    }
+
+
+def test_question_reads_its_terms_alone(crowded: Cast) -> None:
+    with tenant([crowded.team_a.id]):
+        namespace = Namespace.objects.unscoped().get(text="global:p3")
+        nodes = plan(
+            searching.POSTINGS, namespace.pk, [REGISTER, "w7"], namespace.pk, timezone.now()
+        )
+
+    assert scans(nodes) == {
+        ("memory_posting", "memory_posting_pkey"),
+        ("memory_entry", "memory_entry_over"),
+    }
+    assert max(node["Actual Rows"] for node in nodes) == 4  # two blocks of each
+
+
+def test_store_reads_the_rows_it_changes_alone(crowded: Cast) -> None:
+    with tenant([crowded.team_a.id]):
+        namespace = Namespace.objects.unscoped().get(text="global:p3")
+        nodes = plan(indexing.READ, "every,w7,.", "1,1,1", namespace.pk)
+
+    assert scans(nodes) == {("memory_posting", "memory_posting_pkey")}
+
+
+def test_newest_page_reads_no_namespace_further_than_the_page(crowded: Cast) -> None:
+    with tenant([crowded.team_a.id]):
+        ids = list(Namespace.objects.unscoped().values_list("id", flat=True))
+        nodes = plan(newest.NEWEST, ids, timezone.now(), 5, 5)
+
+    assert ("memory_entry", "memory_entry_newest") in scans(nodes)
+    read = sum(
+        node["Actual Rows"] * node["Actual Loops"]
+        for node in nodes
+        if node.get("Relation Name") == "memory_entry"
+    )
+    assert read == 5 * len(ids)
+
+
+def test_newest_page_is_what_one_may_see_newest_first(crowded: Cast) -> None:
+    with tenant([crowded.team_a.id]):
+        seen = selectors.newest_for(crowded.alice.principal, crowded.team_a.id, 7)
+        everything = Entry.objects.unscoped().order_by("-updated_at", "-id")[:7]
+        assert [one.pk for one in seen] == [one.pk for one in everything]
+    with tenant([crowded.team_b.id]):
+        assert selectors.newest_for(crowded.carol.principal, crowded.team_a.id, 7) == []

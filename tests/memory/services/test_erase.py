@@ -1,0 +1,125 @@
+"""Erasing a person: nothing of theirs is left in any table, and nothing of anybody else's is gone."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from accounts import access, audit
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.errors import AccessDenied, NotFound
+from memory.services.erase import TABLES
+from tests.factories.workflows import make_conversation, make_run, make_workflow
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+def remembered(person: Person, who: str, /, **scopes: Any) -> None:
+    """In every table: overwritten, forgotten, recalled by a run, in a group."""
+    caller = in_run(person, outside=False, user_id=who, **scopes)
+    for scope in ("user", *(["conversation"] if "conversation_id" in scopes else [])):
+        for number in range(3):
+            services.remember(
+                caller, scope=scope, key=f"k{number}", value="green tea", metadata={"group": "g"}
+            )
+        services.remember(caller, scope=scope, key="k0", value="black tea")
+        services.forget(caller, scope=scope, key="k1")
+        assert services.recall(caller, scope=scope, query_text="tea")
+
+
+def counts(team_id: Any) -> dict[str, int]:
+    with tenant([team_id]), connection.cursor() as cursor:
+        found = {}
+        for table in TABLES:
+            cursor.execute(f"SELECT count(*) FROM {table}")
+            found[table] = cursor.fetchone()[0]
+        return found
+
+
+def test_dry_run_counts_and_leaves_all(alice: Person):
+    remembered(alice, str(alice.user.pk))
+    before = counts(alice.team.pk)
+    assert all(before.values())
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk), dry_run=True)
+
+    assert counts(alice.team.pk) == before
+    assert {table: receipt.tables[table] for table in TABLES} == before
+    assert receipt.dry_run
+
+
+def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
+    alice, bob = cast.alice, cast.people["bob"]
+    workflow = make_workflow(alice)
+    with tenant([alice.team.pk]):
+        talk = make_conversation(alice, workflow)
+        run = make_run(alice, workflow)
+    remembered(bob, str(bob.user.pk))
+    others = counts(alice.team.pk)
+    own = str(alice.user.pk)
+    remembered(alice, own, conversation_id=talk.key, run_id=str(run.pk))
+    services.remember(in_run(alice, run_id=str(run.pk)), scope="run", key="note", value="tea")
+    access.grant(bob.user, "memory.view", _namespace(alice, f"user:{own}"))
+    present = counts(alice.team.pk)
+
+    receipt = services.erase(at_door(alice), subject=own)
+
+    assert counts(alice.team.pk) == others
+    assert {t: receipt.tables[t] for t in TABLES} == {t: present[t] - others[t] for t in TABLES}
+    assert all(count for table, count in receipt.tables.items() if table != "elsewhere")
+    assert set(receipt.left.values()) == {0}
+    assert receipt.tables["sharing"] == 1
+    assert receipt.namespaces == 3
+    assert receipt.kept["accounts_auditentry"] > 0
+    assert audit.verify(alice.team.pk).intact
+    with tenant([alice.team.pk]):
+        row = AuditEntry.objects.unscoped().filter(action="memory.erased").get()
+    assert row.detail["tables"] == dict(receipt.tables)
+    services.remember(in_run(alice), scope="user", key="k0", value="a new life")  # begins anew
+    assert [e.value for e in services.recall(in_run(alice), scope="user")] == ["a new life"]
+
+
+def _namespace(person: Person, text: str) -> Any:
+    return next(one for one in services.namespaces(at_door(person)) if one.text == text)
+
+
+def test_owner_erases_an_outside_person_whose_memory_they_may_not_see(alice: Person):
+    remembered(alice, "ben@example.org")
+
+    receipt = services.erase(at_door(alice), subject="ben@example.org")
+
+    assert receipt.tables["memory_entry"] == 3
+    assert set(counts(alice.team.pk).values()) == {0}
+
+
+@pytest.mark.parametrize("name", ["bob", "vic", "ada", "carol"])
+def test_nobody_else_erases_anybody(cast: Cast, name: str):
+    remembered(cast.alice, str(cast.alice.user.pk))
+    person = cast.people[name]
+    before = counts(cast.team_a.pk)
+
+    for caller in (at_door(person), replace(at_door(person), team_id=cast.team_a.pk)):
+        with pytest.raises((NotFound, AccessDenied)):
+            services.erase(caller, subject=str(cast.alice.user.pk))
+
+    assert counts(cast.team_a.pk) == before
+
+
+def test_function_of_the_database_sees_no_other_team(cast: Cast):
+    remembered(cast.alice, str(cast.alice.user.pk))
+    with tenant([cast.team_a.pk]), connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM memory_namespace")
+        (which,) = cursor.fetchone()
+    before = counts(cast.team_a.pk)
+
+    with transaction.atomic(), tenant([cast.team_b.pk]), connection.cursor() as cursor:
+        cursor.execute("SELECT name, rows FROM memory_erase(%s)", [which])
+        assert cursor.fetchall() == []
+
+    assert counts(cast.team_a.pk) == before

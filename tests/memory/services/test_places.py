@@ -1,0 +1,211 @@
+"""Working memory kept elsewhere, through the same door: rights, limits and the trail hold; what can't is refused."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from memory import places, services
+from memory.core.errors import AccessDenied, ProviderError, QuotaExceeded
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.scopes import parse_namespace
+from memory.models import Entry, Policy, Read
+from memory.services import CallOrigin, reach_of
+from memory.services.notes import clear_run_notes
+from memory.services.sandbox import SandboxMemory
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+TEAM = "01900000-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
+    settings.MEMORY_REDIS_URL = valkey_url
+    settings.MEMORY_PLACES = ("run=redis", "workflow = redis")
+    places.check()
+    yield
+    places.close()
+
+
+def of_workflow(person: Person, group: str = "g") -> Any:
+    return in_run(person, workflow_id="w1", group_id=group)
+
+
+def rows(person: Person) -> int:
+    with tenant([person.team.pk]):
+        return Entry.objects.unscoped().count() + Read.objects.unscoped().count()
+
+
+def details(person: Person) -> list[tuple[str, dict[str, Any]]]:
+    with tenant([person.team.pk]):
+        found = AuditEntry.objects.unscoped().filter(action__startswith="memory.").order_by("seq")
+        return list(found.values_list("action", "detail"))
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_every_verb_reaches_the_provider_and_the_trail(alice: Person):
+    run = of_workflow(alice)
+
+    services.remember(run, scope="workflow", key="k", value="green tea")
+    again = services.remember(run, scope="workflow", key="k", value="black tea")
+    services.remember(run, scope="workflow", key="other", value="coffee")
+
+    assert again.revision == 2
+    hits = services.recall(run, scope="workflow", query_text="tea")
+    assert [(hit.key, hit.value) for hit in hits] == [("k", "black tea")]
+    text = "ai:memory:w1:g"
+    assert [one.value for one in services.values(run, namespace=text, key="k")] == [
+        "green tea",
+        "black tea",
+    ]
+    page = services.entries(at_door(alice), namespace=text, text="COFF")
+    assert ([one.key for one in page.entries], page.total) == (["other"], 1)
+    forgotten = services.forget(run, scope="workflow", key="k")
+    assert (forgotten.count, forgotten.change_id) == (1, None)
+    assert services.clear(run, scope="workflow").count == 1
+    assert services.recall(run, scope="workflow") == []
+    assert rows(alice) == 0
+    trail = details(alice)
+    assert [action for action, _ in trail] == [
+        *(["memory.stored"] * 3),
+        *("memory.recalled", "memory.listed", "memory.listed"),
+        *("memory.forgotten", "memory.cleared", "memory.recalled"),
+    ]
+    assert {detail["provider"] for _, detail in trail} == {"redis"}
+    assert (trail[1][1]["before"], trail[1][1]["after"]) == (1, 2)
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_scopes_without_a_rule_stay_where_they_were(alice: Person):
+    services.remember(in_run(alice), scope="user", key="k", value=1)
+
+    assert rows(alice) == 1
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_who_may_is_asked_before_the_provider_is(cast: Cast):
+    services.remember(of_workflow(cast.alice), scope="workflow", key="k", value="alice's")
+
+    stranger = of_workflow(cast.carol)
+    assert services.recall(stranger, scope="workflow") == []  # the same words in another team
+    with pytest.raises(AccessDenied):
+        services.recall(of_workflow(cast.alice, group="other"), namespace="ai:memory:w1:g")
+    with pytest.raises(AccessDenied):
+        services.remember(
+            replace(of_workflow(cast.people["vic"]), reach=None), scope="workflow", key="k", value=1
+        )
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_limit_of_the_team_is_the_providers(alice: Person):
+    with tenant([alice.team.pk]):
+        Policy.objects.unscoped().create(team=alice.team, max_entries=1)
+    services.remember(of_workflow(alice), scope="workflow", key="k", value=1)
+
+    with pytest.raises(QuotaExceeded):
+        services.remember(of_workflow(alice), scope="workflow", key="k2", value=1)
+
+    assert details(alice)[-1][0] == "memory.refused"
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_notes_there_are_cleared_when_the_run_ends_and_erased_with_the_person(alice: Person):
+    run_id = str(uuid4())
+    known = {"user_id": str(alice.user.pk), "run_id": run_id}
+    run = replace(in_run(alice), identity=known, reach=reach_of(known), origin=CallOrigin(run_id))
+    services.remember(run, scope="run", key="note", value="x")
+    assert [one.key for one in services.recall(run, scope="run")] == ["note"]
+
+    assert clear_run_notes(alice.team.pk, run_id) == 1
+
+    assert services.recall(run, scope="run") == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("in_redis")
+def test_sandbox_reads_there_and_writes_nothing_there(alice: Person):
+    services.remember(of_workflow(alice), scope="workflow", key="k", value="real")
+
+    class Kept(list[Any]):
+        def load(self) -> Any:
+            return self
+
+        add = list.extend
+
+    memory = SandboxMemory(of_workflow(alice), Kept())
+    step: Any = {"identity": {}, "origin": CallOrigin("r1", "n", "s")}
+
+    async def tried() -> Any:
+        await memory.store(scope="workflow", key="k", value="tried", **step)
+        return await memory.recall(scope="workflow", key="k", **step)
+
+    found = asyncio.run(tried())
+
+    assert [one.value for one in found] == ["tried"]
+    real = services.recall(of_workflow(alice), scope="workflow", key="k")
+    assert [one.value for one in real] == ["real"]
+
+
+def test_provider_that_is_away_is_an_error_with_its_row(alice: Person, settings: Any):
+    settings.MEMORY_REDIS_URL = "redis://127.0.0.1:9"
+    settings.MEMORY_PLACES = ("workflow=redis",)
+
+    with pytest.raises(ProviderError):
+        services.remember(of_workflow(alice), scope="workflow", key="k", value=1)
+
+    action, detail = details(alice)[-1]
+    assert (action, detail["error"], detail["op"]) == (
+        "memory.refused",
+        "ProviderError",
+        "memory.stored",
+    )
+
+
+def test_rule_of_one_team_is_no_other_teams(alice: Person, settings: Any, valkey_url: str):
+    settings.MEMORY_REDIS_URL = valkey_url
+    settings.MEMORY_PLACES = (f"workflow@{alice.team.pk}=redis",)
+    named, policy = parse_namespace("ai:memory:w:g"), MemorySecurityPolicy()
+
+    kept = places.elsewhere(alice.team.pk, named, policy)
+    assert kept is not None
+    assert kept.name == "redis"
+    assert places.elsewhere(uuid4(), named, policy) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("run", "is not scope=provider"),
+        ("nonsense=redis", "Unknown memory scope"),
+        ("run@me=redis", "run@me=redis"),
+        ("run=nobody", "no memory provider"),
+        ("run=in_memory", "one process only"),
+        ("user=redis", "stays in PostgreSQL"),
+        ("conversation=redis", "stays in PostgreSQL"),
+        ("global=redis", "stays in PostgreSQL"),
+        ("run=http", "needs its team"),
+        (f"run@{TEAM}=http", "an http or https address"),
+    ],
+)
+def test_rule_that_cannot_be_kept_stops_the_start(settings: Any, rule: str, why: str):
+    settings.MEMORY_PLACES = (rule,)
+
+    with pytest.raises(ImproperlyConfigured, match=why):
+        places.check()
+
+
+def test_rule_for_another_installation_is_taken(settings: Any):
+    settings.MEMORY_HTTP_URL, settings.MEMORY_HTTP_KEY = "https://memory.example.org", "key"
+    settings.MEMORY_PLACES = (f"run@{TEAM}=http", "run=postgres")
+
+    places.check()

@@ -1,0 +1,198 @@
+"""Two teams of three people each, in five scopes, for a long time: like the oracle, and nobody ever reads another's.
+
+The short form always runs; the long one by night.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory.core.errors import QuotaExceeded
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.core.scopes import resolve_namespace
+from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
+
+
+TEAMS = ("red", "blue")
+PEOPLE = range(3)
+SCOPES = ("conversation", "user", "global", "workflow", "run")
+KEYS = [f"k{number}" for number in range(8)]
+WORDS = ["cat", "cats", "dog", "Miso", "harbour", "猫", "米索", "2012年", "boats", "house"]
+POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=90)
+
+
+def identity(person: int) -> dict[str, Any]:
+    """The same in both teams: only the team keeps them apart. Two of three share a group."""
+    return {
+        "conversation_id": f"c{person}",
+        "user_id": f"p{person}",
+        "app_id": "app",
+        "workflow_names": ["chat", "desktop"] if person else ["chat"],
+        "group_id": f"g{person // 2}",
+        "run_id": f"r{person}",
+    }
+
+
+@dataclass(frozen=True)
+class Act:
+    verb: str
+    team: str
+    namespace: str
+    details: dict[str, Any]
+
+
+def act_by(chance: random.Random) -> Act:
+    team = chance.choice(TEAMS)
+    namespace = resolve_namespace(chance.choice(SCOPES), identity(chance.choice(PEOPLE)))
+    verb = chance.choices(list(VERBS), [weight for weight, _, _ in VERBS.values()])[0]
+    details = VERBS[verb][1](chance, f"{team} {namespace}")
+    if verb == "store" and namespace.startswith("ai:notes:"):
+        details["ttl_seconds"] = (
+            details["ttl_seconds"] or 60
+        )  # a door gives notes an end of its own
+    return Act(verb, team, namespace, details)
+
+
+def _stored(chance: random.Random, place: str) -> dict[str, Any]:
+    text = " ".join(chance.choices(WORDS, k=chance.randint(0, 6)))
+    return {
+        "key": chance.choice(KEYS),
+        "value": chance.choice([text, {"said": text}, chance.randint(0, 9)]),
+        "metadata": {"place": place, "n": chance.randint(0, 3), **chance.choice(
+            [{}, {"group": "one"}, {"group": "two"}])},
+        "tier": chance.choice([Tier.LONG_TERM, Tier.LONG_TERM, Tier.WORKING, Tier.QUARANTINE]),
+        "ttl_seconds": chance.choice([None, None, 5, 60]),
+    }  # fmt: skip
+
+
+def _asked(chance: random.Random, _place: str) -> dict[str, Any]:
+    words = " ".join(chance.choices(WORDS, k=2))
+    return {
+        "key": chance.choice([None, None, None, chance.choice(KEYS)]),
+        "query_text": chance.choice([None, words]),
+        "filter": chance.choice([None, None, {"n": {"$gte": 1}}, {"tier": "working"}]),
+        "top_k": chance.choice([None, 1, 3]),
+        "recency_days": chance.choice([None, None, 0.001]),
+        "past": chance.choice([None, None, None, chance.randint(1, 200)]),
+    }
+
+
+def _keyed(chance: random.Random, _place: str) -> dict[str, Any]:
+    return {"key": chance.choice(KEYS)}
+
+
+def _slept(chance: random.Random, _place: str) -> dict[str, Any]:
+    return {"seconds": chance.randint(1, 3)}
+
+
+def _nothing(_chance: random.Random, _place: str) -> dict[str, Any]:
+    return {}
+
+
+async def _store(memory: Memory, act: Act) -> Any:
+    try:
+        return _seen(await memory.provider.store(StoreParams(act.namespace, **act.details)))
+    except QuotaExceeded:
+        return "full"
+
+
+async def _recall(memory: Memory, act: Act) -> Any:
+    asked = dict(act.details)
+    past = asked.pop("past")
+    then = memory.clock.now - timedelta(seconds=past) if past else None
+    found = await memory.provider.recall(MemoryQuery(act.namespace, **asked, as_of=then))
+    assert {one.metadata["place"] for one in found} <= {f"{act.team} {act.namespace}"}, act
+    return [_seen(one) for one in found]
+
+
+async def _delete(memory: Memory, act: Act) -> Any:
+    return await memory.provider.delete(act.namespace, act.details["key"])
+
+
+async def _clear(memory: Memory, act: Act) -> Any:
+    return await memory.provider.clear_namespace(act.namespace)
+
+
+async def _history(memory: Memory, act: Act) -> Any:
+    past = await memory.provider.history(act.namespace, act.details["key"])
+    return [_seen(one) for one in past]
+
+
+async def _sleep(memory: Memory, act: Act) -> None:
+    memory.clock.sleep(act.details["seconds"])
+
+
+Do = Callable[[Memory, Act], Awaitable[Any]]
+Details = Callable[[random.Random, str], dict[str, Any]]
+VERBS: dict[str, tuple[int, Details, Do]] = {
+    "store": (45, _stored, _store),
+    "recall": (35, _asked, _recall),
+    "delete": (8, _keyed, _delete),
+    "history": (5, _keyed, _history),
+    "sleep": (6, _slept, _sleep),
+    "clear": (1, _nothing, _clear),
+}
+
+
+def _seen(entry: MemoryEntry) -> Any:
+    """All but the ids, which are each provider's own."""
+    return (
+        *(entry.key, entry.value, dict(entry.metadata), entry.score, dict(entry.explain)),
+        *(entry.tier, entry.revision, entry.position),
+        *(entry.created_at, entry.updated_at, entry.expires_at),
+    )
+
+
+def play(make: Make, seed: int, acts: int) -> dict[str, int]:
+    """How often each verb was asked; raises at the first answer that differs."""
+    oracles = {team: make_in_memory(policy=POLICY, clock=Ticking()) for team in TEAMS}
+    others = {team: make(policy=POLICY, clock=Ticking()) for team in TEAMS}
+    return run(_play(oracles, others, seed, acts))
+
+
+async def _play(
+    oracles: dict[str, Memory], others: dict[str, Memory], seed: int, acts: int
+) -> dict[str, int]:
+    chance = random.Random(seed)
+    done = dict.fromkeys([*VERBS, "full"], 0)
+    for number in range(acts):
+        act = act_by(chance)
+        oracle, other = oracles[act.team], others[act.team]
+        expected = await VERBS[act.verb][2](oracle, act)
+        assert await VERBS[act.verb][2](other, act) == expected, (seed, number, act)
+        other.clock.now = oracle.clock.now
+        done[act.verb] += 1
+        done["full"] += expected == "full"
+    await _compare(oracles, others)
+    return done
+
+
+async def _compare(oracles: dict[str, Memory], others: dict[str, Memory]) -> None:
+    """Whatever is left, everywhere."""
+    spaces = {resolve_namespace(scope, identity(who)) for scope in SCOPES for who in PEOPLE}
+    for team in TEAMS:
+        for namespace in sorted(spaces):
+            act = Act("recall", team, namespace, {"past": None})
+            left = await _recall(oracles[team], act)
+            assert await _recall(others[team], act) == left
+            others[team].clock.now = oracles[team].clock.now
+
+
+def test_people_at_random_read_their_own_and_what_the_oracle_says(make: Make) -> None:
+    done = play(make, seed=1, acts=400)
+
+    assert min(done.values()) > 0, done
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("quarter", [2, 3, 4, 5])
+def test_ten_thousand_acts_at_random_agree_with_the_oracle(make: Make, quarter: int) -> None:
+    done = play(make, seed=quarter, acts=2_500)
+
+    assert sum(done.values()) - done["full"] == 2_500
+    assert done["full"] > 25

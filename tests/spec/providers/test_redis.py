@@ -1,0 +1,255 @@
+"""What the shared tables can't ask: agreement with the oracle at random, the server's own clock, a dead server."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from memory.core.errors import InvalidInput, ProviderError, QuotaExceeded
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.records import MemoryQuery, StoreParams, Tier
+from memory.providers.redis import RedisProvider
+from memory.providers.redis.rows import moment_of, ticks
+from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
+from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, do, told
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+@given(st.lists(ACTS, max_size=8), st.lists(QUESTIONS, min_size=1, max_size=4))
+def test_redis_agrees_with_the_oracle(
+    make_redis: Make, acts: list[Any], questions: list[Any]
+) -> None:
+    oracle = make_in_memory(policy=POLICY, clock=Ticking())
+    other = make_redis(policy=POLICY, clock=Ticking())
+    began = oracle.clock.now
+
+    for act in acts:
+        done = do(oracle, act)
+        assert do(other, act) == done
+        other.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
+
+    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
+    for question in [*everything, *questions]:
+        assert told(other, question, began) == told(oracle, question, began)
+        other.clock.now = oracle.clock.now
+
+
+def test_past_of_a_namespace_agrees_with_the_oracle(make_redis: Make) -> None:
+    oracle, other = make_in_memory(clock=Ticking()), make_redis(clock=Ticking())
+    began = oracle.clock.now
+    for second, act in enumerate(LIFE):
+        for memory in (oracle, other):
+            memory.clock.now = began + timedelta(seconds=second)
+            do(memory, act)
+
+    for second in (-1, 0, 1, 2, 3, 4, 5, 99):
+        for query in ({}, {"key": "b"}, {"query_text": "cats"}, {"filter": {"group": "g"}}):
+            asked: dict[str, Any] = {"namespace": "user:mia", "as_of": second + 0.5, **query}
+            assert told(other, asked, began) == told(oracle, asked, began)
+
+
+LIFE = [
+    ("store", "user:mia", "a", "one", {"group": "g"}, Tier.LONG_TERM, None),
+    ("store", "user:mia", "b", "two cats", {"group": "g"}, Tier.LONG_TERM, 10),
+    ("store", "user:mia", "a", "three cats", {"group": "h"}, Tier.LONG_TERM, None),
+    ("delete", "user:mia", "b"),
+    ("store", "user:mia", "b", "four", {}, Tier.LONG_TERM, None),
+    ("clear", "user:mia"),
+]
+
+
+def test_place_in_a_group_is_given_once_and_kept(make_redis: Make) -> None:
+    memory = make_redis()
+    places = [
+        memory.store("a", 1, metadata={"group": "chat"}).position,
+        memory.store("b", 1, metadata={"group": "chat"}).position,
+        memory.store("a", 2, metadata={"group": "chat"}).position,
+        memory.store("other", 1, metadata={"group": 'odd|"\n'}).position,
+        memory.store("none", 1).position,
+    ]
+    memory.clear()
+    places.append(memory.store("a", 3, metadata={"group": "chat"}).position)
+
+    assert places == [1, 2, 1, 1, 0, 3]
+
+
+# -- the server's own clock -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def space() -> str:
+    return uuid4().hex
+
+
+def own_clock(url: str, space: str, **options: Any) -> RedisProvider:
+    return RedisProvider(url, space=space, **options)
+
+
+def keys_of(url: str, space: str) -> list[str]:
+    with Redis.from_url(url, decode_responses=True) as server:
+        return sorted(
+            key.rpartition(":")[2] for key in server.scan_iter(f"mnemoflow:memory:{{{space}:*")
+        )
+
+
+def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> None:
+    async def both() -> tuple[Any, list[Any], list[Any]]:
+        provider = own_clock(valkey_url, space)
+        stored = await provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.3))
+        early = await provider.recall(MemoryQuery("ai:notes:r"))
+        await asyncio.sleep(0.31)
+        late = await provider.recall(MemoryQuery("ai:notes:r"))
+        await provider.aclose()
+        return stored, early, late
+
+    stored, early, late = asyncio.run(both())
+
+    assert abs((stored.created_at - datetime.now(UTC)).total_seconds()) < 5
+    assert stored.expires_at - stored.created_at == timedelta(seconds=0.3)
+    assert [entry.value for entry in early] == ["v"]
+    assert late == []
+
+
+def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, space: str) -> None:
+    async def write() -> None:
+        provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.1))
+        await provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.1))
+        await provider.aclose()
+
+    asyncio.run(write())
+    assert keys_of(valkey_url, space) == ["bytes", "ends", "log", "rows"]
+
+    time.sleep(0.3)
+    assert keys_of(valkey_url, space) == []
+
+
+def test_namespace_where_something_stays_stays_whole(valkey_url: str, space: str) -> None:
+    async def write() -> list[Any]:
+        provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.05))
+        await provider.store(StoreParams("user:mia", "ends", "v", ttl_seconds=0.05))
+        await provider.store(StoreParams("user:mia", "stays", "v"))
+        await asyncio.sleep(0.2)
+        found = await provider.recall(MemoryQuery("user:mia"))
+        await provider.clear_namespace("user:mia")
+        await provider.aclose()
+        return found
+
+    assert [entry.key for entry in asyncio.run(write())] == ["stays"]
+    time.sleep(0.1)
+    assert keys_of(valkey_url, space) == []  # emptied, nothing keeps it
+
+
+def test_two_processes_worth_of_writers_never_pass_the_limit(valkey_url: str, space: str) -> None:
+    policy = MemorySecurityPolicy(max_entries_per_namespace=50, max_namespace_bytes=120)
+
+    async def write() -> list[Any]:
+        providers = [own_clock(valkey_url, space, policy=policy) for _ in range(4)]
+        stores = [providers[n % 4].store(StoreParams("user:mia", f"k{n}", "xx")) for n in range(60)]
+        done = await asyncio.gather(*stores, return_exceptions=True)
+        count = await providers[0].recall(MemoryQuery("user:mia"))
+        for provider in providers:
+            await provider.aclose()
+        return [sum(isinstance(one, QuotaExceeded) for one in done), len(count)]
+
+    assert asyncio.run(write()) == [30, 30]  # thirty values of four bytes
+
+
+def test_scripts_survive_a_server_that_forgot_them(valkey_url: str, space: str) -> None:
+    async def both() -> list[Any]:
+        provider = own_clock(valkey_url, space)
+        await provider.store(StoreParams("user:mia", "k", 1))
+        with Redis.from_url(valkey_url) as server:
+            server.script_flush()
+        found = await provider.recall(MemoryQuery("user:mia"))
+        await provider.clear_namespace("user:mia")
+        await provider.aclose()
+        return [entry.value for entry in found]
+
+    assert asyncio.run(both()) == [1]
+
+
+# -- a server that doesn't answer -------------------------------------------------------------------
+
+
+async def _everything(provider: RedisProvider) -> list[Any]:
+    calls = [
+        provider.store(StoreParams("user:mia", "k", 1)),
+        provider.recall(MemoryQuery("user:mia")),
+        provider.delete("user:mia", "k"),
+        provider.clear_namespace("user:mia"),
+        provider.history("user:mia", "k"),
+    ]
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    await provider.aclose()
+    return list(done)
+
+
+def test_server_that_is_not_there_is_a_provider_error_without_its_address() -> None:
+    provider = RedisProvider("redis://user:secret@127.0.0.1:1/0", timeout=2)
+
+    done = asyncio.run(_everything(provider))
+
+    assert [type(one) for one in done] == [ProviderError] * 5
+    assert not [one for one in done if "127.0.0.1" in str(one) or "secret" in str(one)]
+
+
+def test_server_that_is_silent_is_a_provider_error_in_time() -> None:
+    async def ask() -> tuple[list[Any], float]:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        began = time.monotonic()
+        done = await _everything(RedisProvider(f"redis://127.0.0.1:{port}/0", timeout=0.5))
+        took = time.monotonic() - began
+        server.close()
+        return done, took
+
+    done, took = asyncio.run(ask())
+
+    assert [type(one) for one in done] == [ProviderError] * 5
+    assert took < 3
+
+
+@pytest.mark.parametrize("space", ["", "a{b", "a}b"])
+def test_space_that_could_be_mistaken_for_another_is_refused(space: str) -> None:
+    with pytest.raises(InvalidInput, match="space"):
+        RedisProvider("redis://127.0.0.1", space=space)
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:6379", "http://127.0.0.1"])
+def test_address_of_no_server_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="url"):
+        RedisProvider(url)
+
+
+def test_moment_is_kept_to_the_microsecond() -> None:
+    moment = datetime(2255, 6, 5, 23, 47, 34, 740_991, UTC)
+
+    assert moment_of(str(ticks(moment))) == moment
+
+
+def test_empty_key_names_nothing(make_redis: Make) -> None:
+    memory: Memory = make_redis()
+    memory.store("k", 1)
+
+    assert memory.recall(key="") == []
+    assert memory.delete("") is False
+    assert memory.history("") == []
+    assert run(memory.provider.recall(MemoryQuery("user:mia")))[0].value == 1

@@ -1,0 +1,316 @@
+"""A workflow's own memory and a run's notes, in runs that a worker drives."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from accounts.errors import NotFound
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from memory.core.errors import AccessDenied
+from memory.models import Entry, Namespace
+from memory.notes.metadata import RunMetadata, Todo
+from memory.services.notes import book_of, clear_run_notes, notebook_of
+from memory.upkeep.notes import sweep_notes
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Cast, Person, make_cast
+from workflows.errors import InvalidValue
+from workflows.execution.worker import Worker
+from workflows.memory_names import streams
+from workflows.models import Run, Workflow
+from workflows.services.runs import start_run
+from workflows.services.streams import Stream
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Drive = Callable[..., Run]
+
+
+@pytest.fixture
+def drive(cast: Cast, settings: Any, valkey_url: str) -> Iterator[Drive]:
+    """Starts a run and drives it to its end."""
+    settings.REDIS_URL = valkey_url
+    worker = Worker(capacity=1)
+
+    def driven(workflow: Workflow, *, by: Person = cast.alice, **asked: Any) -> Run:
+        run = start_run(by.principal, workflow=workflow, **asked)
+        worker.advance(run.pk)
+        with tenant([run.team_id]):
+            return Run.objects.unscoped().get(pk=run.pk)
+
+    yield driven
+    worker.stop(0)
+
+
+def _node(node_id: str, kind: str, /, **data: Any) -> dict[str, Any]:
+    return {"id": node_id, "data": {"type": kind, "title": node_id, **data}}
+
+
+def _document(*nodes: dict[str, Any]) -> dict[str, Any]:
+    start = _node("start", "start", variables=[{"variable": "text", "type": "string"}])
+    chain = [start, *nodes]
+    return {
+        "version": "0.1.0",
+        "nodes": chain,
+        "edges": [
+            {"id": str(n), "source": a["id"], "target": b["id"]}
+            for n, (a, b) in enumerate(pairwise(chain))
+        ],
+    }
+
+
+def _talking(person: Person, name: str, scope: str = "workflow") -> Workflow:
+    """Recalls everything, then remembers what it was told."""
+    return make_workflow(
+        person,
+        name,
+        _document(
+            _node("recall", "memory-recall", scope=scope),
+            _node("store", "memory-store", scope=scope, key="{{#start.text#}}",
+                  value_selector=["start", "text"]),
+            _node("again", "memory-recall", scope=scope),
+            _node("end", "end", outputs=[
+                {"variable": "before", "value_selector": ["recall", "results"]},
+                {"variable": "after", "value_selector": ["again", "results"]},
+            ]),
+        ),
+    )  # fmt: skip
+
+
+def _told(run: Run, output: str = "before") -> list[str]:
+    assert run.status == "succeeded", run.error
+    return sorted(one["value"] for one in run.outputs[output])
+
+
+def _say(text: str) -> dict[str, Any]:
+    return {"inputs": {"text": text}}
+
+
+def _spaces(team_id: Any) -> list[str]:
+    with tenant([team_id]):
+        rows = Namespace.objects.unscoped().exclude(scope="run_metadata")
+        return sorted(rows.values_list("text", flat=True))
+
+
+GROUP = Stream("group_123")
+
+
+def test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_group_sees(
+    cast: Cast, drive: Drive
+) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+
+    drive(desktop, stream=GROUP, **_say("call me master"))
+
+    assert _told(drive(desktop, stream=GROUP, **_say("again"))) == ["call me master"]
+    assert _told(drive(chat, stream=GROUP, **_say("hello"))) == []
+    assert _told(drive(desktop, stream=Stream("group_456"), **_say("hi"))) == []
+    assert _spaces(cast.team_a.pk) == sorted(
+        [
+            f"ai:memory:{desktop.pk}:group_123",
+            f"ai:memory:{chat.pk}:group_123",
+            f"ai:memory:{desktop.pk}:group_456",
+        ]
+    )
+
+
+def test_merged_workflows_have_a_memory_that_neither_sees_alone(cast: Cast, drive: Drive) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+    both = Stream("group_123", (desktop,))
+
+    drive(chat, stream=both, **_say("I am your master"))
+
+    assert _told(drive(chat, stream=both, **_say("again"))) == ["I am your master"]
+    assert _told(drive(chat, stream=GROUP, **_say("alone"))) == []
+    assert _told(drive(desktop, stream=GROUP, **_say("alone"))) == []
+    # Whoever leads gives the stream its name, as in the other order it is another workflow.
+    assert _told(drive(desktop, stream=Stream("group_123", (chat,)), **_say("turned"))) == []
+    merged = f"{chat.pk}-{desktop.pk}"
+    assert f"ai:memory:{merged}:group_123" in _spaces(cast.team_a.pk)
+    with tenant([cast.team_a.pk]):
+        assert streams(cast.team_a.pk, [merged, str(chat.pk), "odd"]) == {
+            merged: "chat + desktop",
+            str(chat.pk): "chat",
+        }
+
+
+def test_run_without_a_group_fails_naming_it(cast: Cast, drive: Drive) -> None:
+    run = drive(_talking(cast.alice, "chat"), **_say("hello"))
+
+    assert run.status == "failed"
+    assert "sys.group_id is not set" in run.error
+
+
+@pytest.mark.parametrize("group", ["", "a:b", "ü", "x" * 81, "a b"])
+def test_group_that_can_name_none_is_refused(cast: Cast, group: str) -> None:
+    chat = _talking(cast.alice, "chat")
+
+    with pytest.raises(InvalidValue, match="group"):
+        start_run(cast.alice.principal, workflow=chat, stream=Stream(group), **_say("x"))
+
+
+def test_merging_needs_the_right_to_run_each(cast: Cast) -> None:
+    chat, theirs = _talking(cast.alice, "chat"), _talking(cast.carol, "theirs")
+
+    with pytest.raises(NotFound):
+        start_run(cast.alice.principal, workflow=chat, stream=Stream("g", (theirs,)), **_say("x"))
+    with pytest.raises(InvalidValue):
+        start_run(cast.alice.principal, workflow=chat, stream=Stream("g", (chat,)), **_say("x"))
+
+
+def test_group_and_merge_come_over_the_api(cast: Cast, api_key: Any) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+    foreign = _talking(cast.carol, "theirs")
+    client = api_key(cast.alice)
+    body = {**_say("x"), "group_id": "group_123", "merge": [str(desktop.pk)]}
+
+    def ask(**changed: Any) -> Any:
+        return client.post(
+            f"/api/v1/workflows/{chat.pk}/runs",
+            data={**body, **changed},
+            content_type="application/json",
+        )
+
+    started = ask()
+    assert started.status_code == 202, started.content
+    with tenant([cast.team_a.pk]):
+        system = Run.objects.unscoped().get(pk=started.json()["id"]).system
+    assert system["group_id"] == "group_123"
+    assert system["workflow_names"] == [str(chat.pk), str(desktop.pk)]
+    assert ask(merge=[str(foreign.pk)]).status_code == 404
+    assert ask(merge=[str(uuid4())]).status_code == 404
+    assert ask(group_id="a:b").status_code == 422
+
+
+# -- notes ------------------------------------------------------------------------------------------
+
+
+def _noted(run: Run) -> list[str]:
+    with tenant([run.team_id]):
+        rows = Entry.objects.unscoped().filter(
+            namespace__text=f"ai:notes:{run.pk}", deleted_at=None
+        )
+        return sorted(rows.values_list("key", flat=True))
+
+
+def _cleared(run: Run) -> list[dict[str, Any]]:
+    with tenant([run.team_id]):
+        rows = AuditEntry.objects.unscoped().filter(
+            action="memory.cleared", subject=f"ai:notes:{run.pk}"
+        )
+        return [row.detail for row in rows]
+
+
+def test_notes_are_there_for_the_run_and_cleared_when_it_ends(cast: Cast, drive: Drive) -> None:
+    workflow = _talking(cast.alice, "noting", scope="run")
+
+    first = drive(workflow, **_say("note to self"))
+    second = drive(workflow, **_say("another"))
+
+    assert _told(first, "after") == ["note to self"]
+    assert _told(second, "before") == []
+    assert (_noted(first), _noted(second)) == ([], [])
+    assert [one["keys"] for one in _cleared(first)] == [1]
+    with tenant([cast.team_a.pk]):
+        kept = Entry.objects.unscoped().get(namespace__text=f"ai:notes:{first.pk}")
+    assert kept.expires_at is not None
+    assert (kept.expires_at - kept.created_at).total_seconds() == 1800
+
+
+def test_notes_of_a_run_that_failed_are_cleared_too(cast: Cast, drive: Drive) -> None:
+    document = _document(
+        _node("store", "memory-store", scope="run", key="k", value_selector=["start", "text"]),
+        _node("fail", "memory-recall", scope="workflow"),  # has no group
+        _node("end", "end", outputs=[]),
+    )
+
+    run = drive(make_workflow(cast.alice, "failing", document), **_say("x"))
+
+    assert run.status == "failed"
+    assert _noted(run) == []
+
+
+def _about(run: Run) -> RunMetadata | None:
+    return asyncio.run(book_of(run.team_id, run.pk).get(str(run.pk)))
+
+
+def test_run_that_remembers_writes_down_what_it_is_about(cast: Cast, drive: Drive) -> None:
+    desktop = _talking(cast.alice, "desktop")
+
+    run = drive(_talking(cast.alice, "chat"), stream=Stream("g", (desktop,)), **_say("x"))
+
+    about = _about(run)
+    assert about is not None
+    assert (about.goal, about.todos, about.notes) == ("chat", (), ())
+    assert about.stream_name == f"{run.workflow_id}-{desktop.pk}"
+    with tenant([cast.team_a.pk]):
+        kept = Entry.objects.unscoped().get(namespace__text=f"ai:workflow:{run.pk}")
+    assert kept.expires_at is not None
+    assert (kept.expires_at - kept.created_at).days == 3
+
+
+def test_run_that_remembers_nothing_writes_nothing_down(cast: Cast, drive: Drive) -> None:
+    run = drive(
+        make_workflow(cast.alice, "plain", _document(_node("end", "end", outputs=[]))), **_say("x")
+    )
+
+    assert run.status == "succeeded"
+    assert _about(run) is None
+    with tenant([cast.team_a.pk]):
+        assert not Namespace.objects.unscoped().exists()
+
+
+def test_run_that_noted_nothing_leaves_no_trace_of_clearing(cast: Cast, drive: Drive) -> None:
+    run = drive(_talking(cast.alice, "chat"), stream=GROUP, **_say("x"))
+
+    assert run.status == "succeeded"
+    assert _cleared(run) == []
+    assert clear_run_notes(run.team_id, run.pk) == 0
+
+
+async def _note(team_id: Any, run_id: Any) -> None:
+    await notebook_of(team_id, run_id).store_note(str(run_id), "remember the milk", "todo_0")
+
+
+def test_sweep_clears_notes_of_runs_that_ended_unheard_and_of_no_others(cast: Cast) -> None:
+    workflow = _talking(cast.alice, "noting", scope="run")
+    with tenant([cast.team_a.pk]):
+        running = make_run(cast.alice, workflow)
+        ended = make_run(cast.alice, workflow)
+    for run in (running, ended):
+        asyncio.run(_note(run.team_id, run.pk))
+    with tenant([cast.team_a.pk]):
+        Run.objects.unscoped().filter(pk=ended.pk).update(
+            status="failed", finished_at=timezone.now()
+        )
+
+    assert (sweep_notes(), sweep_notes()) == (1, 0)
+
+    assert (len(_noted(running)), _noted(ended)) == (1, [])
+    assert [one["why"] for one in _cleared(ended)] == ["the run ended"]
+
+
+async def test_run_reads_its_notes_and_what_it_is_about_through_the_door() -> None:
+    cast = await sync_to_async(make_cast)()
+    run, other = uuid4(), uuid4()
+    team = cast.team_a.pk
+    book, notebook = book_of(team, run), notebook_of(team, run)
+
+    await book.save(RunMetadata(str(run), "make a table", (Todo("t", "ask"),), (), "chat-desktop"))
+    note = await notebook.store_note(str(run), "asked", "t")
+
+    found = await book.get(str(run))
+    assert found == RunMetadata(
+        str(run), "make a table", (Todo("t", "ask"),), (note,), "chat-desktop"
+    )
+    with pytest.raises(AccessDenied):
+        await notebook_of(team, other).get_notes(str(run))
+    assert await notebook.clear_notes(str(run)) == 1
+    assert await notebook.get_notes(str(run)) == []

@@ -1,0 +1,98 @@
+"""The memory app as workflows know it: the only module of this app that imports it.
+
+It may be switched off (``MEMORY_ENABLED=0``), and then can't be imported: so each name is looked up
+when it is used, not when this module is. Whoever uses one has asked ``is_on`` before.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+
+if TYPE_CHECKING:
+    from memory.core import errors as errors
+    from memory.core.errors import AlreadyExists as AlreadyExists
+    from memory.core.errors import MemoryFault as MemoryFault
+    from memory.core.provider import MemoryProvider as MemoryProvider
+    from memory.core.records import MemoryEntry as MemoryEntry
+    from memory.core.scopes import plugged_scopes as plugged_scopes
+    from memory.core.scopes import resolve_namespace as resolve_namespace
+    from memory.core.scopes import stream_of as stream_of
+    from memory.models import Change as Change
+    from memory.naming import name_with as name_with
+    from memory.permissions import asks_who_takes_part as asks_who_takes_part
+    from memory.plugins import make_provider as make_provider
+    from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
+    from memory.services.caller import CallOrigin as CallOrigin
+    from memory.services.caller import MemoryCaller as MemoryCaller
+    from memory.services.caller import reach_of as reach_of
+    from memory.services.erase import asks_what_is_of as asks_what_is_of
+    from memory.services.forget import forget as forget
+    from memory.services.listing import entries as entries
+    from memory.services.notes import clear_run_notes as clear_run_notes
+    from memory.services.notes import write_run_down as write_run_down
+    from memory.services.port import RunMemory as RunMemory
+    from memory.services.recall import recall as recall
+    from memory.services.remember import remember as remember
+    from memory.services.sandbox import SandboxMemory as SandboxMemory
+    from memory.services.sandbox import WouldChange as WouldChange
+    from memory.services.undo import undo as undo
+    from memory.upkeep.notes import asks_which_ended as asks_which_ended
+
+
+# The same names again: the types above are for readers, this is where they are found.
+_WHERE = {
+    "AlreadyExists": "memory.core.errors",
+    "CallOrigin": "memory.services.caller",
+    "Change": "memory.models",
+    "InMemoryProvider": "memory.providers.in_memory",
+    "MemoryCaller": "memory.services.caller",
+    "MemoryEntry": "memory.core.records",
+    "MemoryFault": "memory.core.errors",
+    "MemoryProvider": "memory.core.provider",
+    "RunMemory": "memory.services.port",
+    "SandboxMemory": "memory.services.sandbox",
+    "WouldChange": "memory.services.sandbox",
+    "asks_what_is_of": "memory.services.erase",
+    "asks_which_ended": "memory.upkeep.notes",
+    "asks_who_takes_part": "memory.permissions",
+    "clear_run_notes": "memory.services.notes",
+    "entries": "memory.services.listing",
+    "forget": "memory.services.forget",
+    "make_provider": "memory.plugins",
+    "name_with": "memory.naming",
+    "plugged_scopes": "memory.core.scopes",
+    "reach_of": "memory.services.caller",
+    "recall": "memory.services.recall",
+    "remember": "memory.services.remember",
+    "resolve_namespace": "memory.core.scopes",
+    "stream_of": "memory.core.scopes",
+    "undo": "memory.services.undo",
+    "write_run_down": "memory.services.notes",
+}
+
+
+class MemoryIsOff(RuntimeError):
+    """The memory app is switched off, and something asked for it all the same."""
+
+
+def is_on() -> bool:
+    return bool(settings.MEMORY_ENABLED)
+
+
+def offers_nodes() -> bool:
+    """Memory's node kinds; it can be on without them."""
+    return bool(settings.MEMORY_NODES_ENABLED)
+
+
+def __getattr__(name: str) -> Any:  # what the types above say
+    if name == "errors":
+        return import_module("memory.core.errors") if is_on() else _off(name)
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name) if is_on() else _off(name)
+
+
+def _off(name: str) -> Any:
+    raise MemoryIsOff(f"{name} was asked for, but MEMORY_ENABLED is off")
