@@ -58,6 +58,7 @@ TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
             "一个变量 (n3.text is unknown: n3 has no text)",
             "一个变量 (Think › text is unknown: Think has no text)",
         ),
+        ("“n3.text” 不存在：没有 “there”", "“Think › text” 不存在：没有 “Elsewhere”"),
         ("The nodes form a circle: start, n3", "The nodes form a circle: Begin, Think"),
         ("It is not there, and start is a word", "It is not there, and start is a word"),
         ("sys.query is 3.14 long", "sys.query is 3.14 long"),

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.events import Event
+from workflows.engine.invalid import config_problems
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.problems import Problem
 from workflows.engine.records import Write
@@ -91,6 +92,7 @@ class Field:
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
+    instead: tuple[str, ...] = ()  # older ways to write it; with one of them it isn't missing
     wanted: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
 
 
@@ -224,7 +226,7 @@ class NodeKind(Generic[C, P]):
         try:
             self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid)
+            return config_problems(spec.id, invalid, self.fields)
         return []
 
     def handles(self, spec: NodeSpec) -> tuple[str, ...]:
@@ -293,15 +295,3 @@ class Kinds(Mapping[str, AnyKind]):
 
     def extended(self, more: Iterable[AnyKind]) -> "Kinds":
         return Kinds([*self._kinds.values(), *more])
-
-
-def config_problems(node: str, invalid: ValidationError) -> list[Problem]:
-    return [
-        Problem(
-            code="config." + error["type"],
-            message=error["msg"],
-            node=node,
-            field=".".join(map(str, error["loc"])) or None,
-        )
-        for error in invalid.errors(include_url=False, include_context=False)
-    ]

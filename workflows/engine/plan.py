@@ -11,7 +11,8 @@ from workflows.engine.bypass import disabled_ids, without_disabled
 from workflows.engine.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.graph import Graph
-from workflows.engine.kinds import AnyKind, Execution, Kinds, config_problems
+from workflows.engine.invalid import config_problems
+from workflows.engine.kinds import AnyKind, Execution, Kinds
 from workflows.engine.nesting import container_problems
 from workflows.engine.policy import Policy, Strategy, read_policy
 from workflows.engine.problems import Problem, errors_of

@@ -37,6 +37,7 @@ class Answer(NodeKind[AnswerConfig, Template]):
             required=True,
             help=gettext_noop("Streams: what stands before a variable is said while it is made."),
             example="{{#llm.text#}}",
+            wanted="The answer is empty: nothing is said",
         ),
     )
 

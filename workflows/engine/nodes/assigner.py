@@ -65,7 +65,8 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
               help=gettext_noop("In order, each seeing the ones before it; all of them or none."),
               default=[],
               example=[{"variable_selector": ["conversation", "topic"], "operation": "over-write",
-                        "input_type": "variable", "value": ["start", "topic"]}]),
+                        "input_type": "variable", "value": ["start", "topic"]}],
+              instead=("assigned_variable_selector",), wanted="Nothing is assigned"),
     )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> tuple[Assignment, ...]:

@@ -11,6 +11,7 @@ from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFaile
 from workflows.engine.http_answers import file_of, is_file_answer, text_of, too_large
 from workflows.engine.http_building import Building, build_request
 from workflows.engine.http_config import METHODS, BodyItem, HttpConfig, has_strategy
+from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import (
     Field,
     NodeContext,
@@ -18,7 +19,6 @@ from workflows.engine.kinds import (
     NodeResult,
     Output,
     Widget,
-    config_problems,
     gettext_noop,
 )
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
@@ -91,7 +91,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         try:
             config = self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid)
+            return config_problems(spec.id, invalid, self.fields)
         return [*_problems(spec, config)]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from workflows.engine.comparisons import canonical_operator
 from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -15,7 +16,6 @@ from workflows.engine.kinds import (
     NodeResult,
     Output,
     Widget,
-    config_problems,
     gettext_noop,
 )
 from workflows.engine.list_operations import (
@@ -115,7 +115,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
         try:
             config = self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid)
+            return config_problems(spec.id, invalid, self.fields)
         return [*_problems(spec, config)]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:

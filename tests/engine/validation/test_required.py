@@ -1,0 +1,104 @@
+"""What a form marks with a star: left empty, the node is refused or warned of, whatever its kind."""
+
+import pytest
+
+from tests.support.documents import document, node, start
+from workflows.engine.document import Json
+from workflows.engine.invalid import label_of
+from workflows.engine.kinds import Field, NodeKind, Widget
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.validation import validate
+
+
+KINDS = builtin_kinds()
+REQUIRED = [(kind, field) for kind in KINDS.values() for field in kind.fields if field.required]
+EMPTY: dict[Widget, Json] = {
+    Widget.SELECTOR: [],
+    Widget.OUTPUTS: [],
+    Widget.MESSAGES: [],
+    Widget.ASSIGNMENTS: [],
+    Widget.TYPED_OUTPUTS: {},
+    Widget.NUMBER: None,
+    Widget.MODEL: {},
+}
+
+
+def about(kind: str, data: dict[str, Json], field: str) -> list[str]:
+    drawn = document([start("q"), node("n", kind, **data)], ["start -> n"])
+    found = validate(drawn, KINDS)
+    return [
+        one.message for one in found if one.node == "n" and (one.field or "").split(".")[0] == field
+    ]
+
+
+def filled(kind) -> dict[str, Json]:
+    """As a form begins, with an example in every field that asks for something."""
+    return {
+        field.name: field.example if field.default is None else field.default
+        for field in kind.fields
+        if field.example is not None or field.default is not None
+    }
+
+
+def named(part: NodeKind | Field) -> str:
+    return part.name
+
+
+@pytest.mark.parametrize(("kind", "field"), REQUIRED, ids=named)
+def test_required_field_left_empty_is_a_problem_at_it(kind, field):
+    empty = EMPTY.get(field.widget, "")
+
+    assert about(kind.name, filled(kind) | {field.name: empty}, field.name)
+
+
+WITHOUT_DEFAULT = [one for one in REQUIRED if one[1].default is None]
+
+
+@pytest.mark.parametrize(("kind", "field"), WITHOUT_DEFAULT, ids=named)
+def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(kind, field):
+    rest = {name: value for name, value in filled(kind).items() if name != field.name}
+    said = about(kind.name, rest, field.name)
+
+    assert said
+    assert not [one for one in said if "required" in one or "Input should" in one]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "field", "expected"),
+    [
+        ("iteration", {}, "iterator_selector", "List is missing"),
+        ("iteration", {"iterator_selector": []}, "iterator_selector", "List is missing"),
+        (
+            "memory-store",
+            {"scope": "user", "value_selector": ["start", "q"]},
+            "key",
+            "Key is missing",
+        ),
+        ("loop", {"loop_count": 0}, "loop_count", "At most this many rounds must be at least 1"),
+        ("answer", {"answer": " "}, "answer", "The answer is empty: nothing is said"),
+        ("end", {"outputs": 5}, "outputs", "Outputs must be a list"),
+        (
+            "end",
+            {"outputs": [{"variable": "a"}]},
+            "outputs",
+            "Outputs › 1 › value_selector is missing",
+        ),
+    ],
+)
+def test_problem_names_the_field_by_its_label(kind, data, field, expected):
+    assert about(kind, data, field)[0] == expected
+
+
+def test_label_of_a_part_tells_the_way_to_it():
+    fields = (Field("a", "First", fields=(Field("b", "Second"),)),)
+
+    assert label_of(("a", "b", 0, "c"), fields) == "First › Second › 1 › c"
+
+
+def test_older_form_of_an_assignment_is_not_missing_the_newer():
+    older = {
+        "assigned_variable_selector": ["conversation", "a"],
+        "input_variable_selector": ["start", "q"],
+    }
+
+    assert about("assigner", older, "items") == []

@@ -1,0 +1,73 @@
+"""Whatever the engine finds wrong is said in the reader's language, by a sentence or at least by its code."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from tests.support.documents import document, node, start
+from workflows.engine.document import Mode
+from workflows.engine.nodes import builtin_kinds
+from workflows.engine.problems import Problem
+from workflows.engine.validation import validate
+from workflows.templatetags.problem_sentences import SENTENCES, translated
+from workflows.templatetags.problems import SENTENCES as BY_CODE
+from workflows.templatetags.problems import in_words
+
+
+ENGINE = Path(__file__).parents[2] / "workflows" / "engine"
+CODES = {
+    found[1]
+    for path in ENGINE.rglob("*.py")
+    for found in re.finditer(r"(?:Problem|warning)\(\s*\"([a-z]+\.[a-z_]+)\"", path.read_text())
+} | {"mode.no_answer", "mode.no_end", "mode.answer", "mode.end"}
+
+
+def chinese(message: str, code: str = "some.code") -> str:
+    with translation.override("zh-hans"):
+        return in_words(Problem(code, message))
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_of_the_engine_has_words(code):
+    assert code in BY_CODE
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_every_sentence_is_read_back_and_said_in_chinese(sentence):
+    said = re.sub(r"%\((\w+)\)s", r"x\1", sentence)
+
+    shown = chinese(said)
+
+    assert shown != said
+    assert not shown.isascii()
+    assert all(
+        f"x{name}" in shown for name in re.findall(r"%\((\w+)\)s", sentence) if name != "again"
+    )
+
+
+def test_sentence_that_is_not_known_has_no_translation():
+    assert translated("Nothing like it") == ""
+
+
+def test_field_goes_by_its_label_in_the_readers_language():
+    assert chinese("List is missing") == "缺少“列表”"
+
+
+def test_setting_pydantic_alone_knows_about_keeps_its_details():
+    assert chinese("Key: odd", "config.odd") == "节点的一项设置不正确 (Key: odd)"
+
+
+def test_problems_of_a_first_draft_hold_no_english():
+    drawn = document(
+        [start("q"), node("i", "iteration"), node("a", "answer", answer="{{#i.no#}} {{#no.no#}}")],
+        ["start -> i", "i -> a"],
+        mode=Mode.CHAT,
+    )
+    found = validate(drawn, builtin_kinds())
+
+    assert len(found) > 2
+    for problem in found:
+        words = chinese(problem.message, problem.code)
+        assert not re.search(r"[a-z]{4,}", words), words

@@ -1,0 +1,85 @@
+"""What pydantic found wrong with a node's configuration, in sentences that name the field as its form does."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from pydantic import ValidationError
+
+from workflows.engine.problems import Problem
+
+
+class Labelled(Protocol):
+    """A field of a form; ``fields`` are its parts."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def fields(self) -> "tuple[Labelled, ...]": ...
+
+
+# By the type of the error; the first whose beginning fits. What is in braces is of the error's context.
+SENTENCES: Final[Mapping[str, str]] = {
+    "missing": "{label} is missing",
+    "string": "{label} must be a text",
+    "int_from_float": "{label} must be a whole number",
+    "int": "{label} must be a whole number",
+    "float": "{label} must be a number",
+    "decimal": "{label} must be a number",
+    "finite_number": "{label} must be a number",
+    "bool": "{label} must be yes or no",
+    "list": "{label} must be a list",
+    "tuple": "{label} must be a list",
+    "dict": "{label} must be an object",
+    "mapping": "{label} must be an object",
+    "model": "{label} must be an object",
+    "greater_than_equal": "{label} must be at least {ge}",
+    "greater_than": "{label} must be more than {gt}",
+    "less_than_equal": "{label} must be at most {le}",
+    "less_than": "{label} must be less than {lt}",
+    "enum": "{label} must be one of: {expected}",
+    "literal_error": "{label} must be one of: {expected}",
+    "too_short": "{label} has too few parts: at least {min_length}",
+    "too_long": "{label} has too many parts: at most {max_length}",
+    "string_too_short": "{label} must be at least {min_length} letters long",
+    "string_too_long": "{label} must be at most {max_length} letters long",
+}
+_OTHERWISE: Final = "{label}: {message}"
+_EMPTY: Final = frozenset({"too_short", "string_too_short"})
+
+
+def config_problems(
+    node: str, invalid: ValidationError, fields: Iterable[Labelled] = ()
+) -> list[Problem]:
+    fields = tuple(fields)
+    return [
+        Problem(
+            code="config." + error["type"],
+            message=_sentence(error, label_of(error["loc"], fields)),
+            node=node,
+            field=".".join(map(str, error["loc"])) or None,
+        )
+        for error in invalid.errors(include_url=False)
+    ]
+
+
+def label_of(place: Iterable[int | str], fields: Iterable[Labelled]) -> str:
+    """The way there in the form's own words; parts that have none go by their name, items by their number."""
+    words: list[str] = []
+    for step in place:
+        field = next((one for one in fields if one.name == step), None)
+        fields = field.fields if field else ()
+        words.append(field.label if field else str(step + 1) if isinstance(step, int) else step)
+    return " › ".join(words)
+
+
+def _sentence(error: Mapping[str, Any], label: str) -> str:
+    kind, known = error["type"], error.get("ctx") or {}
+    if kind in _EMPTY and not error.get("input"):
+        kind = "missing"
+    words = SENTENCES.get(kind) or SENTENCES.get(kind.split("_")[0], _OTHERWISE)
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if not label:
+        return message
+    return words.format_map({"label": label, "message": message, **known})
