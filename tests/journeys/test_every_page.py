@@ -146,9 +146,9 @@ def version_and_change(page: Page) -> None:
 # What stands open in the editor, by how one gets there: a selector pressed after another.
 PANELS = {
     "add": [".ed-top [data-command=search-palette]"],
-    "run": ["#tab-run", "[data-open-run]"],
-    "log": ["#tab-run", "[data-open-run]", "#tab-log"],
-    "memory": ["#tab-run", "[data-open-run]", "#tab-memory"],
+    "run": ["#tab-run", ".run-past > summary", "[data-open-run]"],
+    "log": ["#tab-run", ".run-past > summary", "[data-open-run]", "#tab-log"],
+    "memory": ["#tab-run", ".run-past > summary", "[data-open-run]", "#tab-memory"],
     "test": ["#tab-tests", "#tests [hx-get$='/tests/new/']"],
     "problems": ["#tab-problems"],
     "history": ["#tab-history"],

@@ -334,6 +334,7 @@ class Runs {
     const old = event.target.closest("[data-open-run]");
     if (old) {
       const { openRun: id, events, page, status } = old.dataset;
+      old.closest("details")?.removeAttribute("open");
       this.open({ id, events, page, status });
       return;
     }

@@ -4,7 +4,24 @@ const form = document.querySelector("[data-chat-form]");
 const box = form?.querySelector("textarea");
 const log = document.querySelector(".chat-log");
 
-if (log) log.scrollTop = log.scrollHeight;
+const NEAR = 48; // px from its end: who reads there is taken along, who reads further up is left in peace
+let isAtEnd = true;
+
+if (log) {
+  const toEnd = () => (log.scrollTop = log.scrollHeight);
+  const size = () => `${log.clientWidth} ${log.clientHeight}`;
+  let known = size();
+  toEnd();
+  const scrolled = () => {
+    if (known === size()) isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR; // else nobody scrolled
+  };
+  log.addEventListener("scroll", scrolled, { passive: true });
+  // The strip to run by grows above the box, a window gets smaller: what was said last stays in sight.
+  new ResizeObserver(() => {
+    known = size();
+    if (isAtEnd) toEnd();
+  }).observe(log);
+}
 
 box?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

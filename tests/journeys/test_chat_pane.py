@@ -1,0 +1,73 @@
+"""The pane of a chat: who one is, how the run goes and the box to type in stay; only what was said scrolls."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.journeys.chatting import say, use_sample
+
+
+pytestmark = pytest.mark.browser
+
+SCREENS = ((1440, 900), (1024, 768), (390, 844))
+
+
+def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in: Page):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    for number in range(4):
+        say(page, f"I own {number} umbrellas, and none of them is here when it rains in November.")
+    strip = page.locator(".run-bar")
+    expect(strip.locator("[data-run-state]")).to_have_text("succeeded")
+
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        in_sight(page, strip.locator("[data-run-state]"))
+        in_sight(page, strip.get_by_role("link", name="Details"))
+        in_sight(page, strip.get_by_role("button", name="Save as test"))
+        only_the_log_scrolls(page)
+        expect(page.locator(".chat-note").last).to_be_in_viewport(ratio=1)
+
+    page.get_by_role("textbox", name="Say something").fill("My bicycle is green.")
+    strip.get_by_role("button", name="Step through").click()
+    expect(strip.locator("[data-run-state]")).to_have_text("paused")
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        for name in ("Continue", "Step", "Stop"):
+            in_sight(page, strip.get_by_role("button", name=name, exact=True))
+        expect(page.locator(".bubble-me").last).to_be_in_viewport(ratio=1)
+
+
+def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: Page):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    say(page, "My bicycle is green.")
+    past = page.locator(".run-past")
+
+    past.locator("summary").click()
+    runs = past.locator("[data-open-run]")
+    expect(runs).to_have_count(1)
+    expect(runs.first).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("textbox", name="Say something")).to_be_in_viewport(ratio=1)
+    runs.first.click()
+
+    expect(past).not_to_have_attribute("open", re.compile(""))
+    expect(page.locator("#panel-log [data-log-rows] > *")).to_have_count(6)
+
+
+def in_sight(page: Page, control: Locator) -> None:
+    for one in (
+        control,
+        page.get_by_role("link", name="New conversation", exact=True),
+        page.locator(".chat-head summary").first,
+        page.get_by_role("textbox", name="Say something"),
+        page.get_by_role("button", name="Send"),
+    ):
+        expect(one).to_be_in_viewport(ratio=1)
+
+
+def only_the_log_scrolls(page: Page) -> None:
+    rest = page.locator("#panel-run").evaluate("pane => pane.scrollHeight - pane.clientHeight")
+    assert rest == 0
+    assert page.locator(".chat-log").evaluate("log => log.scrollHeight - log.clientHeight") > 0
