@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from workflows import sse
 from workflows.views import (
+    archiving,
     chat,
     comparing,
     first_steps,
@@ -43,6 +44,9 @@ pages = [
     path("workflows/", workflows.index, name="list"),
     path("workflows/new/", workflows.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
+    path("workflows/archived/", archiving.index, name="archived"),
+    path("workflows/archive/", archiving.archive_chosen, name="archive_chosen"),
+    path("workflows/restore/", archiving.restore_chosen, name="restore_chosen"),
     path("workflows/move/", folders.move_workflows, name="move"),
     path("workflows/folders/new/", folders.new, name="new_folder"),
     path("workflows/folders/<uuid:folder_id>/rename/", folders.rename, name="rename_folder"),
@@ -81,7 +85,8 @@ pages = [
     path("workflows/<uuid:workflow_id>/replace/", workflows.replace, name="replace"),
     path("workflows/<uuid:workflow_id>/publish/", workflows.publish, name="publish"),
     path("workflows/<uuid:workflow_id>/duplicate/", workflows.duplicate, name="duplicate"),
-    path("workflows/<uuid:workflow_id>/archive/", workflows.archive, name="archive"),
+    path("workflows/<uuid:workflow_id>/archive/", archiving.archive, name="archive"),
+    path("workflows/<uuid:workflow_id>/restore/", archiving.restore, name="restore"),
     path("workflows/<uuid:workflow_id>/export/", workflows.export, name="export"),
     path("workflows/<uuid:workflow_id>/say/", chat.say, name="say"),
     path("workflows/<uuid:workflow_id>/forget-last/", forgetting.forget_last, name="forget_last"),

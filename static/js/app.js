@@ -61,11 +61,36 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A form that asks first says so in its own words.
-document.addEventListener("submit", (event) => {
-  const question = event.target.dataset.confirm;
-  if (question && !window.confirm(question)) event.preventDefault();
-});
+// A form that asks first says so in its own words; nobody else hears of it until it was agreed to.
+const asking = document.getElementById("confirm");
+let agreed = null;
+
+document.addEventListener(
+  "submit",
+  (event) => {
+    const form = event.target;
+    if (!form.dataset.confirm || form === agreed) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    askFirst(form, event.submitter);
+  },
+  true,
+);
+
+function askFirst(form, submitter) {
+  asking.querySelector("[data-question]").textContent = form.dataset.confirm;
+  asking.querySelector("[value=yes]").textContent = submitter?.textContent.trim() || asking.dataset.yes;
+  asking.returnValue = "";
+  asking.addEventListener("close", () => asking.returnValue === "yes" && sendAgreed(form, submitter), { once: true });
+  asking.showModal();
+}
+
+function sendAgreed(form, submitter) {
+  if (!form.isConnected) return; // what was asked about went away meanwhile
+  agreed = form;
+  form.requestSubmit(submitter?.isConnected ? submitter : null);
+  agreed = null;
+}
 
 // A toast that offers a way back stays until it is dismissed; others leave by themselves.
 function fadeToast(toast) {

@@ -75,4 +75,6 @@ ROWS: list[Row] = [
     Row("POST", "workflows/folders/<uuid:folder_id>/delete/", "- 404 403 302 302 -", FOLDER, {}),
     Row("GET", "workflows/move/", "- 404 403 200 200 -", {"workflow": "workflow"}, {}),
     Row("POST", "workflows/move/", "- 404 403 302 302 -", INTO, {}),
+    Row("POST", "workflows/archive/", "- 404 403 302 302 -", {"workflow": "workflow"}, {}),
+    Row("POST", "workflows/restore/", "- 404 403 302 302 -", {"workflow": "workflow"}, {}),
 ]  # fmt: skip

@@ -166,6 +166,7 @@ ROWS: list[Row] = [
     Row("GET", "api/v1/workflows/<uuid:workflow_id>", "- 404 200 200 200 404", WORKFLOW),
     Row("PATCH", "api/v1/workflows/<uuid:workflow_id>", "- 404 403 200 200 404", WORKFLOW, {"name": "x"}),
     Row("DELETE", "api/v1/workflows/<uuid:workflow_id>", "- 404 403 204 204 404", WORKFLOW),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/restore", "- 404 403 200 200 404", WORKFLOW, {}),
     Row("PUT", "api/v1/workflows/<uuid:workflow_id>/draft", "- 404 403 200 200 404", WORKFLOW, DOCUMENT),
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/export", "- 404 200 200 200 404", WORKFLOW),
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/validate", "- 404 200 200 200 404", WORKFLOW, {}),
@@ -217,6 +218,8 @@ ROWS: list[Row] = [
     Row("POST", "workflows/<uuid:workflow_id>/publish/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/duplicate/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/archive/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/restore/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("GET", "workflows/archived/", "- 200 200 200 200 -"),
     Row("GET", "workflows/<uuid:workflow_id>/export/", "- 404 200 200 200 -", WORKFLOW),
     # Pages: runs
     Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 302 302 302 -", CHAT, SAID),

@@ -124,6 +124,23 @@ def test_archived_workflow_is_listed_only_when_asked_for(api):
     assert [row["id"] for row in api.get(f"{ROOT}?archived=true").json()["items"]] == [made["id"]]
 
 
+def test_archived_workflow_is_read_and_exported_takes_no_edits_and_is_restored(api):
+    at = f"{ROOT}/{created(api)['id']}"
+    api.delete(at)
+
+    read = api.get(at)
+    exported = api.get(f"{at}/export")
+    renamed = post(api, at, {"name": "x"}, "patch")
+    again = api.delete(at)
+    restored = post(api, f"{at}/restore", {})
+
+    assert (read.status_code, read.json()["archived"]) == (200, True)
+    assert (exported.status_code, renamed.status_code, again.status_code) == (200, 409, 409)
+    assert (restored.status_code, restored.json()["archived"]) == (200, False)
+    assert [row["id"] for row in api.get(ROOT).json()["items"]] == [restored.json()["id"]]
+    assert post(api, f"{at}/restore", {}).status_code == 200
+
+
 def test_sample_copied_and_duplicated(api):
     slugs = [sample["slug"] for sample in api.get(f"{ROOT}/samples").json()]
     copy = post(api, f"{ROOT}/samples/chatbot/copy", {}).json()

@@ -120,11 +120,23 @@ def change_workflow(
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
-    """Takes it out of the lists; its versions and runs stay."""
+    """Takes it out of the lists; its versions and runs stay, and it can be restored."""
     principal = principal_of(request)
     workflow = selectors.workflow_for(principal, workflow_id, "delete")
     drafts.archive(principal, workflow=workflow)
     return Status(204, None)
+
+
+@router.post(
+    "/workflows/{uuid:workflow_id}/restore",
+    response=schemas.WorkflowOut,
+    summary="Restore what was archived",
+)
+def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+    """Back into the lists and into its folder, as it was."""
+    principal = principal_of(request)
+    workflow = selectors.workflow_for(principal, workflow_id, "delete")
+    return workflow_out(drafts.unarchive(principal, workflow=workflow))
 
 
 @router.put(

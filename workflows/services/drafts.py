@@ -1,8 +1,10 @@
 """The draft: reading it, replacing it, checking it, and the snapshot of what it says now."""
 
 import json
+from collections.abc import Iterable
 from typing import Literal
 
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -25,6 +27,7 @@ from workflows.services.snapshots import store as store_snapshot
 
 __all__ = [
     "archive",
+    "archive_all",
     "clean_name",
     "draft_document",
     "export",
@@ -34,6 +37,7 @@ __all__ = [
     "snapshot_of_draft",
     "store_snapshot",
     "unarchive",
+    "unarchive_all",
     "validate_draft",
 ]
 
@@ -143,12 +147,26 @@ def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
 
 
 def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
+    """Back into its folder, as it was. Asked twice, it is back all the same, and noted once."""
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
-        Workflow.objects.unscoped().filter(pk=workflow.pk).update(archived_at=None)
+        archived = Workflow.objects.unscoped().filter(pk=workflow.pk, archived_at__isnull=False)
+        if archived.update(archived_at=None):
+            audited.note(principal, workflow, "workflow.restored")
         workflow.archived_at = None
-        audited.note(principal, workflow, "workflow.restored")
     return workflow
+
+
+def archive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """All or none."""
+    with transaction.atomic():
+        return [archive(principal, workflow=workflow) for workflow in workflows]
+
+
+def unarchive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """All or none; one that is back already stays as it is."""
+    with transaction.atomic():
+        return [unarchive(principal, workflow=workflow) for workflow in workflows]
 
 
 def clean_name(name: str) -> str:

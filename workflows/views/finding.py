@@ -1,6 +1,9 @@
-"""What every view begins with: who asks, what for, and what was sent. An archived workflow has no page."""
+"""What every view begins with: who asks, what for, and what was sent.
 
-from collections.abc import Mapping
+Of an archived workflow there is only what merely shows it: what asks for no more says so (``archived``).
+"""
+
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
@@ -12,11 +15,11 @@ from workflows.models import ModelProvider, Run, Workflow
 
 
 def workflow_for(
-    request: HttpRequest, workflow_id: UUID, verb: str = "view"
+    request: HttpRequest, workflow_id: UUID, verb: str = "view", *, archived: bool = False
 ) -> tuple[Principal, Workflow]:
     principal = principal_of(request)
     workflow = selectors.workflow_for(principal, workflow_id, verb)
-    if workflow.is_archived:
+    if workflow.is_archived and not archived:
         raise NotFound
     return principal, workflow
 
@@ -39,3 +42,11 @@ def posted(request: HttpRequest) -> QueryDict | None:
 def typed(data: Mapping[str, str], name: str) -> str:
     """What was typed, without the character that no database can keep."""
     return data.get(name, "").replace("\x00", "").strip()
+
+
+def ids_of(texts: Iterable[str]) -> list[UUID]:
+    """What is no id names nothing that is there."""
+    try:
+        return [UUID(text) for text in texts]
+    except ValueError as error:
+        raise NotFound from error

@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.errors import NotFound
 from accounts.principals import Principal, current_team_id, principal_of
 from workflows import permissions, selectors
 from workflows.errors import WorkflowsFault
@@ -19,7 +18,7 @@ from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
 from workflows.models.folder import DEEPEST
 from workflows.services import folders
-from workflows.views.finding import posted
+from workflows.views.finding import ids_of, posted
 from workflows.views.shelf import Shelf, address_of, folder_of, shelf_of
 
 
@@ -89,7 +88,7 @@ def move_workflows(request: HttpRequest) -> HttpResponse:
     """Those that are named ``workflow`` in the request, one or many."""
     principal = principal_of(request)
     asked = request.POST if request.method == "POST" else request.GET
-    chosen = selectors.workflows_by_id(principal, _ids(asked.getlist("workflow")), "edit")
+    chosen = selectors.workflows_by_id(principal, ids_of(asked.getlist("workflow")), "edit")
     shelf = shelf_of(request)
     if not chosen:
         messages.info(request, _("Choose the workflows to move first."))
@@ -108,13 +107,6 @@ def _title(chosen: list[Workflow]) -> str:
     if len(chosen) == 1:
         return _("Move “%(name)s”") % {"name": chosen[0].name}
     return _("Move %(count)d workflows") % {"count": len(chosen)}
-
-
-def _ids(texts: list[str]) -> list[UUID]:
-    try:
-        return [UUID(text) for text in texts]
-    except ValueError as error:
-        raise NotFound from error
 
 
 def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:

@@ -27,7 +27,7 @@ from workflows.templatetags.problems import addressed
 from workflows.views.finding import posted, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.publishing_in_place import is_in_place, not_public, now_public
-from workflows.views.shelf import address_of, shelf_of
+from workflows.views.shelf import shelf_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +213,9 @@ def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 @login_required
-@require_POST
-def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
-    drafts.archive(principal, workflow=workflow)
-    messages.success(request, _("“%(name)s” is archived.") % {"name": workflow.name})
-    return redirect(address_of(workflow.folder_id))
-
-
-@login_required
 @require_safe
 def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = workflow_for(request, workflow_id, archived=True)
     dialect = _dialect(request.GET.get("dialect", ""))
     format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
     text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)

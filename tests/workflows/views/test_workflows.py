@@ -171,26 +171,6 @@ def test_duplicate_is_a_second_workflow_with_the_same_draft(bob: Person):
     assert texts[0] == texts[1].replace(b"Weather (copy)", b"Weather")
 
 
-def test_archived_workflow_has_no_page_any_more(bob: Person):
-    workflow = make_workflow(bob, "Weather")
-    run = make_run(bob, workflow)
-
-    answer = bob.client.post(place("archive", workflow), follow=True)
-
-    assert answer.redirect_chain == [(LIST, 302)]
-    assert "“Weather” is archived." in text_of(answer)
-    assert text_of(bob.client.get(LIST)).count("Weather") == 0
-    gets = {
-        name: bob.client.get(place(name, workflow)).status_code for name in ("detail", "rename")
-    }
-    posts = {
-        name: bob.client.post(place(name, workflow), {"query": "x", "name": "x"}).status_code
-        for name in ("say", "start", "publish", "duplicate", "archive", "rename")
-    }
-    assert set(gets.values()) | set(posts.values()) == {404}
-    assert bob.client.get(reverse("workflows:run", args=[run.pk])).status_code == 200
-
-
 def test_page_runs_what_it_shows_the_draft_for_editors_the_published_for_viewers(cast: Cast):
     workflow = make_workflow(cast.alice)
     version = publishing.publish(cast.alice.principal, workflow=workflow)

@@ -55,7 +55,7 @@ def note(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """The drawing as one file that needs nothing else: light, whatever the page looks like."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = workflow_for(request, workflow_id, archived=True)
     drawn = picture_of(document_for(principal, workflow), installed_kinds())
     text = render_to_string("editor/picture.svg", {"picture": drawn, "name": workflow.name})
     response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")

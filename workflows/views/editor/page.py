@@ -17,6 +17,7 @@ from workflows.services import publishing
 from workflows.services.editing import reading
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import titles_in
+from workflows.views.archiving import archived_page
 from workflows.views.editor import outline, palette
 from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
@@ -59,7 +60,9 @@ BEGUN = 3
 @login_required
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = workflow_for(request, workflow_id, archived=True)
+    if workflow.is_archived:
+        return archived_page(request, principal, workflow)
     response = render(request, "editor/page.html", page_context(request, principal, workflow))
     return framable(response) if "embed" in request.GET else response
 
