@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from workflows.engine.editing import guarding
 from workflows.engine.editing.applying import apply
+from workflows.engine.editing.beginning import begun
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expanding import expand
@@ -42,7 +43,7 @@ def perform(
     done: list[Op] = []
     inverse: list[Op] = []
     origins: list[int] = []
-    for index, op in enumerate(asked):
+    for index, op in enumerate(begun(store, asked, context)):
         try:
             for plain in expand(store, op, context, together):
                 made, back = apply(store, plain)
