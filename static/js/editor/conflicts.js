@@ -3,7 +3,6 @@
 import { canBeBoth, decided, isGone } from "./clashing.js";
 import { nameOf } from "./graph.js";
 import { takeOver } from "./left_clashes.js";
-import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
 const TYPING = "input, textarea, select, [contenteditable]";
@@ -13,14 +12,20 @@ export function install(editor) {
   const dialog = make("dialog", { className: "tg-dialog", id: "conflicts" });
   dialog.setAttribute("aria-labelledby", "conflicts-title");
   const button = make("button", { type: "button", className: "button button-s tg-report", id: "reported", hidden: true });
-  editor.root.querySelector("#saved")?.after(button);
+  const away = make("button", { type: "button", className: "button button-quiet button-icon button-s", id: "reported-away", hidden: true, textContent: "×", title: t("Put away") });
+  away.setAttribute("aria-label", t("Put away"));
+  editor.root.querySelector("#saved")?.after(button, away);
   editor.root.append(dialog);
 
   function show() {
     const { clashes, refused } = ledger;
     const count = clashes.length + refused.length;
     button.hidden = count === 0;
+    away.hidden = count === 0 || clashes.length > 0;
+    button.classList.toggle("is-refused", !clashes.length);
     button.textContent = clashes.length ? t("Decide: {n}", { n: clashes.length }) : t("Not accepted: {n}", { n: refused.length });
+    button.setAttribute("aria-label", button.textContent);
+    button.dataset.n = clashes.length || refused.length;
     if (!dialog.open) return;
     if (count === 0) dialog.close();
     else fill();
@@ -52,7 +57,11 @@ export function install(editor) {
     field.addEventListener("blur", () => setTimeout(() => ledger.clashes.length && open()), { once: true });
   }
 
+  const putAway = () => ledger.refused.map(({ id }) => id).forEach((id) => ledger.remove(id));
   button.addEventListener("click", open);
+  away.addEventListener("click", putAway);
+  // what was looked at needs no badge any more
+  dialog.addEventListener("close", putAway);
   // what others did arrives after the clash was told of: names as they are now, without taking back what was chosen
   editor.addEventListener("change", () => {
     if (!dialog.open) return;
@@ -62,7 +71,6 @@ export function install(editor) {
     show();
     if (event.detail?.kind === "clash") openWhenFree();
   });
-  editor.edits.addEventListener("refused", ({ detail: { message } }) => toast(message));
   show();
   takeOver(editor, (count) => {
     editor.say(t("Still to be decided, from before: {n}", { n: count }));

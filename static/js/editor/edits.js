@@ -14,7 +14,7 @@ const LONGEST_PAUSE = 8000;
 const LONGEST_LABEL = 255;
 const TRIES_OF_A_BROKEN_ONE = 4;
 
-/** Events: "state" (saved, saving, offline, clash, refused), "waiting" (a gesture came to wait) and "change" (detail: Change). */
+/** Events: "state" (saved, saving, offline, clash), "waiting" (a gesture came to wait) and "change" (detail: Change). */
 export class Edits extends EventTarget {
   #queue;
   #replay;
@@ -215,7 +215,7 @@ export class Edits extends EventTarget {
   async #refused(gesture, { body, status }) {
     const error = body?.error ?? {};
     const problems = (error.problems ?? []).map(({ message }) => message);
-    const message = [error.message, ...problems].filter(Boolean).join(" ") || t("The server answered with error {status}.", { status });
+    const message = [...new Set([error.message, ...problems])].filter(Boolean).join(" ") || t("The server answered with error {status}.", { status });
     // There is nothing to keep of an undo that can't be: the words say it.
     if (gesture.kind === "edit") this.ledger.add({ kind: "refused", label: gesture.label, message, ops: gesture.ops });
     this.#queue.done(gesture);
@@ -256,7 +256,7 @@ export class Edits extends EventTarget {
   #stateNow() {
     if (this.#queue.size > 0) return this.#away ? "offline" : "saving";
     if (this.ledger.clashes.length > 0) return "clash";
-    return this.ledger.refused.length > 0 ? "refused" : "saved";
+    return "saved"; // what was refused is no part of the draft: it has a badge of its own
   }
 
   #emit(name, detail) {

@@ -7,7 +7,6 @@ export const scopeOf = (node) => node.scope || ROOT;
 export const isNote = (node) => Boolean(node.isNote);
 /** The names of a node's ways out, from the top. */
 export const outsOf = (node) => node.outs.map(({ name }) => name);
-export const hasWayIn = (node) => node.ins.length > 0;
 /** What the palette says of a kind; nothing of one the server doesn't know. */
 export const offerOf = (editor, kind) => editor.kinds?.find(({ id }) => id === kind);
 export const kindName = (editor, kind) => offerOf(editor, kind)?.name ?? kind;

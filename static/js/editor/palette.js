@@ -2,6 +2,7 @@
 
 import { addBetween, addNode, toGraph } from "./adding.js";
 import { ROOT, edgesFrom, isNote, offerOf, only, outsOf, scopeOf, shownScope, workScope } from "./graph.js";
+import { refused, refusedEverywhere } from "./offering.js";
 import { search } from "./fuzzy.js";
 import { t } from "./words.js";
 
@@ -14,11 +15,16 @@ export function install(editor) {
   const field = root.querySelector("#palette-search");
   field.addEventListener("input", () => filter(editor, root, field.value));
   field.addEventListener("keydown", (event) => fromField(event, root));
-  root.addEventListener("keydown", (event) => walk(event, root, field));
+  root.addEventListener("keydown", (event) => walk(editor, event, root, field));
+  root.addEventListener("focusin", ({ target }) => target.matches("[data-add-kind]") && roving(root, target));
+  roving(root, shown(root)[0]);
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-add-kind]");
-    if (button && !button.dataset.dragged) add(editor, button.dataset.addKind);
+    if (button && !button.dataset.dragged && !isOff(button)) add(editor, button.dataset.addKind);
+    else if (button && isOff(button)) editor.say(button.title);
   });
+  editor.addEventListener("change", () => dim(editor, root));
+  dim(editor, root);
   root.addEventListener("pointerdown", (event) => press(editor, event));
   editor.commands.add({
     id: "search-palette",
@@ -50,11 +56,28 @@ function kindOf(button) {
   };
 }
 
+const isOff = (button) => button.getAttribute("aria-disabled") === "true";
+
+/** What can stand nowhere now is offered to nobody, and says why. */
+function dim(editor, root) {
+  for (const offer of editor.kinds) {
+    if (offer.takes && !offer.inside.length) continue;
+    const button = root.querySelector(`[data-add-kind="${CSS.escape(offer.id)}"]`);
+    const reason = refusedEverywhere(editor, offer);
+    if (button.title === reason) continue;
+    button.title = reason;
+    button.querySelector(".pal-what").textContent = reason || offer.hint;
+    if (reason) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+  }
+}
+
 function filter(editor, root, query) {
   const found = new Set(search(query, editor.kinds, (kind) => [kind.name, kind.id, kind.group, kind.hint]).map(({ id }) => id));
   for (const button of root.querySelectorAll("[data-add-kind]")) button.parentElement.hidden = !found.has(button.dataset.addKind);
   for (const group of root.querySelectorAll("[data-palette-group]")) group.hidden = !group.querySelector("li:not([hidden])");
   root.querySelector("[data-palette-none]").hidden = found.size > 0;
+  roving(root, shown(root)[0]);
 }
 
 const shown = (root) => [...root.querySelectorAll("li:not([hidden]) > [data-add-kind]")];
@@ -69,13 +92,21 @@ function fromField(event, root) {
   else first.focus();
 }
 
-function walk(event, root, field) {
-  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!by || !event.target.matches("[data-add-kind]")) return;
-  event.preventDefault();
+function walk(editor, event, root, field) {
+  if (!event.target.matches("[data-add-kind]") || event.ctrlKey || event.metaKey || event.altKey) return;
   const buttons = shown(root);
-  const at = buttons.indexOf(event.target) + by;
-  (at < 0 ? field : (buttons[at] ?? buttons[0])).focus();
+  const at = buttons.indexOf(event.target);
+  const to = { ArrowDown: buttons[at + 1] ?? buttons[0], ArrowUp: buttons[at - 1] ?? field, Home: buttons[0], End: buttons.at(-1) }[event.key];
+  if (!to && event.key !== "/") return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (to) to.focus();
+  else editor.commands.get("add-node").run(editor); // also where the focus alone would say that a letter means nothing
+}
+
+/** One stop of the tab key for all of them; the arrows go on from there. */
+function roving(root, button) {
+  for (const other of root.querySelectorAll("[data-add-kind]")) other.tabIndex = other === button ? 0 : -1;
 }
 
 /** After the chosen node where an edge may lead on, else where one looks. */
@@ -84,7 +115,7 @@ async function add(editor, kind) {
   const node = only(editor);
   const after = node && !isNote(node) && offer.takes && outsOf(node).length ? { id: node.id, port: freePort(editor, node) } : null;
   const scope = after ? scopeOf(node) : node && !isNote(node) ? scopeOf(node) : workScope(editor);
-  if (!fitsInto(editor, offer, scope)) return editor.say(t("{name} can't stand here", { name: offer.name }));
+  if (refused(editor, offer, scope)) return editor.say(`${t("{name} can't stand here", { name: offer.name })}. ${refused(editor, offer, scope)}`);
   await addNode(editor, { kind, after, scope });
 }
 
@@ -94,15 +125,12 @@ function freePort(editor, node) {
   return outs.find((port) => !taken.has(port)) ?? outs[0];
 }
 
-function fitsInto(editor, offer, scope) {
-  const container = editor.model.nodes.get(scope)?.kind ?? "";
-  return (!offer.inside.length || offer.inside.includes(container)) && (scope === ROOT || offer.takes);
-}
+const fitsInto = (editor, offer, scope) => !refused(editor, offer, scope);
 
 /** Dragging with pointer events: native drag and drop knows no touch, and shows no place to land. */
 function press(editor, event) {
   const button = event.target.closest("[data-add-kind]");
-  if (!button || event.button !== 0 || event.pointerType === "touch") return;
+  if (!button || isOff(button) || event.button !== 0 || event.pointerType === "touch") return;
   const drag = { button, kind: button.dataset.addKind, x: event.clientX, y: event.clientY, ghost: null, edge: null, scope: null };
   const stop = new AbortController();
   const { signal } = stop;
@@ -172,6 +200,6 @@ async function drop(editor, kind, event, edge, scope) {
   const offer = offerOf(editor, kind);
   if (edge) return addBetween(editor, { kind, edge, at });
   const where = scope ?? shownScope(editor);
-  if (!fitsInto(editor, offer, where)) return editor.say(t("{name} can't stand here", { name: offer.name }));
+  if (!fitsInto(editor, offer, where)) return editor.say(`${t("{name} can't stand here", { name: offer.name })}. ${refused(editor, offer, where)}`);
   return addNode(editor, { kind, at, scope: where });
 }

@@ -2,10 +2,11 @@
 
 import { ask } from "./asking.js";
 import { goTo } from "./keyboard.js";
-import { ROOT, edgesFrom, hasWayIn, inScope, isNote, kindName, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
+import { ROOT, edgesFrom, inScope, isNote, kindName, nameOf, only, outsOf, portName, scopeOf, workScope } from "./graph.js";
 import { addBetween, addNode } from "./adding.js";
 import { keep, kept } from "./kept.js";
 import { refusal } from "../canvas/rules.js";
+import { refused } from "./offering.js";
 import { search } from "./fuzzy.js";
 import { showPlus } from "./plus.js";
 import { t } from "./words.js";
@@ -286,8 +287,7 @@ async function firstFreePort(editor, node) {
 
 /** The kinds of nodes, those used lately first, without those that can't stand there. */
 async function pickKind(editor, { at, scope = ROOT, after = false, before = false } = {}) {
-  const container = editor.model.nodes.get(scope)?.kind ?? "";
-  const fits = (kind) => (!after || kind.takes) && (!before || kind.gives) && (!kind.inside.length || kind.inside.includes(container)) && (scope === ROOT || kind.takes);
+  const fits = (kind) => (!after || kind.takes) && (!before || kind.gives) && !refused(editor, kind, scope);
   const recent = kept(RECENT, []);
   const rank = (kind) => (recent.includes(kind.id) ? recent.indexOf(kind.id) : recent.length);
   const kinds = (editor.kinds ?? []).filter(fits).map((kind) => ({ ...kind, group: recent.includes(kind.id) ? t("Used lately") : kind.group }));
@@ -324,19 +324,34 @@ function oneEdge(editor) {
 /** Connecting without a pointer: which way out, then where to. */
 async function connectFrom(editor) {
   const node = only(editor);
-  const ports = outsOf(node);
-  if (!ports.length) return editor.say(t("Nothing can follow this node"));
-  const choices = ports.map((port) => ({ id: port, name: portName(editor, node, port) }));
-  const port = ports.length === 1 ? ports[0] : await editor.choose({ title: t("From which way out?"), choices, at: node.el });
-  if (!port) return;
-  const already = new Set(edgesFrom(editor, node.id).filter((edge) => edge.fp === port).map((edge) => edge.to));
-  const nodes = inScope(editor, scopeOf(node)).filter((other) => other.id !== node.id && hasWayIn(other) && !already.has(other.id) && !refusal(editor.model, { from: node.id, fp: port, to: other.id }));
+  const others = inScope(editor, scopeOf(node));
+  const targets = (port) => others.filter((other) => !refusal(editor.model, { from: node.id, fp: port, to: other.id }));
+  const ports = outsOf(node).filter((port) => targets(port).length);
+  if (!ports.length) return connectInto(editor, node, others);
+  const port = await pickPort(editor, node, ports, node);
+  const target = port && (await pickNode(editor, { title: t("Connect to…"), nodes: targets(port), at: node.el }));
+  if (target) await connect(editor, { source: node.id, handle: port, target }, node);
+}
+
+/** Nothing can follow it here, but it may follow something. */
+async function connectInto(editor, node, others) {
+  const free = (other) => outsOf(other).filter((port) => !refusal(editor.model, { from: other.id, fp: port, to: node.id }));
+  const nodes = others.filter((other) => free(other).length);
   if (!nodes.length) return editor.say(t("There is nothing here to connect to"));
-  const target = await pickNode(editor, { title: t("Connect to…"), nodes, at: node.el });
-  if (!target) return;
-  const words = t("Connected {from} to {to}", { from: nameOf(editor, node.id), to: nameOf(editor, target) });
-  const done = await editor.edits.send([{ op: "connect", edge: { source: node.id, handle: port, target } }], { label: words });
-  if (done) editor.say(words);
+  const source = await pickNode(editor, { title: t("Connect from…"), nodes, at: node.el });
+  const from = editor.model.nodes.get(source);
+  const handle = from && (await pickPort(editor, from, free(from), node));
+  if (handle) await connect(editor, { source, handle, target: node.id }, node);
+}
+
+async function pickPort(editor, node, ports, beside) {
+  const choices = ports.map((port) => ({ id: port, name: portName(editor, node, port) }));
+  return ports.length === 1 ? ports[0] : editor.choose({ title: t("From which way out?"), choices, at: beside.el });
+}
+
+async function connect(editor, edge, node) {
+  const words = t("Connected {from} to {to}", { from: nameOf(editor, edge.source), to: nameOf(editor, edge.target) });
+  if (await editor.edits.send([{ op: "connect", edge }], { label: words })) editor.say(words);
   goTo(editor, node.id);
 }
 

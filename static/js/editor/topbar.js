@@ -8,7 +8,6 @@ const SAVED = {
   saving: () => t("Saving…"),
   offline: () => t("Offline: kept here, sent when the server answers"),
   clash: () => t("The same thing was changed twice"),
-  refused: () => t("Not accepted"),
 };
 
 export function install(editor) {

@@ -10,7 +10,6 @@ TEXTS = (
     _("Signed out. Edits that wait: {n}"),
     _("Offline: kept here, sent when the server answers"),
     _("The same thing was changed twice"),
-    _("Not accepted"),
     _("Undo"),
     _("Redo"),
     _("Undo {what}"),
