@@ -23,6 +23,8 @@ export function install(editor) {
     editor.panels?.view?.("canvas");
     field.focus();
     field.select();
+    // what closes at this very moment may still give the focus back to where it was
+    setTimeout(() => !box.hidden && document.activeElement === document.body && field.focus());
   }
 
   function close() {

@@ -5,7 +5,7 @@ import { only, outsOf, scopeOf, sortedByPlace } from "./graph.js";
 
 const WAYS = { ArrowRight: "after", ArrowLeft: "before", ArrowUp: "above", ArrowDown: "below" };
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true'], [role='textbox']";
-const LAYERS = "dialog, [popover], [role='menu'], [role='listbox']"; // Esc, arrows and letters are theirs
+const LAYERS = "dialog, [role='dialog'], [popover], [role='menu'], [role='listbox'], details[data-dismiss][open], details[data-dismiss] > :not(summary)"; // Esc, arrows and letters are theirs
 const OWN_KEYS = "[role='tablist'], [role='separator']";
 const PRESSED = "button, a[href], summary"; // by Enter
 
@@ -15,10 +15,12 @@ export function install(editor) {
   window.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     const target = event.target instanceof Element ? event.target : document.body;
-    if (target.closest(LAYERS) || document.querySelector("dialog[open]")) return;
     const command = editor.commands.of(event);
+    const layer = target.closest(LAYERS);
+    if (layer?.id === "picker" && command?.anywhere && command.id !== "escape") layer.hidePopover();
+    else if (layer || document.querySelector("dialog[open]")) return;
     if (command?.id === "open" && target.closest(PRESSED)) return;
-    if (command && (command.anywhere || isFree(target)) && editor.commands.can(command)) {
+    if (command && (command.anywhere || (!layer && isFree(target))) && editor.commands.can(command)) {
       if (target.closest(OWN_KEYS) && !command.anywhere) return;
       event.preventDefault();
       editor.commands.run(command.id);

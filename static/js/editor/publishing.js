@@ -13,6 +13,8 @@ export function install(editor) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.closest?.("[data-published]")) close();
   });
+  // whoever opens it is about to write what changed
+  form?.closest("details").addEventListener("toggle", ({ target }) => target.open && form.elements.note.focus());
   form?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = form.querySelector("[type=submit]");
