@@ -1,11 +1,13 @@
 // New nodes: where they go, what they are called, and the operations that bring them in.
 
 import { BOX_PAD, CARD_WIDTH, HEAD, cardHeight, hits, snap } from "../canvas/geometry.js";
-import { ROOT, freshId, inScope, isNote, kindName, nameOf, offerOf, parentOf, reach, scopeOf } from "./graph.js";
+import { ROOT, edgesFrom, freshId, inScope, isNote, kindName, nameOf, offerOf, outsOf, parentOf, reach, scopeOf } from "./graph.js";
 import { t } from "./words.js";
 
 const GAP = 96;
 const LIFT = 32; // how far one moves aside to find room
+const ASIDE = 16; // from what stands in the way of a place that was pointed at
+const NEIGHBOURS = 40; // of these at most the sides are tried
 
 const wayOf = (editor, kind) => offerOf(editor, kind)?.way ?? "source";
 const sizeOf = (editor, kind) => (offerOf(editor, kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
@@ -17,6 +19,19 @@ export function freePlace(editor, scope, place, size, but = new Set()) {
   const taken = () => others.find((node) => hits({ x: node.x - 8, y: node.y - 8, w: node.w + 16, h: node.h + 16 }, box));
   for (let other = taken(), tries = 0; other && tries < 200; other = taken(), tries++) box.y = snap(Math.max(other.y + other.h + LIFT, box.y + LIFT));
   return { x: box.x, y: box.y };
+}
+
+/** The free place nearest to a point: beside, above or below what stands there, whichever is the shortest way. */
+export function nearestPlace(editor, scope, place, size) {
+  const far = (box) => Math.hypot(box.x - place.x, box.y - place.y);
+  const others = inScope(editor, scope).filter((node) => !isNote(node));
+  const near = [...others].sort((a, b) => far(a) - far(b)).slice(0, NEIGHBOURS);
+  const least = scope === ROOT ? { x: -Infinity, y: -Infinity } : { x: BOX_PAD, y: HEAD + 8 };
+  const xs = [place.x, ...near.flatMap((node) => [node.x - size.w - ASIDE, node.x + node.w + ASIDE])].map(snap);
+  const ys = [place.y, ...near.flatMap((node) => [node.y - size.h - ASIDE, node.y + node.h + ASIDE])].map(snap);
+  const places = xs.flatMap((x) => ys.map((y) => ({ x, y }))).filter(({ x, y }) => x >= least.x && y >= least.y);
+  const isFree = (at) => !others.some((node) => hits({ x: node.x - 8, y: node.y - 8, w: node.w + 16, h: node.h + 16 }, { ...at, ...size }));
+  return places.sort((a, b) => far(a) - far(b)).find(isFree) ?? freePlace(editor, scope, place, size);
 }
 
 /** A point of the screen in a scope's own coordinates. */
@@ -50,8 +65,8 @@ function titleFor(editor, kind) {
 /** One node, beside the one it follows, at a point of the screen, or in the middle of what is seen. */
 export async function addNode(editor, { kind, at = null, after = null, before = null, scope = ROOT }) {
   const size = sizeOf(editor, kind);
-  if (!after && !before) after = beginningOf(editor, kind, scope);
-  const place = freePlace(editor, scope, placeFor(editor, { at, after, before, scope, size }), size);
+  if (!after && !before) after = beginningOf(editor, kind, scope) ?? (at || editor.selection.size ? null : looseEnd(editor, kind, scope));
+  const place = (at ? nearestPlace : freePlace)(editor, scope, placeFor(editor, { at, after, before, scope, size }), size);
   const node = { id: freshId(editor, kind), kind, title: titleFor(editor, kind), ...place, parent: parentOf(scope) };
   const ops = [{ op: "add", node }];
   if (after) ops.push({ op: "connect", edge: { source: after.id, handle: after.port ?? "source", target: node.id } });
@@ -65,6 +80,13 @@ function beginningOf(editor, kind, scope) {
   const start = editor.canvas.containers.idleStart(scope);
   const takes = offerOf(editor, kind)?.takes ?? true;
   return start && takes ? { id: start.id, port: "source", isImplied: true } : null;
+}
+
+/** Nothing chosen, and one node alone that something may follow and nothing does: there it goes on. */
+function looseEnd(editor, kind, scope) {
+  const loose = inScope(editor, scope).filter((node) => !isNote(node) && outsOf(node).length && !edgesFrom(editor, node.id).length);
+  const takes = offerOf(editor, kind)?.takes ?? true;
+  return loose.length === 1 && takes ? { id: loose[0].id, port: outsOf(loose[0])[0] } : null;
 }
 
 function placeFor(editor, asked) {
