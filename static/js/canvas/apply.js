@@ -10,14 +10,31 @@ export class Apply {
     this.canvas = canvas;
   }
 
-  change({ ops = [], html }) {
+  change({ ops = [], html, client }) {
     const { canvas } = this;
+    const held = this.#held();
     const nodes = Object.values(html?.nodes ?? {}).map(parsed).filter(Boolean);
     for (const el of sorted(nodes)) this.node(el);
     for (const op of ops) this.#op(op);
     for (const source of Object.values(html?.edges ?? {})) this.edge(parsedEdge(source));
     this.gone(html?.gone ?? []);
     canvas.changed();
+    if (held && !held.el.isConnected) this.#passOn(held, client);
+  }
+
+  /** The node that has the focus, with those beside it: one of them has it next. */
+  #held() {
+    const el = document.activeElement?.closest?.("wf-node");
+    const edges = el ? [...this.canvas.model.edgesOf(el.dataset.id)] : [];
+    return el && { el, heirs: [...edges.filter(({ to }) => to === el.dataset.id).map(({ from }) => from), ...edges.map(({ to }) => to)] };
+  }
+
+  #passOn({ heirs }, client) {
+    const { canvas } = this;
+    if (canvas.root.contains(document.activeElement)) return;
+    const heir = heirs.find((id) => canvas.model.nodes.has(id));
+    if (heir && client === canvas.editor.edits?.client) canvas.focus(heir);
+    else canvas.root.focus({ preventScroll: true });
   }
 
   /** What the browser can do without HTML; fragments say the rest. */

@@ -14,6 +14,7 @@ import * as contextMenu from "./context_menu.js";
 import * as dropImport from "./drop_import.js";
 import * as edgeData from "./edge_data.js";
 import * as find from "./find.js";
+import * as focusing from "./focusing.js";
 import * as history from "./history.js";
 import * as keyboard from "./keyboard.js";
 import * as live from "./live.js";
@@ -39,7 +40,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist, begin,
+  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist, begin, focusing,
 ];
 
 /** What the features share. Events: change, selection, open, run, node-state, panel. */
