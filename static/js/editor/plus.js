@@ -26,6 +26,7 @@ export function showPlus(editor, acts) {
   canvas.root.addEventListener("pointerdown", (event) => event.target.closest(".plus") || hide(), { capture: true });
   canvas.viewport.addEventListener("move", () => target && place());
   editor.addEventListener("change", () => hide());
+  editor.addEventListener("scope", () => hide());
   button.addEventListener("click", (event) => {
     const { edge, node, port } = target ?? {};
     const at = { x: event.clientX, y: event.clientY };

@@ -1,5 +1,6 @@
 // The panel at the right: shows what is chosen, keeps its form in step with everybody's edits, and leads to its fields.
 
+import { ROOT } from "../editor/graph.js";
 import { isNarrow } from "../editor/panels.js";
 import { t } from "../editor/words.js";
 import * as code from "./code.js";
@@ -48,6 +49,7 @@ class Inspector {
     installOverview(this);
     this.root.addEventListener("click", (event) => this.#pick(event));
     editor.addEventListener("selection", () => this.#follow());
+    editor.addEventListener("scope", () => this.#follow());
     editor.addEventListener("change", (event) => this.#changed(event.detail));
     editor.addEventListener("open", (event) => this.open(event.detail));
     editor.addEventListener("panel", (event) => event.detail.name === "node" && this.#chosen === null && this.#show(this.#wanted()));
@@ -106,7 +108,7 @@ class Inspector {
   #wanted() {
     const chosen = [...this.editor.selection].filter((id) => !this.editor.model.nodes.get(id)?.isNote);
     if (chosen.length > 1) return `nodes:${chosen.filter((id) => this.editor.model.nodes.has(id)).join("\n")}`;
-    if (chosen.length === 0) return "";
+    if (chosen.length === 0) return this.editor.canvas.scope === ROOT ? "" : `node:${this.editor.canvas.scope}`; // what one looks into
     return this.editor.model.edges.has(chosen[0]) ? `edge:${chosen[0]}` : `node:${chosen[0]}`;
   }
 
