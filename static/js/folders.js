@@ -58,6 +58,9 @@ function installChoice() {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !dialog.open && chosen().length) choose.reset();
   });
+  const archive = choose.querySelector("[data-archive]");
+  archive.hidden = false;
+  archive.addEventListener("click", () => send({ address: archive.dataset.archive, ids: chosen().map((box) => box.value) }, ""));
   window.addEventListener("pageshow", show);
   show();
 }

@@ -98,8 +98,10 @@ def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, langu
 
 
 def move_by_keys(page: Page, name: str, *, into: str) -> None:
-    """The link beside the name, and the arrows among the places."""
-    row(page, name).locator("td.pick-end a").focus()
+    """The row's menu, and the arrows among the places."""
+    row(page, name).locator("td.pick-end summary").focus()
+    page.keyboard.press("Enter")
+    row(page, name).locator("td.pick-end [data-move]").focus()
     page.keyboard.press("Enter")
     dialog = page.locator("#folder-dialog")
     expect(dialog.locator("[name=into]:checked")).to_be_focused()

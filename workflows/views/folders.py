@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -18,7 +19,7 @@ from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
 from workflows.models.folder import DEEPEST
 from workflows.services import folders
-from workflows.views.finding import ids_of, posted
+from workflows.views.finding import ids_of, posted, typed
 from workflows.views.shelf import Shelf, address_of, folder_of, shelf_of
 
 
@@ -145,9 +146,10 @@ def _moved(
 ) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
-        into = folder_of(shelf.tree, request.POST.get("into", ""))
         try:
-            act(into)
+            with transaction.atomic():  # no folder is left where nothing could go
+                into = _into(request, shelf)
+                act(into)
         except WorkflowsFault as refused:
             refusal = str(refused)
         else:
@@ -163,9 +165,20 @@ def _moved(
         "places": places,
         "is_at_top": None in now_in,
         "refusal": refusal,
+        "named": request.POST.get("name", ""),
         **more,
     }
     return _shown(request, "move", context, wrong=bool(refusal))
+
+
+def _into(request: HttpRequest, shelf: Shelf) -> Folder | None:
+    """A folder that is there, or one that is made for it at the top."""
+    asked = request.POST.get("into", "")
+    if asked != "new":
+        return folder_of(shelf.tree, asked)
+    return folders.create_folder(
+        principal_of(request), team_id=current_team_id(request), name=typed(request.POST, "name")
+    )
 
 
 def _said(into: Folder | None) -> str:

@@ -164,6 +164,8 @@ def _upload(
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """A page of its own, and a dialog of the list that asks for it."""
+    is_dialog = "HX-Request" in request.headers
     principal, workflow = workflow_for(request, workflow_id, "edit")
     form = RenameForm(
         posted(request),
@@ -171,9 +173,12 @@ def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     )
     if form.is_valid():
         drafts.rename(principal, workflow=workflow, **form.cleaned_data)
+        if is_dialog:
+            return HttpResponse(status=204, headers={"HX-Redirect": shelf_of(request).address})
         return redirect("workflows:detail", workflow.pk)
-    context = {"workflow": workflow, "form": form}
-    return render(request, "workflows/rename.html", context, status=422 if form.errors else 200)
+    context = {"workflow": workflow, "form": form, "is_dialog": is_dialog}
+    template = "workflows/_rename.html" if is_dialog else "workflows/rename.html"
+    return render(request, template, context, status=422 if form.errors else 200)
 
 
 @login_required

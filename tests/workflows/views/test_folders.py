@@ -327,3 +327,57 @@ def test_way_back_from_a_workflow_leads_to_its_folder(bob: Person):
 
     assert f'href="{inside(sales)}"' in page
     assert archived["Location"] == inside(sales)
+
+
+def test_move_without_folders_makes_one_right_there_or_says_why_not(bob: Person):
+    (workflow,) = put(bob, None, "one")
+    asked = {"workflow": str(workflow.pk), "into": "new"}
+
+    form = text_of(bob.client.get(MOVE, {"workflow": str(workflow.pk)}))
+    nameless = bob.client.post(MOVE, {**asked, "name": " "})
+    bob.client.post(MOVE, {**asked, "name": "Sales"})
+
+    assert "Make it and move there" in form
+    assert "Move here" not in form
+    assert nameless.status_code == 422
+    assert "A name can&#x27;t be empty." in text_of(nameless)
+    assert paths_of(bob) == ["Sales"]
+    with within(bob):
+        (made,) = selectors.folders_for(bob.principal, team_id=bob.team.pk)
+    assert folder_of(bob, workflow) == made.pk
+
+
+def test_row_offers_what_one_may_do_with_it(cast: Cast):
+    (workflow,) = put(cast.bob, None, "one")
+    own = {
+        name: reverse(f"workflows:{name}", args=[workflow.pk])
+        for name in ("rename", "duplicate", "export")
+    }
+    places = [
+        *own.values(),
+        reverse("workflows:archive_chosen"),
+        f"{MOVE}?&amp;workflow={workflow.pk}",
+    ]
+
+    pages = [text_of(who.client.get(LIST)) for who in (cast.bob, cast.vic)]
+
+    assert [[f'="{place}"' in page for place in places] for page in pages] == [
+        [True] * 5,
+        [False, False, True, False, False],
+    ]
+
+
+def test_renamed_in_the_dialog_of_the_list_one_comes_out_where_one_was(bob: Person):
+    sales = make_folder(bob, "Sales")
+    (workflow,) = put(bob, sales, "one")
+    at = f"{reverse('workflows:rename', args=[workflow.pk])}?folder={sales.pk}"
+
+    form = text_of(bob.client.get(at, headers=HTMX))
+    wrong = bob.client.post(at, {"name": ""}, headers=HTMX)
+    renamed = bob.client.post(at, {"name": "two"}, headers=HTMX)
+
+    assert "<html" not in form
+    assert f'hx-post="{at}"' in form
+    assert wrong.status_code == 422
+    assert (renamed.status_code, renamed["HX-Redirect"]) == (204, inside(sales))
+    assert rows_of(text_of(bob.client.get(inside(sales)))) == ["two"]
