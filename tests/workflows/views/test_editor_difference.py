@@ -109,3 +109,21 @@ def test_viewer_sees_what_is_published_and_nothing_of_the_draft(cast: Cast):
     assert cast.vic.client.get(place("problems", workflow))[DIFFERS] == "no"
     page = text_of(cast.vic.client.get(place("detail", workflow)))
     assert "draft has changes" not in page
+
+
+@pytest.mark.django_db
+def test_node_that_was_moved_and_changed_shows_both_by_the_words_of_its_form(alice: Person):
+    source = document()
+    source["nodes"][-1]["position"] = {"x": 10, "y": 20}
+    workflow = make_workflow(alice, source=source)
+    make_version(alice, workflow)
+    end = source["nodes"][-1]
+    end["position"] = {"x": 300, "y": 20}
+    end["data"]["outputs"] = [{"variable": "other", "value_selector": ["start", "text"]}]
+    importing.reimport(alice.principal, workflow=workflow, source=source)
+
+    page = text_of(alice.client.get(place("difference", workflow, "1", "draft")))
+
+    assert "Changed · Moved" in page
+    assert re.search(r">Place</span>.*?10, 20.*?300, 20", page, re.DOTALL)
+    assert re.search(r">Outputs( ›[^<]*)?</span>", page)

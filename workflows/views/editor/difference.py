@@ -15,12 +15,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from workflows import permissions, selectors
-from workflows.engine.document import Document, Json, NodeSpec
+from workflows.engine.document import Document, Json, NodeSpec, Note
 from workflows.engine.editing.diffing import FieldChange
 from workflows.engine.geometry import number
+from workflows.engine.invalid import label_of
 from workflows.models import Version
 from workflows.services.editing.comparing import Comparison, compare
 from workflows.services.kinds import installed_kinds
+from workflows.templatetags.problem_sentences import label
 from workflows.views.editor.drawing import EditorDrawing, draw_editor
 from workflows.views.editor.marks import Mark
 from workflows.views.finding import workflow_for
@@ -61,14 +63,21 @@ class Entry:
     title: str
     mark: str
     fields: tuple[Shown, ...] = ()
+    has_moved: bool = False  # as well
 
     @property
     def sign(self) -> str:
-        return MARKS[self.mark][0]
+        return _marked(self.mark, self.mark, self.has_moved).sign
 
     @property
-    def word(self) -> Promise:
-        return MARKS[self.mark][1]
+    def word(self) -> str:
+        return _marked(self.mark, self.mark, self.has_moved).word
+
+
+def _marked(name: str, mark: str, has_moved: bool) -> Mark:
+    told = dict.fromkeys((mark, *(["moved"] * has_moved)))
+    signs, words = zip(*(MARKS[each] for each in told), strict=True)
+    return Mark(name, "".join(signs), " · ".join(map(str, words)))
 
 
 @login_required
@@ -121,8 +130,30 @@ def _united(found: Comparison) -> Document:
 def _drawing(found: Comparison) -> EditorDrawing:
     """As the canvas draws it, and what differs marked."""
     differ = {**found.drawn.nodes, **found.drawn.edges}
-    marks = {id_: Mark(name, MARKS[name][0], str(MARKS[name][1])) for id_, name in differ.items()}
+    moved = _moved(found)
+    marks = {id_: _marked(name, name, id_ in moved) for id_, name in differ.items()}
     return draw_editor(_united(found), marks=marks)
+
+
+def _moved(found: Comparison) -> dict[str, tuple[str, str]]:
+    """Where a node or note of both was, and where it is; what changed besides is no reason to hide that."""
+    before, after = (
+        {part.id: part for part in _parts(each)} for each in (found.before, found.after)
+    )
+    return {
+        id_: (_place(before[id_]), _place(after[id_]))
+        for id_ in before.keys() & after.keys()
+        if _place(before[id_]) != _place(after[id_])
+    }
+
+
+def _parts(document: Document) -> Iterator[NodeSpec | Note]:
+    yield from document.nodes
+    yield from document.notes
+
+
+def _place(part: NodeSpec | Note) -> str:
+    return f"{number(part.position.x)}, {number(part.position.y)}"
 
 
 def _titles(found: Comparison) -> dict[str, str]:
@@ -139,12 +170,18 @@ def _nodes(found: Comparison) -> list[Entry]:
     documents = (found.before, found.after)
     titles = _titles(found)
     notes = {note.id for each in documents for note in each.notes}
+    moved = _moved(found)
+    kinds = {node.id: node.kind for each in documents for node in each.nodes}
     return [
         Entry(
             id_,
             titles.get(id_) or (str(_("Note")) if id_ in notes else id_),
             mark,
-            tuple(map(_shown, found.drawn.fields.get(id_, ()))),
+            (
+                *(_labelled(one, kinds.get(id_, "")) for one in found.drawn.fields.get(id_, ())),
+                *([Shown(gettext("Place"), *moved[id_])] if id_ in moved else ()),
+            ),
+            has_moved=id_ in moved,
         )
         for id_, mark in found.drawn.nodes.items()
     ]
@@ -171,6 +208,14 @@ def _mark(change: FieldChange) -> str:
     if change.before is None:
         return "added"
     return "removed" if change.after is None else "changed"
+
+
+def _labelled(change: FieldChange, kind: str) -> Shown:
+    """By the words of the form; a setting no form shows keeps its name."""
+    known = installed_kinds().get(kind)
+    steps = [int(step) if step.isdecimal() else step for step in change.path.split(".")]
+    words = label(label_of(steps, known.fields)) if known else change.path
+    return replace(_shown(change), path=words)
 
 
 def _shown(change: FieldChange) -> Shown:
