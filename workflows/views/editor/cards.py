@@ -10,6 +10,7 @@ from workflows.engine.document import NodeSpec
 from workflows.engine.geometry import DOTS, SOURCE, Shape, number, shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.problems import Problem
+from workflows.templatetags.problems import in_words
 from workflows.views.editor.looks import look_of
 from workflows.views.editor.marks import Mark
 from workflows.views.editor.summaries import Way, clipped, summary, ways
@@ -138,6 +139,6 @@ def _badge(problems: Sequence[Problem]) -> Badge | None:
         return None
     return Badge(
         word=_("problems: %(count)d") % {"count": len(problems)},
-        sentences="\n".join(problem.message for problem in problems),
+        sentences="\n".join(in_words(problem) for problem in problems),
         is_error=any(problem.is_error for problem in problems),
     )

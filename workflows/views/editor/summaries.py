@@ -5,6 +5,7 @@ says nothing to people, and the title of the other node may change without this 
 its author wrote so far.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from unicodedata import east_asian_width
@@ -15,6 +16,7 @@ from workflows.engine.comparisons import ALIASES, UNARY
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.geometry import FAIL_BRANCH, SOURCE
 from workflows.engine.kinds import AnyKind
+from workflows.engine.templating import REFERENCE
 from workflows.views.editor.operators import operator_word
 
 
@@ -35,8 +37,12 @@ Data = Mapping[str, Json]
 
 def summary(node: NodeSpec, kind: AnyKind | None) -> str:
     made = SUMMARIES.get(kind.name if kind else node.kind)
-    text = made(node.data) if made else ""
+    text = REFERENCE.sub(_own_name, made(node.data)) if made else ""
     return text or (_(kind.description) if kind and kind.description else "")
+
+
+def _own_name(reference: re.Match[str]) -> str:
+    return "{" + reference[0].strip("{}#").rpartition(".")[2] + "}"
 
 
 def ways(node: NodeSpec, kind: AnyKind | None, handles: Sequence[str]) -> tuple[Way, ...]:
