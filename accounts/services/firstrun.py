@@ -17,6 +17,7 @@ from accounts.services.teams import create_team
 
 LIFETIME = dt.timedelta(hours=12)
 DEMO_EMAIL = "you@mnemoflow.local"
+DEMO_NAME = "Demo user"  # an account's name, which its owner changes: not translated
 DEMO_TEAM = "My team"
 
 
@@ -30,7 +31,7 @@ def first_run() -> str:
         User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()
     )
     if user is None:
-        user = User.objects.create_superuser(DEMO_EMAIL)
+        user = User.objects.create_superuser(DEMO_EMAIL, name=DEMO_NAME)
         create_team(owner=user, name=DEMO_TEAM)
     StartToken.objects.filter(user=user, used_at=None).delete()
     token = tokens.fresh("start")

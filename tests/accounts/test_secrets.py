@@ -238,6 +238,7 @@ def test_first_run_makes_an_owner_and_a_link_that_works_once(db):
     assert (first.status_code, second.status_code) == (302, 410)
     assert browser.session["_auth_user_id"] == str(owner.pk)
     assert not owner.has_usable_password()
+    assert str(owner) == "Demo user"  # others see this beside what they do, not an address
 
 
 def test_first_run_again_makes_a_new_link_and_ends_the_old(db):
