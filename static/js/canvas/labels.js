@@ -5,7 +5,7 @@ import { along, clamp } from "./geometry.js";
 
 const HIGH = 24; // px of a label, with a little air
 const [WIDEST, ENOUGH, LEAST] = [200, 72, 40]; // px: more is cut off; so much will do; with less nothing can be read
-const LETTER = 6.5; // px on average, and what stands around them
+const [LETTER, CAPITAL] = [6.5, 8.8]; // px on average, and what stands around them
 const AROUND = 20;
 const BESIDE = 6; // px left to a card, for its port
 const BADGE = 28; // below a card, above a container: what its state is written in
@@ -99,7 +99,7 @@ function boxesOf({ x, y, w, h, isBox, el }) {
 /** Letters of the East are twice as wide. */
 function lengthOf(text) {
   let length = AROUND;
-  for (const letter of text) length += letter > "\u2e7f" ? 2 * LETTER : LETTER;
+  for (const letter of text) length += letter > "\u2e7f" ? 2 * LETTER : letter >= "A" && letter <= "Z" ? CAPITAL : LETTER;
   return length;
 }
 

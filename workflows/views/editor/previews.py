@@ -42,8 +42,16 @@ def preview_of(outputs: Mapping[str, Json]) -> dict[str, str]:
     return {"name": name, "text": _begun(outputs[name])}
 
 
+def _telling_of(item: Mapping[str, Json]) -> str:
+    """Of a memory, or whatever else a list is made of, the text people would read first."""
+    found = (item.get(name) for name in ("value", "title", "name", *TELLING))
+    return next((text for text in found if isinstance(text, str) and text.strip()), "")
+
+
 def _begun(value: Json) -> str:
-    if isinstance(value, list) and value and not isinstance(value[0], list | dict):
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = _telling_of(value[0]) or value
+    elif isinstance(value, list) and value and not isinstance(value[0], list | dict):
         value = ", ".join(str(item) for item in value[:LONGEST])
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     words = " ".join(text[: LONGEST * 4].split())
