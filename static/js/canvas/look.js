@@ -4,17 +4,21 @@ import { hits } from "./geometry.js";
 import { ROOT } from "./model.js";
 import { clear, roomFor } from "./room.js";
 import { remember, remembered } from "./tools.js";
+import { isNarrow } from "../editor/panels.js";
 
 const READABLE = 0.45; // the least scale a small graph is first shown at
 const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
 const NEAR = 24; // px from the edge of the view; nearer than that is not well seen
+const SAME = 2; // px a view may be off and still be the one that was fitted
 const MANY = 60; // nodes; of more than these one wants to see the whole first
 
 export class Look {
   constructor(canvas) {
     this.canvas = canvas;
     this.key = `canvas-view:${canvas.editor.root.dataset.workflow}`;
+    this.isNarrow = isNarrow();
     addEventListener("pagehide", () => this.keep());
+    canvas.viewport.addEventListener("resize", () => this.#resized());
   }
 
   /** So that it can be seen: unfolded, displayed, scrolled to. */
@@ -60,9 +64,19 @@ export class Look {
     const shown = nodes?.length ? nodes : [...canvas.model.nodes.values()].filter((node) => node.scope === canvas.stage);
     const { viewport, model } = canvas;
     viewport.fit(box, bounds, roomFor(box, shown.map((node) => model.box(node)), [viewport.width, viewport.height], this.#floating()));
+    this.fitted = ids ? null : [viewport.x, viewport.y, viewport.k];
     canvas.mini.stale();
     canvas.far.sharpen();
     canvas.culling.update(true);
+  }
+
+  /** A view that showed the whole goes on showing it; any other stays what one looked at. */
+  #resized() {
+    const { x, y, k, width } = this.canvas.viewport;
+    const [left, top, scale] = this.fitted ?? [];
+    if (!width) return;
+    if (this.isNarrow !== isNarrow()) this.first();
+    else if (k === scale && Math.abs(x - left) < SAME && Math.abs(y - top) < SAME) this.fit();
   }
 
   /** What stands over the canvas, in its pixels. */
@@ -78,8 +92,10 @@ export class Look {
     v.zoomAt(v.width / 2, v.height / 2, factor, false);
   }
 
+  /** Not of a narrow screen: what fits there is no view for a wide one. */
   keep() {
-    const { x, y, k } = this.canvas.viewport;
+    const { x, y, k, width } = this.canvas.viewport;
+    if (!width || isNarrow()) return;
     remember(this.key, JSON.stringify([x, y, k].map((n) => Math.round(n * 1000) / 1000)));
   }
 
@@ -87,6 +103,7 @@ export class Look {
   first() {
     const { viewport, model } = this.canvas;
     if (!viewport.width) return; // on a narrow screen another view is shown first
+    this.isNarrow = isNarrow();
     let place = null;
     try {
       place = JSON.parse(remembered(this.key));
@@ -94,6 +111,7 @@ export class Look {
       // as if never seen
     }
     this.fit();
+    if (isNarrow()) return;
     if (viewport.k < READABLE && model.nodes.size < MANY) this.#begin();
     if (!Array.isArray(place) || !place.every(Number.isFinite)) return;
     const [x, y, k] = place;

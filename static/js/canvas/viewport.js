@@ -10,7 +10,7 @@ const MOST = 2.5;
 const REST_AFTER = 140;
 const EVEN = { left: 48, top: 48, right: 48, bottom: 48 };
 
-/** Events: "move" (anything changed on screen), "zoom" (a step of a zoom going on), "rest" (it is over). */
+/** Events: "move" (anything changed on screen), "zoom" (a step of a zoom going on), "rest" (it is over), "resize". */
 export class Viewport extends EventTarget {
   x = 0; // where the graph's origin is on screen, in pixels from the root's corner
   y = 0;
@@ -130,7 +130,9 @@ export class Viewport extends EventTarget {
   #resized() {
     const [w, h] = this.#size;
     this.measure();
-    if (w !== this.width || h !== this.height) this.rest();
+    if (w === this.width && h === this.height) return;
+    this.#emit("resize");
+    this.rest();
   }
 
   zoomAt(px, py, factor, isGesture = true) {

@@ -163,9 +163,9 @@ function click(editor, root, event) {
     return editor.openMenu(event.target.closest("[data-more]"));
   }
   const adds = event.ctrlKey || event.metaKey || event.shiftKey;
-  // where one thing is seen at a time, a second touch leads on to the settings
-  if (!adds && isNarrow() && editor.selection.size === 1 && editor.selection.has(row.dataset.row)) return editor.emit("open", { id: row.dataset.row, field: null });
   choose(editor, root, row, adds);
+  // where one thing is seen at a time, a touch leads on to the settings
+  if (!adds && isNarrow()) return editor.emit("open", { id: row.dataset.row, field: null });
   row.focus({ preventScroll: true });
 }
 

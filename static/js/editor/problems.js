@@ -43,9 +43,10 @@ export function install(editor) {
     icon.setAttribute("href", icon.getAttribute("href").replace(/#.*/, marks.length ? "#warning" : "#check"));
     const words = button.querySelector("[data-problem-words]");
     words.textContent = marks.length === 0 ? t("No problems") : marks.length === 1 ? t("One problem") : t("{n} problems", { n: marks.length });
-    const count = root.querySelector("[data-problem-count]");
-    count.hidden = marks.length === 0;
-    count.textContent = String(marks.length);
+    for (const count of root.querySelectorAll("[data-problem-count]")) {
+      count.hidden = marks.length === 0;
+      count.textContent = String(marks.length);
+    }
     if (focused) panel.querySelector("[data-jump]")?.focus();
   }
 
