@@ -52,7 +52,7 @@ def test_publishing_leaves_the_page_as_it_is(draft: Draft):
     page.locator("#publish-note").fill("First")
     page.get_by_role("button", name="Publish this draft").click()
 
-    expect(page.locator("[data-published]")).to_contain_text("Version 1 is public")
+    expect(page.locator("[data-published]")).to_contain_text("Version 1 is published")
     expect(page.locator("[data-toast]").last).to_contain_text("Published as version 1.")
     page.keyboard.press("Escape")
     expect(page.locator("[data-published]")).to_have_count(0)
@@ -96,6 +96,7 @@ def test_empty_canvas_says_how_to_begin_until_the_first_node(signed_in: Page):
     page, hint = draft.page, draft.page.locator("[data-begin]")
 
     expect(hint).to_contain_text("Drag from the start's port")
+    page.locator(".ed-top [data-command=search-palette]").click()
     expect(page.locator("#panel-add")).to_be_visible()
     page.locator("#panel-add [data-add-kind=llm]").click()
     kept(page)

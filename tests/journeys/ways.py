@@ -85,7 +85,7 @@ class Mouse:
     def _drag_from_the_palette(self, kind: str, x: float, y: float) -> str:
         page = self.draft.page
         before = chosen(page)
-        page.locator("#tab-add").click()
+        page.locator(".ed-top [data-command=search-palette]").click()
         item = page.locator(f"[data-add-kind='{kind}']")
         item.scroll_into_view_if_needed()
         self._drag(middle(item), self._on_canvas(x, y))

@@ -11,6 +11,9 @@ const ROOMY = "(min-width: 1600px)"; // both sides open leave the canvas enough;
 /** One thing is seen at a time, chosen from a bar at the bottom; as in editor.css. */
 export const isNarrow = () => matchMedia("(max-width: 900px)").matches;
 
+/** Whether this browser has shown it before; what it showed is kept then. */
+const isSeen = (root) => kept(`canvas-view:${root.dataset.workflow}`, null) !== null;
+
 export class Panels {
   #kept = kept(KEPT, {});
   #fitted = !isNarrow();
@@ -90,6 +93,8 @@ export class Panels {
   #restore(place) {
     const kept = this.#kept[place];
     if (kept?.size) this.#size(place, kept.size);
+    // the first look at a workflow is at its drawing, whatever is open beside others
+    if (place === "left" && !isSeen(this.root) && !matchMedia(ROOMY).matches) return this.#show(place, true);
     if (kept && this.root.dataset.keep !== "no") this.#close(place, kept.closed);
     else if (this.root.dataset[place] === "auto") this.#show(place, !matchMedia(ROOMY).matches);
   }
