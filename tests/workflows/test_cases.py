@@ -216,6 +216,17 @@ def test_viewer_sees_cases_and_changes_none(cast: Cast):
 
 
 @pytest.mark.django_db
+def test_cases_that_never_ran_are_called_so_and_not_counted_as_failed(cast: Cast):
+    workflow = make_workflow(cast.alice, source=CHAT)
+    kept(cast.alice, workflow, GOOD)
+
+    page = cast.alice.client.get(reverse("workflows:tests", args=[workflow.pk])).content.decode()
+
+    assert "data-tests-passed>Not run yet<" in page
+    assert "passed<" not in page
+
+
+@pytest.mark.django_db
 def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
     place = reverse("workflows:new_test", args=[chat.pk])
     typed = {

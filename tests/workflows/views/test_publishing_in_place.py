@@ -36,7 +36,7 @@ def test_publishing_in_place_answers_what_changes_of_the_page(alice: Person):
     assert (published.status_code, told["said"]) == (200, "Published as version 2.")
     assert "published v2" in told["chip"]
     assert "data-differs" not in told["chip"]
-    assert "Version 2 is public" in told["dialog"]
+    assert "Version 2 is published" in told["dialog"]
     assert "<html" not in told["dialog"]
     older = client.post(
         reverse("workflows:publish_version", args=[workflow.pk, version.number]), headers=here

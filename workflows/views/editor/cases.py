@@ -132,6 +132,7 @@ def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> Htt
         "workflow": workflow,
         "rows": rows,
         "is_open": any(result and result.is_open for _case, result in rows),
+        "ran": any(result for _case, result in rows),
         "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
     }
