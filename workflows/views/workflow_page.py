@@ -43,6 +43,8 @@ class Turn:
     is_live: bool
     failed: bool
     ends: Mapping[str, str]
+    in_sandbox: bool = False
+    pinned: str = ""  # ids of the nodes whose results were pinned, with blanks between
 
 
 def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
@@ -165,6 +167,8 @@ def turns_from(principal: Principal, workflow: Workflow, runs: Sequence[Run]) ->
             is_live=not run.has_ended,
             failed=_failed(run),
             ends=ends,
+            in_sandbox=(run.debug or {}).get("memory") == "sandbox",
+            pinned=" ".join(run.mocks or {}),
         )
         for run in runs
     ]

@@ -21,6 +21,7 @@ export class RunView {
     this.run = "";
     this.status = "";
     this.began = 0;
+    this.pinned = new Set(); // nodes that gave what is pinned to them
     this.longest = 0.001;
     this.steps = new Map();
     this.texts = new Map();
@@ -97,7 +98,7 @@ export class RunView {
       if (taken !== undefined) this.editor.canvas.paintEdge(edge.id, taken === false ? { taken, text: "" } : { taken });
     }
     const before = this.sizes.get(node);
-    this.sizes.set(node, { count: items == null ? "" : t("{n} items", { n: items }), size: bytes(size), away: edited ? (before?.away ?? away) : away });
+    this.sizes.set(node, { count: items == null ? "" : items === 1 ? t("one item") : t("{n} items", { n: items }), size: bytes(size), away: edited ? (before?.away ?? away) : away });
     if (this.previews.run !== this.run) this.previews.reset(this.run);
     if (size > EMPTY && items !== 0) this.previews.want(node);
     this.#label(node);
@@ -148,7 +149,7 @@ export class RunView {
     put("time", data.elapsed == null ? "" : seconds(data.elapsed));
     put("tokens", data.tokens ? t("{n} tokens", { n: data.tokens }) : "");
     put("size", data.status === "completed" ? bytes(data.size) : "");
-    put("marks", [data.reused && t("kept"), data.attempt > 1 && t("try {n}", { n: data.attempt })].filter(Boolean).join(" · "));
+    put("marks", [this.pinned.has(data.node) && t("pinned"), data.reused && t("kept"), data.attempt > 1 && t("try {n}", { n: data.attempt })].filter(Boolean).join(" · "));
     const error = el.querySelector("[data-error]");
     error.hidden = !data.error;
     error.textContent = data.error ?? "";

@@ -16,6 +16,8 @@ export function install(editor) {
   editor.runs = new Runs(editor);
 }
 
+const pinnedBy = (element) => (element.dataset.pinned ?? "").split(" ").filter(Boolean);
+
 class Runs {
   #memoryTimer = 0;
   #seen = "";
@@ -119,6 +121,7 @@ class Runs {
   /** Paint the canvas with a run, from its first event on. */
   open(run, { warnings = [], focus = "log" } = {}) {
     this.#begin(run.id, run.page);
+    this.view.pinned = new Set(run.pinned ?? []);
     this.view.status = run.status ?? "queued";
     this.isOld = !this.isLive; // told again, not happening
     this.#warn(warnings);
@@ -308,6 +311,8 @@ class Runs {
     this.stream?.stop?.();
     const place = addressOf(this.editor.urls.run_place, run);
     this.#begin(run, place);
+    const turn = this.panel.querySelector(`[data-why="${CSS.escape(run)}"]`) ?? event.target;
+    this.view.pinned = new Set(pinnedBy(turn));
     this.view.status = "queued";
     this.isOld = false;
     this.#warn([]);
@@ -335,14 +340,22 @@ class Runs {
     if (old) {
       const { openRun: id, events, page, status } = old.dataset;
       old.closest("details")?.removeAttribute("open");
-      this.open({ id, events, page, status });
+      this.open({ id, events, page, status, pinned: pinnedBy(old) });
       return;
     }
     const why = event.target.closest("[data-why]");
     if (why && !event.metaKey && !event.ctrlKey) {
       event.preventDefault();
       const { why: id, events } = why.dataset;
-      this.why({ id, events, page: why.href });
+      this.why({ id, events, page: why.href, pinned: pinnedBy(why) });
+      return;
+    }
+    const decide = event.target.closest("[data-decide]");
+    if (decide && !event.metaKey && !event.ctrlKey) {
+      event.preventDefault();
+      const { decide: id, events } = decide.dataset;
+      if (this.run === id) this.editor.panel("memory");
+      else this.open({ id, events, page: decide.href, status: "succeeded", pinned: pinnedBy(decide) }, { focus: "memory" });
       return;
     }
     const step = event.target.closest("[data-step], [data-select-node]");

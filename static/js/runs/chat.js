@@ -31,11 +31,13 @@ box?.addEventListener("keydown", (event) => {
 
 // The box is emptied when the turn appears, and only of what was sent: typing ahead is kept.
 let sent = null;
+let kept = ""; // what was being typed when a suggestion was pressed
 form?.addEventListener("submit", () => (sent = box.value));
 
 if (log && box) {
   new MutationObserver(() => {
-    if (sent !== null && box.value === sent) box.value = "";
+    if (sent !== null && box.value === sent) box.value = kept;
+    if (sent !== null) kept = "";
     sent = null;
     log.scrollTop = log.scrollHeight;
   }).observe(log, { childList: true });
@@ -44,8 +46,9 @@ if (log && box) {
 document.addEventListener("click", (event) => {
   const chip = event.target.closest("[data-say]");
   if (!chip) return;
+  kept = box.value;
   box.value = chip.dataset.say;
-  box.focus();
+  form.requestSubmit();
 });
 
 // Back to typing after an answer, unless the person has gone elsewhere meanwhile.

@@ -114,8 +114,13 @@ class RunStream extends HTMLElement {
 
   /** What came out of a run that streamed nothing; of one that gave nothing no empty bubble stays. */
   #give(text, outputs) {
-    if (typeof outputs.answer === "string") return text.append(outputs.answer);
+    if (typeof outputs.answer === "string" && outputs.answer) return text.append(outputs.answer);
     const given = Object.entries(outputs).filter(([, value]) => value != null && value !== "");
+    const { nothing } = this.dataset;
+    if (!given.length && nothing) {
+      text.replaceWith(Object.assign(document.createElement("p"), { className: "hint chat-none", textContent: nothing }));
+      return;
+    }
     text.hidden = given.length === 0;
     for (const [name, value] of given) {
       const line = document.createElement("div");

@@ -274,3 +274,44 @@ def test_earlier_conversations_of_the_same_person_can_be_gone_back_to(
     assert CANARY not in page
     assert f'menu-item" href="{reverse("workflows:detail", args=[chat.pk])}?{mine}"' in page
     assert f'menu-item" href="{reverse("workflows:detail", args=[chat.pk])}?{mine}"' not in here
+
+
+def ended(who: Person, run: Run, **facts: Any) -> None:
+    """As it is once it is over."""
+    with within(who):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="succeeded", finished_at=timezone.now(), **facts
+        )
+
+
+def test_turn_in_which_no_answer_was_reached_says_so(alice: Person, chat: Workflow):
+    html = text_of(say(alice, chat, htmx="yes"))
+    (run,) = runs(alice)
+    assert 'data-nothing="Nothing was said' in html
+    ended(alice, run, outputs={})
+
+    page = page_of(alice, chat, conversation=key_of(run))
+
+    assert '<p class="hint chat-none">Nothing was said' in page
+
+
+def test_turn_with_memory_tried_out_promises_nothing_and_leads_to_the_decision(
+    alice: Person, chat: Workflow
+):
+    html = text_of(say(alice, chat, htmx="yes", debug='{"memory": "sandbox"}'))
+    (run,) = runs(alice)
+
+    assert ("would remember" in html, f'data-decide="{run.pk}"' in html) == (True, True)
+    for address in (reverse("workflows:runs"), reverse("workflows:run", args=[run.pk])):
+        assert "tried out" in text_of(alice.client.get(address))
+
+
+def test_turn_marks_that_results_were_pinned(alice: Person, chat: Workflow):
+    plain = text_of(say(alice, chat, htmx="yes"))
+    (run,) = runs(alice)
+    ended(alice, run, mocks={"llm": {"outputs": {"text": "Hi"}}}, outputs={"answer": "Hi"})
+
+    page = page_of(alice, chat, conversation=key_of(run))
+
+    assert 'data-pinned="llm"' in page
+    assert 'data-pinned="llm"' not in plain

@@ -176,6 +176,7 @@ def run_links(run: Run) -> dict[str, Any]:
         "events": reverse("workflows:run_events", args=[run.pk]),
         "page": reverse("workflows:run", args=[run.pk]),
         "warnings": (run.debug or {}).get("warnings") or [],
+        "pinned": list(run.mocks or {}),
     }
 
 
