@@ -40,6 +40,7 @@ TEXTS = (
     _("Show the memory of the run"),
     _("round {n}"),
     _("{n} items"),
+    _("one item"),
     _("{n} tokens"),
     _("kept"),
     _("try {n}"),
