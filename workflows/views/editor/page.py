@@ -52,11 +52,6 @@ ROUTES = {
 }
 
 
-# Nodes a new workflow comes with: with more, what is drawn needs the room first, and the outline and
-# the palette beside it open when there is width for them.
-BEGUN = 3
-
-
 @login_required
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
@@ -85,7 +80,6 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_bare": shown["can_edit"] and _is_bare(shown["document"]),
         **_embedded(request),
-        "left": "auto" if len(shown["document"].nodes) > BEGUN else "open",
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_published(request, workflow, shown),
