@@ -147,8 +147,8 @@ function wordsFor(editor, entry) {
 
 function choices(editor, clash, name, offersFor) {
   const set = make("fieldset", { className: "tg-choice" });
-  const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.field) : clash.field });
-  if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.field });
+  const legend = make("legend", { textContent: clash.node ? placeOf(editor, clash.node, clash.label || clash.field) : clash.field });
+  if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.label || clash.field });
   set.append(legend);
   for (const [choice, words, value] of offersFor(clash)) {
     const label = make("label", { className: "tg-offer" });

@@ -74,6 +74,20 @@ def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
     assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]
 
 
+def test_clash_names_the_field_as_its_form_does(alice, bob):
+    workflow = make_workflow(alice)
+    row = {"variable": "a", "value_selector": ["start", "text"]}
+    put = {"op": "set", "id": "end", "path": ["outputs", 0, "variable"], "value": "mine"}
+    workflow.revision = patch(
+        alice, workflow, [{**put, "path": ["outputs"], "value": [row]}]
+    ).json()["revision"]
+    assert patch(alice, workflow, [put]).status_code == 200
+
+    clash = patch(bob, workflow, [{**put, "value": "other"}]).json()["error"]["clashes"][0]
+
+    assert clash["label"] == "Outputs › 1 › variable"
+
+
 def test_clash_between_two_people_of_one_name_is_not_ones_own(alice, bob):
     User.objects.update(name="Kim")
     workflow = make_workflow(alice)

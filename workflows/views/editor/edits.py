@@ -17,6 +17,7 @@ from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
 from workflows.engine.editing.pasting import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
+from workflows.engine.invalid import label_of
 from workflows.engine.problems import Problem
 from workflows.errors import (
     EditClash,
@@ -31,6 +32,8 @@ from workflows.services.editing.changes import Change, problem_tree
 from workflows.services.editing.parts import MOST, parts_of
 from workflows.services.editing.reading import changes_after, revision_now
 from workflows.services.editing.shape import shape_of
+from workflows.services.kinds import installed_kinds
+from workflows.templatetags.problem_sentences import label
 from workflows.views.editor.fragments import Fragments, fragments_for
 from workflows.views.finding import workflow_for
 
@@ -194,8 +197,10 @@ def _asked(request: HttpRequest) -> GestureIn:
 def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
     """Both values. What else the tab hasn't seen yet it asks for itself."""
     own = [each.by.id is not None and each.by.id == principal.user_id for each in clash.clashes]
+    kinds = dict(workflow.nodes.values_list("key", "kind"))
     clashes = [
-        {**each.tree(), "own": is_own}  # it came from another tab, not from another person
+        # own: it came from another tab, not from another person
+        {**each.tree(), "own": is_own, "label": _label(each.field, kinds.get(each.node or ""))}
         for each, is_own in zip(clash.clashes, own, strict=True)
     ]
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
@@ -203,6 +208,13 @@ def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> Http
         error["message"] = _("You have changed the same thing in another tab meanwhile.")
     revision = revision_now(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
+
+
+def _label(field: str, kind: str | None) -> str:
+    """As the form calls it; what no form shows keeps its name."""
+    known = installed_kinds().get(kind) if kind else None
+    steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
+    return label(label_of(steps, known.fields)) if known else field
 
 
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
