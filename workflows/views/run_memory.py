@@ -1,7 +1,7 @@
 """The memory of one run: what it recalled, with scores and their parts; what it wrote; what it would have."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -40,15 +40,24 @@ def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
 
 
 def recalled_in(principal: Principal, run: Run, node: str | None = None) -> list[Recollection]:
-    """``node``: only what this one recalled."""
-    events = [
-        event
-        for event in selectors.events_of(principal, run, "memory_recalled")
-        if node is None or event.data.get("node") == node
+    """``node``: only what this one recalled, and what others did that stands in its prompt; what has a score first."""
+    events = list(selectors.events_of(principal, run, "memory_recalled"))
+    steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
+    titles: dict[str, str] = {}
+    prompts: dict[str, str] = {}
+    for key, title, inputs in steps if events else ():
+        titles[key] = title
+        prompts[key] = prompts.get(key, "") + _prompt(inputs)
+    asked = "".join(prompts.values()) if node is None else prompts.get(node, "")
+    found = [
+        (event, entry, _stands_in(asked, entry))
+        for event in events
+        for entry in event.data.get("entries", [])
     ]
+    if node is not None:
+        found = _once([one for one in found if one[2] or one[0].data.get("node") == node])
     learnt = _learnt(principal, events)
-    titles = titles_of(principal, run) if events else {}
-    return [
+    rows = [
         recollection(
             entry,
             event,
@@ -56,9 +65,34 @@ def recalled_in(principal: Principal, run: Run, node: str | None = None) -> list
             titles=titles,
             learnt=learnt.get(str(entry.get("run") or "")),
         )
-        for event in events
-        for entry in event.data.get("entries", [])
+        for event, entry, _ in found
     ]
+    return [
+        replace(row, injected=row.injected or is_in)
+        for row, (_, _, is_in) in zip(rows, found, strict=True)
+    ]
+
+
+def _prompt(inputs: Any) -> str:
+    """What a model was sent in a step."""
+    messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
+    return "\n".join(str(one.get("text", "")) for one in messages or () if isinstance(one, Mapping))
+
+
+def _stands_in(prompt: str, entry: Mapping[str, Any]) -> bool:
+    value = entry.get("value")
+    return isinstance(value, str) and bool(value.strip()) and value in prompt
+
+
+Found = tuple[RunEvent, Mapping[str, Any], bool]
+
+
+def _once(found: Iterable[Found]) -> list[Found]:
+    """Each memory once, though two nodes came upon it: as the one that searched for it did."""
+    kept: dict[str, Found] = {}
+    for one in sorted(found, key=lambda one: one[1].get("score") is None):
+        kept.setdefault(str(one[1].get("id") or len(kept)), one)
+    return list(kept.values())
 
 
 def written_in(principal: Principal, run: Run) -> list[Recollection]:

@@ -89,7 +89,7 @@ def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
     long = next(card for card in shelf_of("").cards if card.sample.slug == "forget-me")
 
     assert [node.icon for node in card.nodes] == [
-        *("start", "recall", "model", "chat", "branch", "store"),
+        *("start", "recall", "recall", "model", "chat", "branch", "store"),
     ]
     assert (card.more, len(long.nodes)) == (0, MOST_NODES)
     assert long.more > 0
