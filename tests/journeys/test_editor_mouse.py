@@ -55,7 +55,7 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
 def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add a node").click()
-    edge = between(draft, "Find what fits", "Think of an answer")
+    edge = between(draft, "Find the newest", "Think of an answer")
     item = page.locator('[data-add-kind="template-transform"]')
     item.scroll_into_view_if_needed()
     page.mouse.move(*middle(item))
@@ -64,9 +64,9 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     expect(page.locator(".wf-edge.is-target")).to_have_count(1)
     page.mouse.up()
 
-    draft.heard("Inserted Template between Find what fits and Think of an answer")
+    draft.heard("Inserted Template between Find the newest and Think of an answer")
     assert {e for e in draft.ends if "Template" in (e[0], e[2])} == {
-        ("Find what fits", "source", "Template"),
+        ("Find the newest", "source", "Template"),
         ("Template", "source", "Think of an answer"),
     }
 
@@ -270,7 +270,7 @@ def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
     page.get_by_role("button", name="Outline and nodes to add").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
-    expect(tree.get_by_role("treeitem")).to_have_count(6)
+    expect(tree.get_by_role("treeitem")).to_have_count(7)
     tree.get_by_role("treeitem").first.focus()
     page.keyboard.press("ArrowDown")
     expect(draft.node("Find what fits")).to_have_class(re.compile("selected"))
@@ -279,7 +279,7 @@ def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     draft.pick("template")
 
     draft.heard("Added Template after Find what fits")
-    expect(tree.get_by_role("treeitem")).to_have_count(7)
+    expect(tree.get_by_role("treeitem")).to_have_count(8)
     assert ("Find what fits", "source", "Template") in draft.ends
 
 
