@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from accounts import access
 from accounts.audit import record
 from accounts.principals import principal_of
-from memory.models import Change, Entry, Namespace, Policy, Read, Revision
+from memory.models import Change, Entry, Group, Namespace, Policy, Read, Revision
 
 
 class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -44,6 +44,18 @@ class EntryAdmin(VisibleAdmin):
     list_filter = ("tier", "category")
     search_fields = ("key", "text")
     list_select_related = ("namespace",)
+
+
+@admin.register(Group)
+class GroupAdmin(VisibleAdmin):
+    list_display = ("name", "namespace", "last_number", "last_position")
+    search_fields = ("name",)
+    list_select_related = ("namespace",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        # A group is as private as what lies in it.
+        seen = Namespace.objects.visible_to(principal_of(request))
+        return Group.objects.visible_to(principal_of(request)).filter(namespace__in=seen)
 
 
 @admin.register(Revision)

@@ -108,13 +108,13 @@ def folder_inside_another(page: Page) -> str:
     """The outer one's id."""
     page.goto("/workflows/folders/new/")
     page.locator("form.form [name=name]").fill(LONG)
-    page.locator("form.form button[type=submit]").click()
+    page.locator("main form.form button[type=submit]").click()
     outer = page.locator("a.folder-open").filter(has_text=LONG)
     address = str(outer.get_attribute("href"))
     folder = address.partition("folder=")[2]
     page.goto(f"/workflows/folders/new/?folder={folder}")
     page.locator("form.form [name=name]").fill("Inside")
-    page.locator("form.form button[type=submit]").click()
+    page.locator("main form.form button[type=submit]").click()
     expect(page.locator("h1")).to_have_text(LONG)
     return folder
 

@@ -12,7 +12,13 @@ from workflows.models import FirstSteps
 pytestmark = pytest.mark.django_db
 
 OURS = ("accounts", "memory", "workflows")
-MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
+# Postings are packed numbers, made anew from the entries; and the admin knows no key of several columns.
+MODELS = [
+    model
+    for app in OURS
+    for model in apps.get_app_config(app).get_models()
+    if model._meta.label != "memory.Posting"
+]
 
 
 # Accounts belong to the server, which an administrator runs; everything else to a team or a person.

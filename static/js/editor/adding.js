@@ -22,7 +22,7 @@ export function freePlace(editor, scope, place, size, but = new Set()) {
 }
 
 /** The free place nearest to a point: beside, above or below what stands there, whichever is the shortest way. */
-export function nearestPlace(editor, scope, place, size) {
+function nearestPlace(editor, scope, place, size) {
   const far = (box) => Math.hypot(box.x - place.x, box.y - place.y);
   const others = inScope(editor, scope).filter((node) => !isNote(node));
   const near = [...others].sort((a, b) => far(a) - far(b)).slice(0, NEIGHBOURS);
