@@ -81,7 +81,7 @@ def places_of_rows(page: Page) -> Places:
     version_and_change(page)
     folder = folder_inside_another(page)
     page.goto("/memory/")
-    namespace = page.get_by_role("row").filter(has_text="Demo user").get_by_role("link")
+    namespace = page.get_by_role("row").filter(has_text="You").get_by_role("link")
     namespace.click()
     memories = page.url
     page.get_by_role("row").filter(has_text=LONG[:40]).get_by_role("link").first.click()
