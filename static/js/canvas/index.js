@@ -62,6 +62,8 @@ export class Canvas {
     this.viewport.addEventListener("rest", () => this.#rested());
     root.addEventListener("dblclick", (e) => this.#open(e));
     root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
+    // whoever comes back by Tab pressed it elsewhere
+    root.addEventListener("focusout", (e) => root.contains(e.relatedTarget) || delete root.dataset.by);
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     this.elements.listen();
     this.containers.restore();
