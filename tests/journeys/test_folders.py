@@ -191,17 +191,17 @@ def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
 @pytest.mark.parametrize("language", ["en"])
 def test_chosen_workflows_are_archived_and_undo_brings_them_back(listing: Page, language: str):
     page = listing
-    for name in ("Pebble", "Shell"):
+    for name in ("Kelp", "Shell"):
         new_workflow(page, name)
 
-    for name in ("Pebble", "Shell"):
+    for name in ("Kelp", "Shell"):
         row(page, name).locator("input[type=checkbox]").check()
     page.locator("#choose [data-archive]").click()
     expect(page.locator("[data-toast]")).to_contain_text("Archived: 2 workflows.")
-    expect(row(page, "Pebble")).to_have_count(0)
+    expect(row(page, "Kelp")).to_have_count(0)
     page.locator("[data-toast]").get_by_role("button", name="Undo").click()
 
-    expect(row(page, "Pebble")).to_be_visible()
+    expect(row(page, "Kelp")).to_be_visible()
     expect(row(page, "Shell")).to_be_visible()
     row(page, "Shell").locator("td.pick-end summary").click()
     last = row(page, "Shell").locator(".row-menu .menu-item").last
