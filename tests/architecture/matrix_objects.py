@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.architecture import (
     matrix_accounts,
     matrix_cases,
+    matrix_curation,
     matrix_debugging,
     matrix_editing,
     matrix_features,
@@ -21,6 +22,7 @@ from tests.architecture.matrix_core import Maker, Row
 TABLES = (
     matrix_accounts,
     matrix_cases,
+    matrix_curation,
     matrix_debugging,
     matrix_editing,
     matrix_features,
