@@ -7,6 +7,8 @@ from workflows.engine.document import Document, NodeSpec
 
 RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
+# Of kinds of nodes that need not name one.
+KIND_SCOPES = {"memory-retrieval": "workflow"}
 
 
 def scopes_of(document: Document) -> frozenset[str]:
@@ -15,7 +17,7 @@ def scopes_of(document: Document) -> frozenset[str]:
 
 
 def _scopes(node: NodeSpec) -> Iterator[str]:
-    scope = node.data.get("scope")
+    scope = node.data.get("scope") or KIND_SCOPES.get(node.kind)
     if node.kind.startswith("memory-") and isinstance(scope, str):
         yield scope
     enhanced = node.data.get(RECALLING)
