@@ -19,6 +19,10 @@ class MemoryConfig(AppConfig):
         register_actions(
             {
                 "memory.edited": _("edited a memory"),
+                "memory.approved": _("approved what was in quarantine"),
+                "memory.rejected": _("rejected what was in quarantine"),
+                "memory.promoted": _("kept a memory for good"),
+                "memory.quarantined": _("put a memory into quarantine"),
                 "memory.erased": _("erased a person's memory"),
                 "memory.unshared": _("ended sharing a namespace"),
             }
