@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from workflows.engine.document import Json
 from workflows.engine.ports import MemoryHit
@@ -19,11 +19,14 @@ WORKING_ENTRIES: Final = 10
 WORKING_SCORE: Final = 1.0
 
 
+H = TypeVar("H", bound=MemoryHit, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Generic[H]):
     """An entry with the relevance it has here, which isn't that of its search."""
 
-    hit: MemoryHit
+    hit: H
     score: float
 
 
@@ -50,11 +53,11 @@ def query_of(topic: Json = None, content: Json = None, document: Json = None) ->
 
 
 def merge(
-    working: Iterable[MemoryHit],
-    long_term: Iterable[MemoryHit],
+    working: Iterable[H],
+    long_term: Iterable[H],
     *,
     newest: int = WORKING_ENTRIES,
-) -> list[Record]:
+) -> list[Record[H]]:
     """By score, best first, each text once; both come in the order memory gave them: newest, best."""
     records = [Record(hit, WORKING_SCORE) for hit in list(working)[:newest]]
     records += [Record(hit, hit.score or 0.0) for hit in long_term]
@@ -62,7 +65,7 @@ def merge(
     return _each_once(records)
 
 
-def markdown(records: Sequence[Record], wording: Wording = ENGLISH) -> str:
+def markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -> str:
     """Empty for no entries: a heading over nothing would only cost tokens."""
     if not records:
         return ""
@@ -92,7 +95,7 @@ _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"\w+")
 
 
-def _each_once(records: Iterable[Record]) -> list[Record]:
+def _each_once(records: Iterable[Record[H]]) -> list[Record[H]]:
     ids: set[str] = set()
     texts: set[str] = set()
     kept = []

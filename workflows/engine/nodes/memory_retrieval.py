@@ -131,7 +131,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
 
 async def _retrieve(
     config: RetrievalConfig, ctx: NodeContext, query: str, group_id: str | None
-) -> list[Record]:
+) -> list[Record[MemoryHit]]:
     """Working memory first, and the rest by what is asked; of nothing asked there is nothing to find."""
     memory = memory_of(ctx, config.scope)
 
@@ -159,7 +159,7 @@ def _group(inputs: dict[str, Json]) -> str | None:
 
 
 def _recalled(
-    config: RetrievalConfig, ctx: NodeContext, query: str, records: Sequence[Record]
+    config: RetrievalConfig, ctx: NodeContext, query: str, records: Sequence[Record[MemoryHit]]
 ) -> MemoryRecalled:
     return MemoryRecalled(
         node=ctx.node_id,
