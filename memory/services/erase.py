@@ -76,7 +76,9 @@ def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Recei
         _check(caller, subject, found)
         ids = [row.pk for row in found]
         if dry_run:
-            tables = left = _counted(caller.team_id, found) | {"sharing": access.count_shared(found)}
+            tables = left = _counted(caller.team_id, found) | {
+                "sharing": access.count_shared(found)
+            }
         else:
             gone = _cleared_elsewhere(caller.team_id, found)
             tables = {"elsewhere": gone, "sharing": access.end_sharing(found)} | _erased(ids)
@@ -120,7 +122,7 @@ def _theirs(team_id: UUID, subject: str) -> list[Namespace]:
 
 
 def _counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
-    asked = {
+    asked: dict[str, Any] = {  # what a statement takes
         "ids": [row.pk for row in found],
         "texts": [row.text for row in found],
         "team": team_id,
