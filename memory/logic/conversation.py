@@ -63,23 +63,21 @@ class ConversationMemory:
         self._source = source
 
     async def add_message(self, message: Message) -> Message:
-        """As it was kept, with its id and time. The result of a folded call is folded at once.
+        """As it was kept, with its id and time. The result of a folded call is folded at once."""
+        (kept,) = await self.add_messages([message])
+        return kept
+
+    async def add_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """In one go: nothing leaves for the first of them that would not leave for all.
 
         A message that brings an id is kept once, however often it is added; folded counts as kept.
         """
-        check(message)
-        before = await self._messages()
-        if message.id and await self._is_known(message.id, before):
-            return next((one for one in before if one.id == message.id), message)
-        kept = replace(message, id=message.id or self._new_id(), at=self._next_moment(before))
-        if is_orphan(kept, before):
-            await self._note([folded(Reason.ORPHAN, "cut", [(kept, None)])])
-            await self._store(kept)  # and let go of again: what leaves stays readable as a revision
-            await self._entries.delete(self.namespace, message_key(kept))
-            return kept
-        await self._store(kept)
-        await self._fold([*before, kept])
-        return kept
+        for message in messages:
+            check(message)
+        there = await self._messages()
+        kept = [await self._add(message, there) for message in messages]
+        await self._fold(there)
+        return tuple(kept)
 
     async def get_history(self) -> tuple[Message, ...]:
         """Oldest first, ready for a model: instructions, the summary, then what was said."""
@@ -108,6 +106,20 @@ class ConversationMemory:
             tokens=tokens_in(history),
             budget=compaction.budget if compaction else None,
         )
+
+    async def _add(self, message: Message, there: list[Message]) -> Message:
+        """``there`` grows by it, if it stays."""
+        if message.id and await self._is_known(message.id, there):
+            return next((one for one in there if one.id == message.id), message)
+        kept = replace(message, id=message.id or self._new_id(), at=self._next_moment(there))
+        if is_orphan(kept, there):
+            await self._note([folded(Reason.ORPHAN, "cut", [(kept, None)])])
+            await self._store(kept)  # and let go of again: what leaves stays readable as a revision
+            await self._entries.delete(self.namespace, message_key(kept))
+        else:
+            await self._store(kept)
+            there.append(kept)
+        return kept
 
     async def _folds(self) -> tuple[Fold, ...]:
         found = await self._found(_FOLD)

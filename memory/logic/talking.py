@@ -110,10 +110,8 @@ _NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "k
 
 async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
     before = await memory.view()
-    kept = [
-        await memory.add_message(replace(message, id=_id(asked.step, number)))
-        for number, message in enumerate(asked.messages)
-    ]
+    named = (replace(one, id=_id(asked.step, place)) for place, one in enumerate(asked.messages))
+    kept = await memory.add_messages(tuple(named))
     after = await memory.view()
     gone = _ids((*before.messages, *kept)) - _ids(after.messages)
     return Talk(

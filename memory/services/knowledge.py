@@ -147,14 +147,16 @@ def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "")
         return forget_chosen(door, lambda found: found.filter(pk=entry.id), reason)
 
 
-def page_revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[KnowledgePage]:
-    """Newest first."""
+def page_revisions(
+    caller: MemoryCaller, *, entry_id: UUID | str
+) -> tuple[MemoryEntry, list[KnowledgePage]]:
+    """Newest first, with the entry they are of."""
     place = entry_place(caller, entry_id)
     with opened(caller, "view", "memory.listed", namespace=place) as door:
-        page = from_entry(_page_entry(door, entry_id))
-        past = at_once(_store(door).revisions(page.id))
+        entry = _page_entry(door, entry_id)
+        past = at_once(_store(door).revisions(from_entry(entry).id))
         door.detail.update(entry=str(entry_id), revisions=len(past))
-        return list(reversed(past))
+        return entry, list(reversed(past))
 
 
 MOST_AT_ONCE = 1_000

@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from django.utils.translation import gettext as _
 
@@ -46,25 +47,39 @@ def export_pages(
 def import_pages(
     caller: MemoryCaller,
     *,
-    archive: bytes,
+    archive: bytes | None = None,
+    files: Mapping[str, bytes] = MappingProxyType({}),
     scope: str | None = None,
     namespace: str | None = None,
     reason: str = "",
 ) -> Imported:
-    """All or none. A page that is there becomes what its file says; its old value stays a revision."""
-    files, skipped = unpack(archive)
+    """A ZIP of files, or files by name, or both; all or none.
+
+    A page that is there becomes what its file says; its old value stays a revision.
+    """
+    found, skipped = _files(archive, files)
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         door.claim()
         _check_ids(
-            {name: import_page(files[name], name=_base(name), now=door.now) for name in files}
+            {name: import_page(found[name], name=_base(name), now=door.now) for name in found}
         )
         origin = caller.origin
         source = Source(caller.principal.actor, origin.run_id, origin.node_id)
         within = WithinDoor(door, reason=reason or "import")
         store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=source)
-        pages = [at_once(store.import_file(data, _base(name))) for name, data in files.items()]
+        pages = [at_once(store.import_file(data, _base(name))) for name, data in found.items()]
         door.detail.update(keys=len(pages), pages=True, imported=True)
         return Imported(tuple(pages), skipped)
+
+
+def _files(
+    archive: bytes | None, files: Mapping[str, bytes]
+) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    packed, skipped = unpack(archive) if archive is not None else ({}, ())
+    found = {**packed, **{name: data for name, data in files.items() if _is_page_file(name)}}
+    if not 1 <= len(found) <= MOST_AT_ONCE:
+        raise InvalidInput(f"files: from 1 to {MOST_AT_ONCE} Markdown files.")
+    return found, (*skipped, *(name for name in files if name not in found))
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -81,9 +96,10 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [one for one in archive.infolist() if not one.is_dir()]
             wanted = [one for one in members if _is_page_file(one.filename)]
-            if not 1 <= len(wanted) <= MOST_AT_ONCE:
-                raise InvalidInput(f"archive: from 1 to {MOST_AT_ONCE} Markdown files.")
-            files, left = {}, MOST_BYTES
+            if len(wanted) > MOST_AT_ONCE:
+                raise InvalidInput(f"archive: at most {MOST_AT_ONCE} Markdown files.")
+            files: dict[str, bytes] = {}
+            left = MOST_BYTES
             for member in wanted:
                 files[member.filename] = _read(archive, member, left)
                 left -= len(files[member.filename])
