@@ -85,18 +85,28 @@ def _proposals(
         for group in alike
         for conflict in contradictions(group[0], known)
     ]
-    taken = {frozenset(target.key for target in one.targets) for one in settled}
-    merges = [one for group in alike for one in to_merge(group, _new_id, by=BY)]
+    taken = {_keys_of(one) for one in settled}
     merges = [
         one
-        for one in merges
-        if keys & {target.key for target in one.targets}
-        and frozenset(target.key for target in one.targets) not in taken
+        for group in alike
+        for one in to_merge(group, _new_id, by=BY)
+        if keys & _keys_of(one) and _keys_of(one) not in taken
     ]
     among = [one for one in newest if one.category not in OF_A_RUN][:LINKED]
     fresh = {one.id for one in among if one.key in keys}
     related = [one for one in links(among) if {one.one, one.other} & fresh]
-    return [*settled, *merges, *to_link(related, among, _new_id, by=BY)]
+    # What may become one entry is not linked to itself.
+    together = [_keys_of(one) for one in (*settled, *merges)]
+    linked = [
+        one
+        for one in to_link(related, among, _new_id, by=BY)
+        if not any(_keys_of(one) <= pair for pair in together)
+    ]
+    return [*settled, *merges, *linked]
+
+
+def _keys_of(proposal: Proposal) -> frozenset[str]:
+    return frozenset(target.key for target in proposal.targets)
 
 
 def _new_id() -> str:

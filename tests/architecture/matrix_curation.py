@@ -63,4 +63,39 @@ OBJECTS: dict[str, Maker] = {
     "curation rule": _rule,
 }
 
-ROWS: list[Row] = []
+PROPOSAL = {"proposal_id": "proposal"}
+PRIVATE = {"proposal_id": "private proposal"}
+REVIEW = "api/v1/memory/review/<uuid:proposal_id>"
+RULE = {"auto_memory": True}
+
+# anonymous, outsider, viewer, editor, admin, other team's key
+ROWS: list[Row] = [
+    Row("GET", "api/v1/memory/curation/rules", "- 200 200 200 200 200"),
+    Row("PUT", "api/v1/memory/curation/rules", "- 200 403 200 200 200", body=RULE),
+    Row("GET", "api/v1/memory/curations", "- 200 200 200 200 200"),
+    Row(
+        "POST",
+        "api/v1/memory/curations/<uuid:curation_id>/retry",
+        "- 404 404 404 404 404",
+        {"curation_id": "curation"},
+        {},
+    ),
+    Row("GET", "api/v1/memory/review", "- 200 200 200 200 200"),
+    Row("GET", REVIEW, "- 404 200 200 200 404", PROPOSAL),
+    Row("GET", REVIEW, "- 404 404 404 404 404", PRIVATE),
+    Row("POST", f"{REVIEW}/dry-run", "- 404 200 200 200 404", PROPOSAL, {}),
+    Row("POST", f"{REVIEW}/dry-run", "- 404 404 404 404 404", PRIVATE, {}),
+    *(
+        row
+        for verb in ("apply", "reject")
+        for row in (
+            Row("POST", f"{REVIEW}/{verb}", "- 404 403 200 200 404", PROPOSAL, {}),
+            Row("POST", f"{REVIEW}/{verb}", "- 404 404 404 404 404", PRIVATE, {}),
+        )
+    ),
+    # Nothing was decided yet that could be taken back
+    *(
+        Row("POST", f"{REVIEW}/{verb}", "- 404 403 422 422 404", PROPOSAL, {})
+        for verb in ("reopen", "undo")
+    ),
+]
