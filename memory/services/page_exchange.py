@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -105,11 +106,17 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
                 left -= len(files[member.filename])
             taken = set(files)
             return files, tuple(one.filename for one in members if one.filename not in taken)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as broken:
+    except _BROKEN as broken:
         raise InvalidInput(_("archive: that is no ZIP file that can be read.")) from broken
 
 
+# A password, a method nobody wants, and every way in which a download may end too early.
+_BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+
+
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(member.compress_type)
     with archive.open(member) as file:
         data = file.read(most + 1)
     if len(data) > most:
