@@ -12,7 +12,6 @@ from memory import places, services
 from memory.core.errors import InvalidInput, NotAdmitted, NotFound
 from memory.core.records import MemoryEntry
 from memory.models import Revision
-from memory.services.as_provider import DoorEntries
 from memory.services.gate import MEANT_FOR
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
@@ -139,7 +138,6 @@ def test_door_as_a_provider_keeps_what_it_is_given(alice: Person) -> None:
     )
 
     assert (raw.tier, raw.expires_at) == ("working", None)
-    assert DoorEntries(at_door(alice)).store.__doc__ is None
 
 
 @pytest.mark.parametrize(("to", "life"), [("long_term", None), ("working", timedelta(days=1))])
