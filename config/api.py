@@ -31,6 +31,10 @@ api = NinjaAPI(
 )
 register(api)
 
-ROUTERS = ["accounts.api", *(["memory.api"] if settings.MEMORY_ENABLED else []), "workflows.api"]
+ROUTERS = [
+    "accounts.api",
+    *(["memory.api", "memory.api_pages", "memory.api_curation"] if settings.MEMORY_ENABLED else []),
+    "workflows.api",
+]
 for module in ROUTERS:
     api.add_router("", import_module(module).router)

@@ -138,7 +138,7 @@ def edit_entry(
     entry = services.edit(
         caller_of(request),
         entry_id=entry_id,
-        if_revision=_revision(if_match),
+        if_revision=revision_named(if_match),
         **{"value": UNCHANGED, **changes},
     )
     response["ETag"] = f'"{entry.revision}"'
@@ -183,7 +183,7 @@ def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> s
     return schemas.receipt_out(done)
 
 
-def _revision(if_match: str) -> int:
+def revision_named(if_match: str) -> int:
     number = if_match.strip().removeprefix("W/").strip('"')
     if not number.isascii() or not number.isdecimal():
         raise InvalidInput("If-Match: the number of a revision was expected.")

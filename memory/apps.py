@@ -18,8 +18,18 @@ class MemoryConfig(AppConfig):
 
         register_actions(
             {
+                "memory.curated": _("learned from a run"),
                 "memory.edited": _("edited a memory"),
+                "memory.approved": _("approved what was in quarantine"),
+                "memory.rejected": _("rejected what was in quarantine"),
+                "memory.promoted": _("kept a memory for good"),
+                "memory.quarantined": _("put a memory into quarantine"),
                 "memory.erased": _("erased a person's memory"),
+                "memory.proposal_applied": _("applied a proposed change of memory"),
+                "memory.proposal_rejected": _("rejected a proposed change of memory"),
+                "memory.proposal_reopened": _("reopened a proposed change of memory"),
+                "memory.proposed": _("proposed changes of memory"),
+                "memory.rule_changed": _("changed how an application learns"),
                 "memory.unshared": _("ended sharing a namespace"),
             }
         )

@@ -1,14 +1,22 @@
 """Celery wrappers over upkeep, and when beat asks for them."""
 
+import logging
 from typing import Any
+from uuid import UUID
 
 from celery import shared_task
+from kombu.exceptions import KombuError
 
+from memory.upkeep.curating import curate_soon, sweep_curations
 from memory.upkeep.expiry import sweep
 from memory.upkeep.notes import sweep_notes
+from memory.upkeep.settling import settle_all
 
+
+log = logging.getLogger(__name__)
 
 SWEEP_EVERY_SECONDS = 60.0
+SETTLE_EVERY_SECONDS = 15 * 60.0
 
 
 @shared_task(name="memory.sweep_expired")
@@ -21,8 +29,34 @@ def clear_notes() -> int:
     return sweep_notes()
 
 
+@shared_task(name="memory.settle_working")
+def settle_working() -> int:
+    return settle_all()
+
+
+@shared_task(name="memory.curate_run")
+def curate_run(team_id: str, curation_id: str) -> int:
+    """After a run ended. Delivered twice, the second finds it begun."""
+    return curate_soon(UUID(team_id), UUID(curation_id))
+
+
+@shared_task(name="memory.curate_waiting")
+def curate_waiting() -> int:
+    return sweep_curations()
+
+
+def wake_curation(team_id: UUID, curation_id: UUID) -> None:
+    """Nobody listening is no error: the row is found without it."""
+    try:
+        curate_run.apply_async((str(team_id), str(curation_id)), retry=False)
+    except (KombuError, OSError) as unheard:
+        log.warning("wake_up_unheard", extra={"curation": str(curation_id), "why": str(unheard)})
+
+
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
     "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-settle-working": {"task": "memory.settle_working", "schedule": SETTLE_EVERY_SECONDS},
+    "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
 }

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from memory.core.errors import MemoryFault as MemoryFault
     from memory.core.provider import MemoryProvider as MemoryProvider
     from memory.core.records import MemoryEntry as MemoryEntry
+    from memory.core.records import Source as Source
     from memory.core.scopes import plugged_scopes as plugged_scopes
     from memory.core.scopes import resolve_namespace as resolve_namespace
     from memory.core.scopes import stream_of as stream_of
+    from memory.logic.curation.work import FinishedWork as FinishedWork
+    from memory.logic.curation.work import Status as Status
+    from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
     from memory.naming import name_with as name_with
     from memory.permissions import asks_who_takes_part as asks_who_takes_part
@@ -27,6 +31,10 @@ if TYPE_CHECKING:
     from memory.services.caller import CallOrigin as CallOrigin
     from memory.services.caller import MemoryCaller as MemoryCaller
     from memory.services.caller import reach_of as reach_of
+    from memory.services.curate import Finished as Finished
+    from memory.services.curate import curate as curate
+    from memory.services.curate import curation_of as curation_of
+    from memory.services.curate import plan_curation as plan_curation
     from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.forget import forget as forget
     from memory.services.listing import entries as entries
@@ -34,39 +42,57 @@ if TYPE_CHECKING:
     from memory.services.notes import write_run_down as write_run_down
     from memory.services.port import RunMemory as RunMemory
     from memory.services.recall import recall as recall
+    from memory.services.recalled import recalled_in as recalled_in
     from memory.services.remember import remember as remember
+    from memory.services.rules import Learning as Learning
+    from memory.services.rules import learning_of as learning_of
+    from memory.services.rules import set_rule as set_rule
     from memory.services.sandbox import SandboxMemory as SandboxMemory
     from memory.services.sandbox import WouldChange as WouldChange
     from memory.services.undo import undo as undo
+    from memory.upkeep.curating import asks_to_curate as asks_to_curate
     from memory.upkeep.notes import asks_which_ended as asks_which_ended
 
 
 # The same names again: the types above are for readers, this is where they are found.
 _WHERE = {
     "AlreadyExists": "memory.core.errors",
+    "AskModel": "memory.logic.ports",
     "CallOrigin": "memory.services.caller",
     "Change": "memory.models",
+    "Finished": "memory.services.curate",
+    "FinishedWork": "memory.logic.curation.work",
     "InMemoryProvider": "memory.providers.in_memory",
+    "Learning": "memory.services.rules",
     "MemoryCaller": "memory.services.caller",
     "MemoryEntry": "memory.core.records",
     "MemoryFault": "memory.core.errors",
     "MemoryProvider": "memory.core.provider",
     "RunMemory": "memory.services.port",
     "SandboxMemory": "memory.services.sandbox",
+    "Source": "memory.core.records",
+    "Status": "memory.logic.curation.work",
     "WouldChange": "memory.services.sandbox",
+    "asks_to_curate": "memory.upkeep.curating",
     "asks_what_is_of": "memory.services.erase",
     "asks_which_ended": "memory.upkeep.notes",
     "asks_who_takes_part": "memory.permissions",
     "clear_run_notes": "memory.services.notes",
+    "curate": "memory.services.curate",
+    "curation_of": "memory.services.curate",
     "entries": "memory.services.listing",
     "forget": "memory.services.forget",
+    "learning_of": "memory.services.rules",
     "make_provider": "memory.plugins",
     "name_with": "memory.naming",
+    "plan_curation": "memory.services.curate",
     "plugged_scopes": "memory.core.scopes",
     "reach_of": "memory.services.caller",
     "recall": "memory.services.recall",
+    "recalled_in": "memory.services.recalled",
     "remember": "memory.services.remember",
     "resolve_namespace": "memory.core.scopes",
+    "set_rule": "memory.services.rules",
     "stream_of": "memory.core.scopes",
     "undo": "memory.services.undo",
     "write_run_down": "memory.services.notes",

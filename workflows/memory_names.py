@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 
 from workflows import memory_app
+from workflows.execution.curating import curate_run
 from workflows.models import Conversation, Message, Run, Workflow
 from workflows.models.run import ENDED
 
@@ -21,6 +22,7 @@ def register() -> None:
         memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
+    memory_app.asks_to_curate(curate_run)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:

@@ -33,6 +33,16 @@ class InvalidInput(MemoryFault):
     """The request makes no sense; the message names the parameter."""
 
 
+class NotAdmitted(InvalidInput):
+    """The gate before working memory did not let it in."""
+
+    is_recoverable = True
+
+    def __init__(self, message: str = "", reasons: tuple[str, ...] = ()) -> None:
+        self.reasons = reasons  # the names of the rules that objected
+        super().__init__(message)
+
+
 class Serialization(MemoryFault):
     """The value is not JSON."""
 

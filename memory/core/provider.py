@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from memory.core.errors import InvalidInput
 from memory.core.filters import parse_filter
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.scoped import ScopedMemory
+from memory.core.scoped import ScopedMemory, port_over
 from memory.core.tokens import LANGUAGES
 
 
@@ -60,7 +60,7 @@ class MemoryProvider(ABC):
 
     def port(self) -> ScopedMemory:
         """The same memory as a workflow's nodes see it: scope words instead of namespaces."""
-        return ScopedMemory(self)
+        return port_over(self)
 
 
 def check_query(query: MemoryQuery) -> None:

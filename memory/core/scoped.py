@@ -3,7 +3,7 @@
 Its methods have the shape of the engine's memory port, which this package must not import.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -29,6 +29,7 @@ class ProviderLike(Protocol):
 
 class Clearing(ProviderLike, Protocol):
     async def clear_namespace(self, namespace: str) -> int: ...
+    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]: ...
 
 
 class ScopedMemory:
@@ -47,8 +48,9 @@ class ScopedMemory:
         filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
         top_k: int | None = None,
         injected: bool = False,
+        group_id: str | None = None,
     ) -> list[MemoryEntry]:
-        namespace = resolve_namespace(scope, identity)
+        namespace = resolve_namespace(scope, of_group(identity, group_id))
         return await self._provider.recall(MemoryQuery(namespace, key, query_text, filter, top_k))
 
     async def store(
@@ -69,7 +71,7 @@ class ScopedMemory:
             value=value,
             metadata=metadata or {},
             tier=tier_named(tier),
-            ttl_seconds=life_in(scope, ttl_seconds),
+            ttl_seconds=life_in(scope, ttl_seconds, tier),
             source=Source(run_id=origin.run_id, node_id=origin.node_id),
         )
         if scope == Scope.RUN:
@@ -102,9 +104,28 @@ class ScopedMemory:
             await self._provider.clear_namespace(notes)
 
 
+def port_over(provider: Clearing) -> ScopedMemory:
+    """What a provider is to a workflow's nodes; see ``offer_port``."""
+    return _MAKERS[-1](provider)
+
+
+def offer_port(maker: Callable[[Clearing], ScopedMemory]) -> None:
+    """What is built on entries lies above this package, and comes in with the package of the providers."""
+    if maker not in _MAKERS:
+        _MAKERS.append(maker)
+
+
+def of_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
+    """The same run, asking for another group; whether it may is the door's question."""
+    return identity if group_id is None else {**identity, "group_id": group_id}
+
+
 def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:
     if key is None and not filter_:
         raise InvalidInput("key: say which memory to forget, by key or by filter.")
+
+
+_MAKERS: list[Callable[[Clearing], ScopedMemory]] = [ScopedMemory]
 
 
 def tier_named(tier: str) -> Tier:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
-from memory.core.records import Json
+from memory.core.records import Json, Tier
 from memory.core.scope_kinds import ScopeKind, ScopeTable, SeenBy
 
 
@@ -29,6 +29,7 @@ class Scope(StrEnum):
 
 NOTES_LIVE = 30 * 60.0  # seconds
 METADATA_LIVES = 3 * 24 * 60 * 60.0
+WORKING_LIVES = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,13 @@ def stream_of(names: Sequence[str]) -> str:
     return f"{whole[: LONGEST_ID - len(digest) - 1]}-{digest}"
 
 
-def life_in(scope: str, asked_seconds: float | None) -> float | None:
-    """How long an entry lives there: what its author asked for, but no longer than the scope lets it."""
+def life_in(scope: str, asked_seconds: float | None, tier: str = "") -> float | None:
+    """How long an entry lives there: what its author asked for, but no longer than the scope lets it.
+
+    Working memory is a day's, unless its author says otherwise.
+    """
+    if tier == Tier.WORKING and asked_seconds is None:
+        asked_seconds = WORKING_LIVES
     longest = _TABLE.named(scope).lives_seconds
     if longest is None or asked_seconds is None:
         return longest if asked_seconds is None else asked_seconds

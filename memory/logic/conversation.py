@@ -64,15 +64,20 @@ class ConversationMemory:
 
     async def add_message(self, message: Message) -> Message:
         """As it was kept, with its id and time. The result of a folded call is folded at once."""
-        check(message)
-        before = await self._messages()
-        kept = replace(message, id=self._new_id(), at=self._next_moment(before))
-        if is_orphan(kept, before):
-            await self._note([folded(Reason.ORPHAN, "cut", [(kept, None)])])
-            return kept
-        await self._store(kept)
-        await self._fold([*before, kept])
+        (kept,) = await self.add_messages([message])
         return kept
+
+    async def add_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """In one go: nothing leaves for the first of them that would not leave for all.
+
+        A message that brings an id is kept once, however often it is added; folded counts as kept.
+        """
+        for message in messages:
+            check(message)
+        there = await self._messages()
+        kept = [await self._add(message, there) for message in messages]
+        await self._fold(there)
+        return tuple(kept)
 
     async def get_history(self) -> tuple[Message, ...]:
         """Oldest first, ready for a model: instructions, the summary, then what was said."""
@@ -94,14 +99,36 @@ class ConversationMemory:
     async def view(self) -> ConversationView:
         compaction = self._folding.compaction
         history = await self.get_history()
-        found = await self._found(_FOLD)
         return ConversationView(
             messages=tuple(await self._messages()),
             summary=await self._summary(),
-            folds=tuple(_fold_from_json(entry.metadata["fold"]) for entry in reversed(found)),
+            folds=await self._folds(),
             tokens=tokens_in(history),
             budget=compaction.budget if compaction else None,
         )
+
+    async def _add(self, message: Message, there: list[Message]) -> Message:
+        """``there`` grows by it, if it stays."""
+        if message.id and await self._is_known(message.id, there):
+            return next((one for one in there if one.id == message.id), message)
+        kept = replace(message, id=message.id or self._new_id(), at=self._next_moment(there))
+        if is_orphan(kept, there):
+            await self._note([folded(Reason.ORPHAN, "cut", [(kept, None)])])
+            await self._store(kept)  # and let go of again: what leaves stays readable as a revision
+            await self._entries.delete(self.namespace, message_key(kept))
+        else:
+            await self._store(kept)
+            there.append(kept)
+        return kept
+
+    async def _folds(self) -> tuple[Fold, ...]:
+        found = await self._found(_FOLD)
+        return tuple(_fold_from_json(entry.metadata["fold"]) for entry in reversed(found))
+
+    async def _is_known(self, id_: str, messages: Iterable[Message]) -> bool:
+        if any(one.id == id_ for one in messages):
+            return True
+        return any(line.id == id_ for fold in await self._folds() for line in fold.messages)
 
     async def _fold(self, messages: Sequence[Message]) -> None:
         """Again while a summary that grew pushes the rest over the edge."""
@@ -115,7 +142,7 @@ class ConversationMemory:
             for _, after in decided.shortened:
                 await self._store(after)
             for _, gone in decided.dropped:
-                await self._entries.delete(self.namespace, _message_key(gone))
+                await self._entries.delete(self.namespace, message_key(gone))
             messages = decided.kept
 
     async def _summarise(self, before: str, leaving: Sequence[Message]) -> str:
@@ -161,7 +188,7 @@ class ConversationMemory:
         rest = to_json(message)
         content = rest.pop("content")
         rest["group"] = self.session  # neighbours help a search to find each other
-        await self._put(_message_key(message), content, category="message", metadata=rest)
+        await self._put(message_key(message), content, category="message", metadata=rest)
 
     async def _put(
         self, key: str, value: Json, *, category: str, metadata: dict[str, Json] | None = None
@@ -195,6 +222,12 @@ class ConversationMemory:
         return now if last is None or now > last else last + timedelta(microseconds=1)
 
 
+def key_of(line: FoldedMessage) -> str:
+    """Under which key the whole of a folded message was kept; its revisions have it still."""
+    return f"{_MESSAGE}{_sortable(line.at)}:{line.id}"
+
+
+BEGINNING = "history:"  # of the key of everything a history consists of
 _MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
 _PREFIXES = (_MESSAGE, _SUMMARY, _FOLD)
 _CATEGORY = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
@@ -202,7 +235,7 @@ _FOLDS_KEPT = 50
 _ROUNDS = 3
 
 
-def _message_key(message: Message) -> str:
+def message_key(message: Message) -> str:
     return f"{_MESSAGE}{_sortable(message.at)}:{message.id}"
 
 

@@ -73,10 +73,15 @@ class KnowledgeStore:
         pages = await self.pages()
         twin = find_twin(page, pages)
         if twin:
-            return Written(await self.update_page(merged(twin.page, page)), twin.why)
+            return Written(await self.grow(twin.page, page), twin.why)
         if any(one.id == page.id for one in pages):
             return Written(await self.update_page(page))
         return Written(await self.add_page(page))
+
+    async def grow(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
+        """Of what says nothing new nothing is written, and nobody becomes stale."""
+        made = merged(old, new)
+        return old if made == old else await self.update_page(made)
 
     async def pages(self) -> list[KnowledgePage]:
         query = MemoryQuery(self._namespace, filter={"category": CATEGORY})

@@ -12,10 +12,11 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.core.scopes import WORKING_LIVES
 from memory.logic.near import life_of, proofs
 
 
-WORKING_TTL = timedelta(hours=24)
+WORKING_TTL = timedelta(seconds=WORKING_LIVES)
 
 
 class Move(StrEnum):

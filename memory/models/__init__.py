@@ -1,9 +1,22 @@
 """What is remembered, and the trail of how it came to be. One noun a module."""
 
+from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.entries import Change, Entry, Read, Revision
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
 from memory.models.postings import Group, Posting
 
 
-__all__ = ["Change", "Entry", "Group", "Namespace", "Policy", "Posting", "Read", "Revision"]
+__all__ = [
+    "Change",
+    "Curation",
+    "CurationRule",
+    "Entry",
+    "Group",
+    "Namespace",
+    "Policy",
+    "Posting",
+    "Proposal",
+    "Read",
+    "Revision",
+]

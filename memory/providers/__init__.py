@@ -5,7 +5,11 @@ from importlib import import_module
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import MemoryProvider
+from memory.core.scoped import offer_port
+from memory.logic.port import LogicMemory
 
+
+offer_port(LogicMemory)
 
 ProviderFactory = Callable[..., MemoryProvider]
 

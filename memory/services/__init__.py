@@ -1,42 +1,79 @@
 """The one door to memory, one verb a file. Nodes, API, pages and admin all come through here."""
 
 from memory.services.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.conversation import HistoryView, converse, look_back
 from memory.services.edit import edit
 from memory.services.erase import Receipt, erase
 from memory.services.forget import Forgotten, clear, forget, forget_many
 from memory.services.history import revisions, values
+from memory.services.knowledge import (
+    Opened,
+    Shelf,
+    confirm_page,
+    delete_page,
+    find_pages,
+    open_page,
+    page_revisions,
+    rewrite_page,
+    shelf,
+    write_pages,
+)
 from memory.services.listing import entries, namespaces
 from memory.services.look import look
 from memory.services.notes import clear_run_notes
+from memory.services.page_exchange import Imported, export_pages, import_pages
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.restore import restore
 from memory.services.share import share, unshare
+from memory.services.tiers import MovedEntries, approve, promote, quarantine, reject, waiting
 from memory.services.undo import Undone, undo
 
 
 __all__ = [
     "CallOrigin",
     "Forgotten",
+    "HistoryView",
+    "Imported",
     "MemoryCaller",
+    "MovedEntries",
+    "Opened",
     "Receipt",
+    "Shelf",
     "Undone",
+    "approve",
     "clear",
     "clear_run_notes",
+    "confirm_page",
+    "converse",
+    "delete_page",
     "edit",
     "entries",
     "erase",
+    "export_pages",
+    "find_pages",
     "forget",
     "forget_many",
+    "import_pages",
     "look",
+    "look_back",
     "namespaces",
+    "open_page",
+    "page_revisions",
+    "promote",
+    "quarantine",
     "reach_of",
     "recall",
+    "reject",
     "remember",
     "restore",
     "revisions",
+    "rewrite_page",
     "share",
+    "shelf",
     "undo",
     "unshare",
     "values",
+    "waiting",
+    "write_pages",
 ]

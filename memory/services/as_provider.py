@@ -31,6 +31,7 @@ class DoorEntries(MemoryProvider):
                 importance=params.importance,
                 ttl_seconds=params.ttl_seconds,
                 source=params.source,
+                raw=True,
             )
         )
 

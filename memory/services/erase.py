@@ -34,7 +34,7 @@ WhatIsOf = Callable[[UUID, str], Iterable[str]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
-    "memory_group", "memory_namespace",
+    "memory_group", "memory_proposal", "memory_curation", "memory_namespace",
 )  # fmt: skip
 
 COUNT = """
@@ -45,6 +45,9 @@ COUNT = """
     UNION ALL SELECT 'memory_change', count(*) FROM memory_change WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_posting', count(*) FROM memory_posting WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_group', count(*) FROM memory_group WHERE namespace_id = ANY(%(ids)s)
+    UNION ALL SELECT 'memory_proposal', count(*) FROM memory_proposal WHERE namespace_id = ANY(%(ids)s)
+    UNION ALL SELECT 'memory_curation', count(*) FROM memory_curation
+      WHERE team_id = %(team)s AND place = ANY(%(texts)s)
     UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
 """
 
@@ -73,11 +76,13 @@ def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Recei
         _check(caller, subject, found)
         ids = [row.pk for row in found]
         if dry_run:
-            tables = left = _counted(ids) | {"sharing": access.count_shared(found)}
+            tables = left = _counted(caller.team_id, found) | {
+                "sharing": access.count_shared(found)
+            }
         else:
             gone = _cleared_elsewhere(caller.team_id, found)
             tables = {"elsewhere": gone, "sharing": access.end_sharing(found)} | _erased(ids)
-            left = _counted(ids) | {"sharing": access.count_shared(found)}
+            left = _counted(caller.team_id, found) | {"sharing": access.count_shared(found)}
         receipt = Receipt(
             subject,
             dry_run,
@@ -116,9 +121,14 @@ def _theirs(team_id: UUID, subject: str) -> list[Namespace]:
     return list(found.order_by("id"))
 
 
-def _counted(ids: list[UUID]) -> dict[str, int]:
+def _counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
+    asked: dict[str, Any] = {  # what a statement takes
+        "ids": [row.pk for row in found],
+        "texts": [row.text for row in found],
+        "team": team_id,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"ids": ids})
+        cursor.execute(COUNT, asked)
         return dict(cursor.fetchall())
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryQuery
@@ -20,6 +21,9 @@ from memory.services.door import Door, entry_place, key_hash, opened
 
 
 MOST_AT_ONCE = 1_000
+
+# Of the ids of changes that steps of runs make.
+_STEPS = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,11 @@ def forget(
     with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
         if key is not None:
             door.detail["key"] = key_hash(key)
+        if (done := _done_before(door)) is not None:
+            return done
         if door.elsewhere is not None:
             return _forgotten_there(door, door.elsewhere, key, filter)
-        return _forget(door, lambda found: _named(found, key, filter), reason)
+        return forget_chosen(door, lambda found: _named(found, key, filter), reason)
 
 
 def forget_many(
@@ -64,7 +70,7 @@ def forget_many(
         raise InvalidInput("entries: all must be in one namespace.")
     wanted = {UUID(str(one)) for one in entry_ids}
     with opened(caller, "forget", "memory.forgotten", namespace=places.pop()) as door:
-        forgotten = _forget(door, lambda found: found.filter(pk__in=wanted), reason)
+        forgotten = forget_chosen(door, lambda found: found.filter(pk__in=wanted), reason)
         if forgotten.count != len(wanted):
             raise NotFound(_("There is no such memory; it may be forgotten already."))
         return forgotten
@@ -83,7 +89,7 @@ def clear(
             gone = door.elsewhere.clear_namespace(door.text) if door.lock() else 0
             door.detail["keys"] = gone
             return Forgotten(gone, None)
-        return _forget(door, lambda found: found, reason)
+        return forget_chosen(door, lambda found: found, reason)
 
 
 def _forgotten_there(
@@ -98,7 +104,7 @@ def _forgotten_there(
     return Forgotten(gone, None)
 
 
-def _forget(
+def forget_chosen(
     door: Door, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
 ) -> Forgotten:
     namespace = door.lock()
@@ -111,6 +117,7 @@ def _forget(
     if not chosen:
         return Forgotten(0, None)
     change = Change.objects.unscoped().create(
+        id=_of_step(door) or uuid7(),
         team_id=namespace.team_id,
         namespace=namespace,
         operation=Operation.FORGET,
@@ -122,6 +129,27 @@ def _forget(
     door.detail["change"] = str(change.pk)
     rows.forget(namespace, chosen, door.act(Operation.FORGET, reason, change.pk))
     return Forgotten(len(chosen), change.pk)
+
+
+def _of_step(door: Door) -> UUID | None:
+    """The id of the change that this very step makes here: after a crash it finds what it did."""
+    origin = door.caller.origin
+    if not origin.idempotency_key:
+        return None
+    said = (door.caller.team_id, door.text, origin.run_id, origin.node_id, origin.idempotency_key)
+    return uuid5(_STEPS, "\n".join(map(str, said)))
+
+
+def _done_before(door: Door) -> Forgotten | None:
+    """The step again, after a crash: what it answered the first time."""
+    made = _of_step(door)
+    if made is None or door.lock() is None:
+        return None
+    change = Change.objects.unscoped().filter(team_id=door.caller.team_id, pk=made).first()
+    if change is None:
+        return None
+    door.detail.update(keys=change.entry_count, change=str(made), repeated=True)
+    return Forgotten(change.entry_count, made)
 
 
 def _named(

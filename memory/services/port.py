@@ -3,16 +3,20 @@
 The caller's identity, from the server, decides the namespace; what the node passes is not used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from memory.core.records import Json, MemoryEntry
-from memory.core.scoped import check_target
+from memory.core.scoped import check_target, of_group
 from memory.core.scopes import life_in
+from memory.logic.paging import MERGE, Hit, Kept
+from memory.logic.talking import Talk
 from memory.providers.postgres.provider import in_thread
 from memory.services.caller import CallOrigin, MemoryCaller
+from memory.services.conversation import converse
 from memory.services.forget import forget
+from memory.services.knowledge import find_pages, write_pages
 from memory.services.recall import recall
 from memory.services.remember import remember
 
@@ -43,8 +47,9 @@ class RunMemory:
         filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
         top_k: int | None = None,
         injected: bool = False,
+        group_id: str | None = None,
     ) -> list[MemoryEntry]:
-        caller = self._at(origin)
+        caller = self._at(origin, group_id)
         return await in_thread(
             lambda: recall(
                 caller,
@@ -78,7 +83,7 @@ class RunMemory:
                 value=value,
                 metadata=metadata,
                 tier=tier,
-                ttl_seconds=life_in(scope, ttl_seconds),
+                ttl_seconds=life_in(scope, ttl_seconds, tier),
             )
         )
 
@@ -96,6 +101,53 @@ class RunMemory:
         forgotten = await in_thread(lambda: forget(caller, scope=scope, key=key, filter=filter))
         return forgotten.count
 
-    def _at(self, origin: StepOrigin) -> MemoryCaller:
+    async def converse(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        action: str,
+        messages: Sequence[Json] = (),
+        rules: Mapping[str, Json] | None = None,
+    ) -> Talk:
+        caller = self._at(origin)
+        return await in_thread(
+            lambda: converse(caller, action=action, messages=messages, rules=rules)
+        )
+
+    async def find_pages(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        query: str,
+        top_k: int = 20,
+        min_score: float = 0.1,
+        tags: Sequence[str] = (),
+    ) -> Sequence[Hit]:
+        caller = self._at(origin)
+        return await in_thread(
+            lambda: find_pages(
+                caller, scope=scope, query=query, top_k=top_k, min_score=min_score, tags=tags
+            )
+        )
+
+    async def write_pages(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        pages: Sequence[Mapping[str, Json]],
+        mode: str = MERGE,
+    ) -> Sequence[Kept]:
+        caller = self._at(origin)
+        return await in_thread(lambda: write_pages(caller, scope=scope, pages=pages, mode=mode))
+
+    def _at(self, origin: StepOrigin, group_id: str | None = None) -> MemoryCaller:
+        """Its reach stays the run's own, whatever group it asks for."""
         step = CallOrigin(origin.run_id, origin.node_id, origin.idempotency_key)
-        return replace(self._caller, origin=step)
+        return replace(
+            self._caller, origin=step, identity=of_group(self._caller.identity, group_id)
+        )

@@ -10,9 +10,11 @@ from memory.core.scoped import tier_named
 from memory.core.scopes import life_in
 from memory.core.values import check_params
 from memory.models.entries import Operation
+from memory.permissions import guest_of
 from memory.providers.postgres import rows
+from memory.services import gate
 from memory.services.caller import MemoryCaller
-from memory.services.door import key_hash, opened
+from memory.services.door import Door, key_hash, opened
 
 
 def remember(
@@ -29,8 +31,14 @@ def remember(
     ttl_seconds: float | None = None,
     reason: str = "",
     source: Source | None = None,
+    raw: bool = False,
 ) -> MemoryEntry:
-    """``source`` is taken at its word: a door that strangers knock at leaves it out."""
+    """``source`` is taken at its word: a door that strangers knock at leaves it out.
+
+    What is for working memory passes its gate. ``raw``: as a provider keeps it; whoever writes has a
+    gate of their own.
+    """
+    raw = raw or guest_of(caller.principal) is not None
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         params = StoreParams(
             namespace=door.text,
@@ -40,22 +48,32 @@ def remember(
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
             importance=importance,
-            ttl_seconds=(
-                life_in(door.place.named.scope, None) if ttl_seconds is None else ttl_seconds
-            ),
+            ttl_seconds=_life(door, tier, ttl_seconds, raw=raw),
             source=_signed(source or Source(), caller),
         )
         check_params(params)
-        door.detail.update(key=key_hash(key), bytes=check_value(door.policy, value), keys=1)
+        # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
+        row = door.claim()
+        if not raw:
+            let_in = gate.passed(params, gate.at_door(door, row))
+            params = let_in.params
+            door.detail.update(let_in.detail)
+        size = check_value(door.policy, params.value)
+        door.detail.update(key=key_hash(params.key), bytes=size, keys=1)
         if door.elsewhere is not None:
-            door.claim()  # whose it is, is kept here all the same, and puts its writers in line
             kept = door.elsewhere.store(params)
             door.detail.update(entry=kept.id, before=kept.revision - 1, after=kept.revision)
             return kept
         act = door.act(Operation.STORE, reason)
-        entry, before = rows.write(door.claim(), params, act, door.policy)
+        entry, before = rows.write(row, params, act, door.policy)
         door.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.entry_of(entry, door.text)
+
+
+def _life(door: Door, tier: str, asked: float | None, *, raw: bool) -> float | None:
+    if asked is not None:
+        return asked
+    return life_in(door.place.named.scope, None, "" if raw else tier)
 
 
 def _signed(source: Source, caller: MemoryCaller) -> Source:

@@ -17,16 +17,19 @@ from memory.core.policy import check_value
 from memory.core.provider import check_query
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scoped import check_target, tier_named
+from memory.core.scoped import check_target, of_group, tier_named
 from memory.core.scopes import life_in
 from memory.core.values import check_params
+from memory.logic.tiers import is_rejected
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import in_thread
+from memory.services import gate
 from memory.services.caller import CallOrigin, MemoryCaller
 from memory.services.door import Door, key_hash, opened
 from memory.services.port import StepOrigin
 from memory.services.recall import remember_reads
+from memory.services.rehearsing import Rehearsed, RehearsedLogic
 
 
 T = TypeVar("T")
@@ -63,7 +66,7 @@ class _Copy:
 
 
 @dataclass(slots=True)
-class SandboxMemory:
+class SandboxMemory(RehearsedLogic):
     """Implements the engine's memory port, as ``RunMemory`` does."""
 
     caller: MemoryCaller
@@ -83,8 +86,9 @@ class SandboxMemory:
         filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
         top_k: int | None = None,
         injected: bool = False,
+        group_id: str | None = None,
     ) -> list[MemoryEntry]:
-        caller = self._at(origin)
+        caller = self._at(origin, group_id)
 
         def work() -> list[MemoryEntry]:
             with self._lock, opened(caller, "view", "memory.recalled", scope=scope) as door:
@@ -122,11 +126,14 @@ class SandboxMemory:
                     metadata=metadata or {},
                     category=category_of(metadata or {}),
                     tier=tier_named(tier),
-                    ttl_seconds=life_in(scope, ttl_seconds),
+                    ttl_seconds=life_in(scope, ttl_seconds, tier),
                     source=Source(caller.principal.actor, origin.run_id, origin.node_id),
                 )
                 check_params(params)
-                door.detail.update(key=key_hash(key), bytes=check_value(door.policy, value))
+                let_in = gate.passed(params, self._known_there(door))
+                params = let_in.params
+                size = check_value(door.policy, params.value)
+                door.detail.update(let_in.detail, key=key_hash(params.key), bytes=size)
                 return self._store(door, scope, params)
 
         return await in_thread(work)
@@ -145,9 +152,21 @@ class SandboxMemory:
 
         def work() -> int:
             with self._lock, opened(caller, "forget", "memory.rehearsed", scope=scope) as door:
-                return self._forget(door, scope, key, filter)
+                return self._forgot_before(door) or self._forget(door, scope, key, filter)
 
         return await in_thread(work)
+
+    def _rehearsed(self, door: Door, scope: str) -> Rehearsed:
+        copy = self._copy(door)
+
+        def keep(at: Door, params: StoreParams) -> MemoryEntry:
+            check_params(params)
+            check_value(door.policy, params.value)
+            return self._store(at, scope, params)
+
+        return Rehearsed(
+            door, copy.provider, copy.real, keep, lambda at, key: self._forget(at, scope, key, None)
+        )
 
     def _store(self, door: Door, scope: str, params: StoreParams) -> MemoryEntry:
         copy = self._copy(door)
@@ -162,6 +181,29 @@ class SandboxMemory:
         entry = _at_once(copy.provider.store(params))
         self._note(door, STORE, scope, params.key, entry, before, ttl=params.ttl_seconds)
         return entry
+
+    def _known_there(self, door: Door) -> gate.Known:
+        living = self._copy(door).provider.living(door.text)
+        newest = sorted(living.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
+        return gate.Known(
+            living.get,
+            [one for one in newest if one.tier is not Tier.QUARANTINE][: gate.LIMITS.recent],
+            [one.value for one in newest if is_rejected(one)][: gate.MOST_REJECTED],
+            can_hold=door.elsewhere is None,
+        )
+
+    def _forgot_before(self, door: Door) -> int:
+        """The very step again, after a crash: what it forgot the first time."""
+        origin_key = door.caller.origin.idempotency_key
+        done = sum(
+            change.operation == FORGET
+            and change.namespace == door.text
+            and change.origin_key == origin_key
+            for change in self._known()
+            if origin_key
+        )
+        door.detail["keys"] = done
+        return done
 
     def _forget(
         self, door: Door, scope: str, key: str | None, filter_: Mapping[str, Json] | None
@@ -231,9 +273,10 @@ class SandboxMemory:
         self.ledger.add([change])
         self._known().append(change)
 
-    def _at(self, origin: StepOrigin) -> MemoryCaller:
+    def _at(self, origin: StepOrigin, group_id: str | None = None) -> MemoryCaller:
+        """Its reach stays the run's own, whatever group it asks for."""
         step = CallOrigin(origin.run_id, origin.node_id, origin.idempotency_key)
-        return replace(self.caller, origin=step)
+        return replace(self.caller, origin=step, identity=of_group(self.caller.identity, group_id))
 
 
 def entry_json(entry: MemoryEntry) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Undo a change as one: what it forgot comes back, or nothing does."""
+"""Undo a change as one: what it forgot comes back, what it moved goes back, or nothing does."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,10 +8,12 @@ from django.utils.translation import gettext as _
 from accounts.tenancy import tenant
 from memory.core.errors import AlreadyExists, NotFound
 from memory.models import Change, Entry, Revision
+from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
 from memory.services.restore import put_back
+from memory.services.taking_back import take_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
         if change.undone_at is not None:
             raise AlreadyExists(_("That was undone already."))
         rows.expire(locked, door.now)
-        ids = _undo(door, change)
+        undone = _undo if change.operation == Operation.FORGET else _take_back
+        ids = undone(door, change)
         change.undone_at, change.undone_by = door.now, caller.principal.actor
         change.save(update_fields=["undone_at", "undone_by"])
         door.detail.update(change=str(change.pk), keys=len(ids))
@@ -46,6 +49,15 @@ def _undo(door: Door, change: Change) -> tuple[str, ...]:
         wanted = Revision.objects.unscoped().get(entry=entry, number=numbers[entry.pk])
         back.append(put_back(door, change.namespace, entry, wanted, reason).id)
     return tuple(back)
+
+
+def _take_back(door: Door, change: Change) -> tuple[str, ...]:
+    """Each as it was before; refused where one of them was changed since."""
+    made = Revision.objects.unscoped().filter(change_id=change.pk)
+    ids = made.order_by("entry_id").values_list("entry_id", flat=True).distinct()
+    found = tuple(map(str, ids))
+    take_back(door, change.pk, _("undone"))
+    return found
 
 
 def _place_of(caller: MemoryCaller, change_id: UUID | str) -> str:

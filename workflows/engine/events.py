@@ -38,6 +38,9 @@ class NodeStateChange(Event):
     reused: bool = False  # the result of an earlier run, kept
     tokens: int | None = None  # of model calls
     items: int | None = None  # in the first list among the outputs
+    context_length: int | None = (
+        None  # characters of what it made for a prompt, if that is what it is for
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,32 @@ class MemoryWritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryKeptOut(Event):
+    """Memory's gate let a value not in; ``reasons`` are the gate's words for why."""
+
+    name: ClassVar[str] = "memory_kept_out"
+    node: str
+    scope: str
+    key: str
+    reasons: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryForgotten(Event):
+    """``count`` entries were forgotten, softly: those under ``key``, or that ``filter`` names."""
+
+    name: ClassVar[str] = "memory_forgotten"
+    node: str
+    scope: str
+    count: int
+    key: str | None = None
+    filter: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRetrievalError(Event):
+    """Memory failed, and the run goes on without it."""
+
     name: ClassVar[str] = "memory_retrieval_error"
     node: str
     message: str

@@ -202,6 +202,8 @@ class NodeKind(Generic[C, P]):
     retryable: ClassVar[bool] = False
     needs_memory: ClassVar[bool] = False
     streams: ClassVar[frozenset[str]] = frozenset()
+    # The output that is made for a prompt; the event of its end says how long it is.
+    context_output: ClassVar[str] = ""
     # Its outputs are the run's own; inside a container, the round's.
     gives_results: ClassVar[bool] = False
     # A round in which it ran is the last one.

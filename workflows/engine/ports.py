@@ -88,6 +88,7 @@ class MemoryPort(Protocol):
         filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
         top_k: int | None = None,
         injected: bool = False,  # the hits go into a prompt without further ado (enhanced_memory)
+        group_id: str | None = None,  # the workflow's own memory of another group than the run's
     ) -> Sequence[MemoryHit]: ...
 
     async def store(

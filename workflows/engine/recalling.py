@@ -56,7 +56,7 @@ async def recall(
         scope=scope,
         namespace=hits[0].namespace if hits else "",
         query=query,
-        entries=[_brief(hit) for hit in hits],
+        entries=[brief(hit) for hit in hits],
         injected=injected,
     )
     return list(hits), event
@@ -74,8 +74,8 @@ def as_entry(hit: MemoryHit) -> dict[str, Json]:
     }
 
 
-def _brief(hit: MemoryHit) -> dict[str, Json]:
-    """``parts`` explain the score; ``run`` is where it was learnt. Not every memory can say either."""
+def brief(hit: MemoryHit) -> dict[str, Json]:
+    """One hit as its event has it. ``parts`` explain the score; ``run`` is where it was learnt. Not every memory can say either."""
     source = getattr(hit, "source", None)
     return {
         "id": hit.id,

@@ -7,6 +7,13 @@ from workflows.engine.document import Document, NodeSpec
 
 RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
+# Of kinds of nodes that need not name one.
+KIND_SCOPES = {
+    "memory-retrieval": "workflow",
+    "conversation-memory": "conversation",
+    "knowledge-retrieval": "global",
+    "knowledge-write": "global",
+}
 
 
 def scopes_of(document: Document) -> frozenset[str]:
@@ -15,8 +22,9 @@ def scopes_of(document: Document) -> frozenset[str]:
 
 
 def _scopes(node: NodeSpec) -> Iterator[str]:
-    scope = node.data.get("scope")
-    if node.kind.startswith("memory-") and isinstance(scope, str):
+    scope = node.data.get("scope") or KIND_SCOPES.get(node.kind)
+    remembers = node.kind.startswith("memory-") or node.kind in KIND_SCOPES
+    if remembers and isinstance(scope, str):
         yield scope
     enhanced = node.data.get(RECALLING)
     if isinstance(enhanced, dict) and enhanced.get("enabled"):

@@ -41,7 +41,15 @@ def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
         error_type=error.type if error else None,
         tokens=(record.prompt_tokens + record.completion_tokens) or None,
         items=items_of(record.outputs),
+        context_length=_context_length(node, record),
     )
+
+
+def _context_length(node: PlanNode, record: StepRecord) -> int | None:
+    """Asked by name: an output so called of another kind is nothing but that."""
+    name = node.kind.context_output
+    made = record.outputs.get(name) if name else None
+    return len(made) if isinstance(made, str) else None
 
 
 def items_of(outputs: Mapping[str, Json]) -> int | None:

@@ -18,11 +18,11 @@ from config.ids import uuid7
 from workflows import memory_app
 from workflows.engine.document import Document, Json
 from workflows.engine.local import SystemClock
+from workflows.engine.memory_ports import FoundPage, KeptPage, Talk, WholeMemory
 from workflows.engine.ports import (
     CodePort,
     HttpPort,
     MemoryHit,
-    MemoryPort,
     ModelChunk,
     ModelPort,
     ModelRequest,
@@ -83,11 +83,11 @@ def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
 
 
 class LateMemory:
-    """Implements ``engine.ports.MemoryPort``: finds out who the run acts for when it first remembers."""
+    """Implements ``engine.memory_ports.WholeMemory``: finds out who the run acts for when it first remembers."""
 
     def __init__(self, claim: Claim) -> None:
         self._claim = claim
-        self._port: MemoryPort | None = None
+        self._port: WholeMemory | None = None
         self._lock = asyncio.Lock()
 
     async def recall(self, **asked: Any) -> Sequence[MemoryHit]:
@@ -98,6 +98,15 @@ class LateMemory:
 
     async def delete(self, **asked: Any) -> int:
         return await (await self._ready()).delete(**asked)
+
+    async def converse(self, **asked: Any) -> Talk:
+        return await (await self._ready()).converse(**asked)
+
+    async def find_pages(self, **asked: Any) -> Sequence[FoundPage]:
+        return await (await self._ready()).find_pages(**asked)
+
+    async def write_pages(self, **given: Any) -> Sequence[KeptPage]:
+        return await (await self._ready()).write_pages(**given)
 
     async def begin(self, document: Document) -> None:
         """What the run is about, for three days. A run that remembers nothing leaves none of it, nor
@@ -127,7 +136,7 @@ class LateMemory:
         except DatabaseError as away:
             log.warning("notes_left", extra={"run": str(self._claim.run_id), "why": str(away)})
 
-    async def _ready(self) -> MemoryPort:
+    async def _ready(self) -> WholeMemory:
         async with self._lock:
             if self._port is None:
                 self._port = await in_thread(memory_of, self._claim)
@@ -146,7 +155,7 @@ async def run_ended(ports: Ports) -> None:
         await ports.memory.end()
 
 
-def memory_of(claim: Claim) -> MemoryPort:
+def memory_of(claim: Claim) -> WholeMemory:
     caller = memory_caller(claim.run_id, claim.team_id, claim.row)
     if Debug.of(claim.row).memory != SANDBOX:
         return memory_app.RunMemory(caller)

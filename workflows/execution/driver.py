@@ -34,6 +34,7 @@ from workflows.execution.debugging import (
 )
 from workflows.execution.errors import JournalRefused
 from workflows.execution.journal import DurableJournal
+from workflows.execution.learning import plan_curation, with_learning
 from workflows.execution.masking import Mask, mask_for
 from workflows.execution.outbox import Outbox
 from workflows.execution.plans import Prepared
@@ -133,7 +134,7 @@ async def _drive(
     )
     brake = brake_of(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
-    ports = ports_for(claim, setup, world.services)
+    ports = with_learning(ports_for(claim, setup, world.services), claim)
     await run_began(ports, ready.document)
     try:
         result = await drive(
@@ -219,6 +220,7 @@ async def _finish(
         await _interrupted(held, world, journal)
     else:
         await run_ended(ports)
+        await plan_curation(ports, held.claim)
 
 
 def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:

@@ -30,6 +30,11 @@ LOOKS: dict[str, tuple[str, str]] = {
     "assigner": ("assign", "data"),
     "memory-recall": ("recall", "memory"),
     "memory-store": ("store", "memory"),
+    "memory-retrieval": ("clock", "memory"),
+    "memory-delete": ("forget", "memory"),
+    "conversation-memory": ("chat", "memory"),
+    "knowledge-retrieval": ("search", "memory"),
+    "knowledge-write": ("edit", "memory"),
 }
 PLAIN_LOOK = ("workflow", "data")
 

@@ -25,6 +25,7 @@ WHOSE: Final[Mapping[str, Promise]] = {
     "conversation": _("This conversation"),
     "user": _("This person"),
     "global": _("Everyone"),
+    "workflow": _("This workflow, for its group"),
     "run": _("This run"),
 }
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})", re.I)

@@ -3,6 +3,11 @@
 import { t } from "../editor/words.js";
 import { pathText } from "./writing.js";
 
+// What a change of means that memory would be asked something else.
+const ASKED = [
+  "enhanced_memory", "scope", "query_selector", "topic_selector", "content_selector", "document_selector", "key", "top_k", "filter", "language",
+];
+
 export async function fragment(url, signal) {
   const answer = await fetch(url, { headers: { "HX-Request": "true" }, signal });
   return answer.ok ? answer.text() : null;
@@ -41,7 +46,7 @@ export function refresh(inspector, path) {
     if (!place.hidden && pathText(box) === path.join(".")) showPreview(inspector, box);
   }
   for (const box of inspector.root.querySelectorAll("[data-recall]")) {
-    if (!box.querySelector("[data-recall-place]").hidden && ["enhanced_memory", "scope", "query_selector", "key", "top_k", "filter"].includes(path[0])) showRecall(inspector, box);
+    if (!box.querySelector("[data-recall-place]").hidden && ASKED.includes(path[0])) showRecall(inspector, box);
   }
 }
 

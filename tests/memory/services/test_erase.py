@@ -11,6 +11,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
+from memory.models import Curation, Namespace, Proposal
 from memory.services.erase import TABLES
 from tests.factories.workflows import make_conversation, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
@@ -31,6 +32,15 @@ def remembered(person: Person, who: str, /, **scopes: Any) -> None:
         services.remember(caller, scope=scope, key="k0", value="black tea")
         services.forget(caller, scope=scope, key="k1")
         assert services.recall(caller, scope=scope, query_text="tea")
+    with tenant([person.team.pk]):
+        rows = Namespace.objects.unscoped().filter(team=person.team, text=f"user:{who}")
+        for row in rows:
+            Curation.objects.unscoped().create(
+                team=person.team, run_id=f"run of {who}", place=row.text
+            )
+            Proposal.objects.unscoped().create(
+                team=person.team, namespace=row, kind="forget", targets=["k0"], fingerprint=who
+            )
 
 
 def counts(team_id: Any) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from django.urls import reverse
 
 from accounts.personas import persona_id
@@ -151,3 +152,69 @@ def test_preview_of_a_node_without_a_readable_configuration_is_a_page_all_the_sa
     workflow = make_workflow(alice, "w", json.loads(json.dumps(source)))
 
     assert look(alice, workflow)[0] == 200
+
+
+def of_kind(kind: str, **data: Any) -> dict[str, Any]:
+    return {
+        "version": "0.1.0",
+        "nodes": [
+            {
+                "id": "start",
+                "data": {"type": "start", "variables": [{"variable": "text", "type": "string"}]},
+            },
+            {"id": "llm", "data": {"type": kind, "title": "Node", **data}},
+        ],
+        "edges": [{"source": "start", "target": "llm"}],
+    }
+
+
+def test_preview_of_history_shows_the_text_it_would_give(alice):
+    data = {"scope": "user", "topic_selector": ["start", "text"]}
+    workflow = make_workflow(alice, "w", of_kind("memory-retrieval", **data))
+    caller = MemoryCaller(alice.principal, alice.team.pk, {"user_id": str(alice.user.pk)})
+    remember(caller, scope="user", key="now", value="We met at noon today", tier="working")
+    knows(alice, str(alice.user.pk), "allergy", "peanuts make me ill")
+
+    status, html = look(alice, workflow, query="peanuts")
+
+    assert status == 200
+    assert "As text for a prompt:" in html
+    first = "### Record 1 (relevance: 1.00)\nWe met at noon today"
+    assert f"## History\n\n{first}\n\n### Record 2 (relevance: " in html
+    assert "peanuts make me ill" in html
+
+
+def test_preview_of_history_by_group_asks_for_one(alice):
+    workflow = make_workflow(alice, "w", of_kind("memory-retrieval"))
+
+    _, without = look(alice, workflow)
+    _, with_one = look(alice, workflow, group="project-1")
+
+    assert "Name a group: this node remembers by group." in without
+    assert "Nothing would be recalled." in with_one
+    assert f"ai:memory:{workflow.pk}:project-1" in with_one
+
+
+def test_preview_of_forgetting_shows_what_would_go(alice):
+    data = {"scope": "user", "key": "allergy"}
+    workflow = make_workflow(alice, "w", of_kind("memory-delete", **data))
+    knows(alice, str(alice.user.pk), "allergy", "peanuts")
+    knows(alice, str(alice.user.pk), "home", "Lisbon")
+
+    _, html = look(alice, workflow)
+
+    assert "peanuts" in html
+    assert "Lisbon" not in html
+
+
+UNDECIDED = [
+    ({"key": "a_{{#start.text#}}"}, "Its key is filled in by the run"),
+    ({}, "Say which memory to forget"),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), UNDECIDED)
+def test_preview_of_forgetting_that_is_not_decided_says_so(alice, data, said):
+    workflow = make_workflow(alice, "w", of_kind("memory-delete", scope="user", **data))
+
+    assert said in look(alice, workflow)[1]

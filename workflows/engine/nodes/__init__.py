@@ -9,15 +9,20 @@ from workflows.engine.nodes.answer import Answer
 from workflows.engine.nodes.assigner import Assigner
 from workflows.engine.nodes.code import Code
 from workflows.engine.nodes.container_start import IterationStart, LoopStart
+from workflows.engine.nodes.conversation_memory import ConversationMemory
 from workflows.engine.nodes.end import End
 from workflows.engine.nodes.http_request import HttpRequestNode
 from workflows.engine.nodes.if_else import IfElse
 from workflows.engine.nodes.iteration import Iteration
+from workflows.engine.nodes.knowledge_retrieval import KnowledgeRetrieval
+from workflows.engine.nodes.knowledge_write import KnowledgeWrite
 from workflows.engine.nodes.list_operator import ListOperator
 from workflows.engine.nodes.llm import Llm
 from workflows.engine.nodes.loop import Loop
 from workflows.engine.nodes.loop_end import LoopEnd
+from workflows.engine.nodes.memory_delete import MemoryDelete
 from workflows.engine.nodes.memory_recall import MemoryRecall
+from workflows.engine.nodes.memory_retrieval import MemoryRetrieval
 from workflows.engine.nodes.memory_store import MemoryStore
 from workflows.engine.nodes.start import Start
 from workflows.engine.nodes.template_transform import TemplateTransform
@@ -44,6 +49,11 @@ NODE_KINDS: tuple[AnyKind, ...] = (
     ListOperator(),
     MemoryRecall(),
     MemoryStore(),
+    MemoryRetrieval(),
+    MemoryDelete(),
+    ConversationMemory(),
+    KnowledgeRetrieval(),
+    KnowledgeWrite(),
 )
 
 

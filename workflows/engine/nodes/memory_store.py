@@ -7,7 +7,7 @@ from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
 from workflows.engine.document import NodeSpec, Selector
-from workflows.engine.events import MemoryWritten
+from workflows.engine.events import MemoryKeptOut, MemoryWritten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -93,16 +93,28 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             metadata[name] = ctx.pool.get_or_none(selector)
         value = ctx.pool.get_or_none(config.value_selector)
         ctx.give({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
-        entry = await memory_of(ctx, config.scope).store(
-            scope=config.scope,
-            identity=ctx.identity,
-            origin=ctx.origin,
-            key=key,
-            value=ctx.pool.require(config.value_selector),
-            metadata=metadata,
-            tier=config.tier,
-            ttl_seconds=config.ttl_seconds,
-        )
+        try:
+            entry = await memory_of(ctx, config.scope).store(
+                scope=config.scope,
+                identity=ctx.identity,
+                origin=ctx.origin,
+                key=key,
+                value=ctx.pool.require(config.value_selector),
+                metadata=metadata,
+                tier=config.tier,
+                ttl_seconds=config.ttl_seconds,
+            )
+        except Exception as fault:
+            kept_out = _kept_out(fault, ctx, config.scope, key)
+            if kept_out is None:
+                raise
+            return NodeResult({"stored": False, "key": key}, events=(kept_out,))
         written = {"id": entry.id, "key": entry.key, "value": entry.value}
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
         return NodeResult({"stored": True, "key": key}, events=(event,))
+
+
+def _kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> MemoryKeptOut | None:
+    """The gate before working memory is no failure of the node. Its error lives elsewhere; it has reasons."""
+    reasons = getattr(fault, "reasons", None)
+    return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None

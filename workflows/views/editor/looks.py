@@ -36,6 +36,10 @@ LOOKS: dict[str, Look] = {
     "knowledge-retrieval": Look("search", "memory"),
     "memory-recall": Look("recall", "memory"),
     "memory-store": Look("store", "memory"),
+    "memory-retrieval": Look("clock", "memory"),
+    "memory-delete": Look("forget", "memory"),
+    "conversation-memory": Look("chat", "memory"),
+    "knowledge-write": Look("edit", "memory"),
 }
 BY_GROUP: dict[str, Look] = {
     "memory": Look("memory", "memory"),

@@ -5,6 +5,7 @@ couldn't see on the memory pages. Without a run there is no provenance; the audi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,16 @@ from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.errors import WorkflowFault
+from workflows.engine.history_context import (
+    WORKING_ENTRIES,
+    Record,
+    markdown,
+    merge,
+    wording_for,
+)
+from workflows.engine.nodes.memory_retrieval import ASKING
 from workflows.engine.prompting import MEMORY_HEADING
+from workflows.engine.remembering import DEFAULT_SCOPE, KIND_SCOPES
 from workflows.engine.rendering import as_text
 from workflows.models import Workflow
 from workflows.services.runs import Subject, subject_of
@@ -30,6 +40,7 @@ from workflows.views.workflow_page import document_for, people_of, person_of
 
 CONVERSATIONS_SHOWN = 20
 LONGEST_VALUE = 2_000
+MOST_FORGOTTEN = 100  # that are shown
 
 
 @login_required
@@ -45,6 +56,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     subject = subject_of(principal, person or None)
     run = selectors.runs_for(principal, workflow=workflow).first()
     searches = ".".join(asked["query_selector"])
+    group = typed(request.GET, "group")
     query = request.GET.get("query")
     if query is None and searches:
         query = as_text(
@@ -57,8 +69,11 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "conversations": _conversations(principal, workflow, subject),
         "searches": searches,
         "query": query or "",
+        "by_group": asked["scope"] == "workflow",
+        "group": group,
+        "forgets": spec.kind == "memory-delete",
     }
-    context |= _recalled(principal, workflow, spec, asked, subject, key, query)
+    context |= _recalled(principal, workflow, asked, subject, key, group, query)
     return render(request, "inspector/_recalled.html", context)
 
 
@@ -66,13 +81,20 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
     """What the node's configuration asks memory for; of broken parts, as if they weren't there."""
     held = spec.data.get("enhanced_memory")
     config: Mapping[str, Json] = held if isinstance(held, Mapping) else spec.data
-    selector, top = config.get("query_selector"), config.get("top_k")
-    filter_ = config.get("filter")
+    names = [f"{name}_selector" for name in ("query", *ASKING)]
+    written = (config.get(name) for name in names)
+    selector: Sequence[Json] = next((one for one in written if isinstance(one, list)), [])
+    top, filter_ = config.get("top_k"), config.get("filter")
+    default = KIND_SCOPES.get(spec.kind, DEFAULT_SCOPE)
+    forgets = spec.kind == "memory-delete"
     return {
-        "scope": str(config.get("scope") or "conversation"),
-        "key": config.get("key") if spec.kind.startswith("memory-recall") else None,
-        "query_selector": [str(part) for part in selector] if isinstance(selector, list) else [],
-        "top_k": top if isinstance(top, int) and top > 0 else 10,
+        "scope": str(config.get("scope") or default),
+        "key": config.get("key") if forgets or spec.kind == "memory-recall" else None,
+        "query_selector": [str(part) for part in selector],
+        "top_k": MOST_FORGOTTEN if forgets else top if isinstance(top, int) and top > 0 else 10,
+        "retrieves": spec.kind == "memory-retrieval",
+        "forgets": forgets,
+        "language": str(config.get("language") or ""),
         "filter": filter_ if isinstance(filter_, Mapping) and filter_ else None,
         "position": str(config.get("injection_position") or "after_system"),
         "format": config.get("format_template") or "",
@@ -91,38 +113,97 @@ def _conversations(
 def _recalled(
     principal: Principal,
     workflow: Workflow,
-    spec: NodeSpec,
     asked: Mapping[str, Any],
     subject: Subject,
     conversation: str,
+    group: str,
     query: str | None,
 ) -> dict[str, Any]:
     identity = {"user_id": subject.id, "app_id": str(workflow.pk), "workflow_id": str(workflow.pk)}
     if conversation:
         identity["conversation_id"] = conversation
+    if group:
+        identity["group_id"] = group
+    if asked["forgets"] and (which := _undecided(asked)):
+        return {"error": which}
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     try:
-        found = memory_app.recall(
-            caller,
-            scope=asked["scope"],
-            key=asked["key"] or None,
-            query_text=query or None,
-            filter=asked["filter"],
-            top_k=asked["top_k"],
-        )
+        if asked["retrieves"]:
+            records = _retrieved(caller, asked, query)
+            found = [replace(one.hit, score=one.score) for one in records]
+        else:
+            records, found = [], _asked_for(caller, asked, query)
         return {
             "namespace": memory_app.resolve_namespace(asked["scope"], identity),
             "entries": [_shown(entry) for entry in found],
-            "injected": _injected(asked, found) if asked["injects"] else "",
-            "place": _PLACES.get(asked["position"], _PLACES["after_system"])(),
+            "injected": _written(asked, records, query) or _injected(asked, found),
+            "place": _place(asked),
         }
     except (memory_app.MemoryFault, WorkflowFault) as fault:
         return {"error": _why(asked["scope"], conversation, fault)}
 
 
+def _asked_for(
+    caller: "memory_app.MemoryCaller", asked: Mapping[str, Any], query: str | None
+) -> "list[memory_app.MemoryEntry]":
+    return memory_app.recall(
+        caller,
+        scope=asked["scope"],
+        key=asked["key"] or None,
+        query_text=query or None,
+        filter=asked["filter"],
+        top_k=asked["top_k"],
+    )
+
+
+def _retrieved(
+    caller: "memory_app.MemoryCaller", asked: Mapping[str, Any], query: str | None
+) -> "list[Record[memory_app.MemoryEntry]]":
+    """As the node does it: working memory first, the rest by what is asked."""
+    scope = asked["scope"]
+    working = memory_app.recall(
+        caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES
+    )
+    if not query:
+        return merge(working, [])
+    long_term = memory_app.recall(
+        caller,
+        scope=scope,
+        query_text=query,
+        filter={"tier": "long_term"},
+        top_k=asked["top_k"],
+    )
+    return merge(working, long_term)
+
+
+def _written(asked: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None) -> str:
+    """Of a node that makes one text of them."""
+    if not asked["retrieves"]:
+        return ""
+    texts = (as_text(record.hit.value) for record in records)
+    return markdown(records, wording_for(asked["language"], query or "", *texts))
+
+
+def _undecided(asked: Mapping[str, Any]) -> str:
+    """Why it can't be said yet what a node would forget."""
+    if "{{#" in str(asked["key"] or ""):
+        return _("Its key is filled in by the run; only then is it known what is forgotten.")
+    if not asked["key"] and not asked["filter"]:
+        return _("Say which memory to forget: a key, or metadata it must have.")
+    return ""
+
+
+def _place(asked: Mapping[str, Any]) -> str:
+    if asked["retrieves"]:
+        return _("As text for a prompt:")
+    return _PLACES.get(asked["position"], _PLACES["after_system"])()
+
+
 def _why(scope: str, conversation: str, fault: Exception) -> str:
     if scope == "conversation" and not conversation:
         return _("Choose a conversation: this node remembers by conversation.")
+    if scope == "workflow" and isinstance(fault, memory_app.errors.InvalidInput):
+        return _("Name a group: this node remembers by group.")
     if scope == "run":
         return _("A run's own notes last as long as the run; there is nothing to look at now.")
     return str(fault)
@@ -140,7 +221,7 @@ def _shown(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
 
 def _injected(asked: Mapping[str, Any], found: "Sequence[memory_app.MemoryEntry]") -> str:
     """The message a model would be sent; nothing recalled, nothing injected."""
-    if not found:
+    if not found or not asked["injects"]:
         return ""
     if asked["format"]:
         entries = [

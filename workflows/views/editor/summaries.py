@@ -16,6 +16,7 @@ from workflows.engine.comparisons import ALIASES, UNARY
 from workflows.engine.document import Json, NodeSpec
 from workflows.engine.geometry import FAIL_BRANCH, SOURCE
 from workflows.engine.kinds import AnyKind
+from workflows.engine.remembering import KIND_SCOPES
 from workflows.engine.templating import REFERENCE
 from workflows.views.editor.operators import operator_word
 
@@ -150,8 +151,42 @@ def _memory(data: Data) -> str:
     return f"{_scope_word(scope)} · {key}" if key else _scope_word(scope)
 
 
+def _history(data: Data) -> str:
+    """The kept window is told where there is one."""
+    words = {"append": _("Append"), "read": _("Read"), "clear": _("Clear")}
+    action = words.get(_text(data.get("action")) or "append", "")
+    turns = data.get("max_turns") if data.get("strategy") == "sliding_window" else None
+    window = _("the last %(count)s turns") % {"count": turns} if turns else ""
+    return " · ".join(filter(None, (action, window)))
+
+
+def _sought(data: Data) -> str:
+    asked = _last(data.get("query_variable_selector") or data.get("query_selector"))
+    return " · ".join(filter(None, (_scope_word(_text(data.get("scope")) or "global"), asked)))
+
+
+def _page(data: Data) -> str:
+    named = _text(data.get("page_title")) or _last(data.get("pages_selector"))
+    return " · ".join(filter(None, (_scope_word(_text(data.get("scope")) or "global"), named)))
+
+
+def _retrieved(data: Data) -> str:
+    scope = _text(data.get("scope")) or KIND_SCOPES["memory-retrieval"]
+    named = (_last(data.get(f"{name}_selector")) for name in ("topic", "content", "document"))
+    return " · ".join((_scope_word(scope), *filter(None, named)))
+
+
+def _forgotten(data: Data) -> str:
+    asked = data.get("filter")
+    parts = asked.items() if isinstance(asked, Mapping) else ()
+    only = _comma(f"{name}: {_text(value)}" for name, value in parts)
+    which = _text(data.get("key")) or only
+    return " · ".join(filter(None, (_scope_word(_text(data.get("scope"))), which)))
+
+
 def _scope_word(scope: str) -> str:
     words = {
+        "workflow": _("This workflow, for its group"),
         "conversation": _("This conversation"),
         "user": _("This person"),
         "global": _("Everyone"),
@@ -214,6 +249,11 @@ SUMMARIES: dict[str, Callable[[Data], str]] = {
     "assigner": _assigned,
     "memory-recall": _memory,
     "memory-store": _memory,
+    "memory-retrieval": _retrieved,
+    "memory-delete": _forgotten,
+    "conversation-memory": _history,
+    "knowledge-retrieval": _sought,
+    "knowledge-write": _page,
     "http-request": _http,
     "code": _code,
     "iteration": _each,

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.history_context import markdown, merge, query_of
 from tests.memory.logic.support import NAMESPACE, START, quick
+from workflows.engine.history_context import (
+    CHINESE,
+    ENGLISH,
+    Record,
+    markdown,
+    merge,
+    query_of,
+    wording_for,
+)
 
 
 def working(number: int, value: Any = None) -> MemoryEntry:
@@ -51,27 +59,27 @@ def test_query_is_the_first_that_says_something(given_: tuple[Any, ...], expecte
 
 def test_ten_newest_working_entries_come_first_with_score_one():
     """seed 2, priority and path: the newest 10 of working memory, relevance fixed at 1.0."""
-    merged = merge([working(n) for n in range(12)], [verified(1, 0.5)])
+    merged = merge([working(n) for n in range(11, -1, -1)], [verified(1, 0.5)])
 
-    assert [one.value for one in merged[:10]] == [f"working {n}" for n in range(11, 1, -1)]
+    assert [one.hit.value for one in merged[:10]] == [f"working {n}" for n in range(11, 1, -1)]
     assert {one.score for one in merged[:10]} == {1.0}
-    assert merged[10:] == [verified(1, 0.5)]
+    assert merged[10:] == [Record(verified(1, 0.5), 0.5)]
 
 
 def test_long_term_hits_follow_by_similarity():
     merged = merge([working(1)], [verified(1, 0.2), verified(2, 0.9), verified(3, 0.5)])
 
-    assert [one.id for one in merged] == ["w01", "v02", "v03", "v01"]
+    assert [one.hit.id for one in merged] == ["w01", "v02", "v03", "v01"]
 
 
 def test_long_term_hit_of_full_score_still_comes_after_working_memory():
-    assert [one.id for one in merge([working(1)], [verified(1, 1.0)])] == ["w01", "v01"]
+    assert [one.hit.id for one in merge([working(1)], [verified(1, 1.0)])] == ["w01", "v01"]
 
 
 def test_same_text_is_said_once_with_its_better_score():
     merged = merge([working(1, "Alice likes tea")], [verified(1, 0.7, "alice likes tea.")])
 
-    assert [(one.id, one.score) for one in merged] == [("w01", 1.0)]
+    assert [(one.hit.id, one.score) for one in merged] == [("w01", 1.0)]
 
 
 def test_same_entry_is_said_once():
@@ -85,14 +93,14 @@ def test_same_entry_is_said_once():
 def test_merge_is_sorted_by_score_without_repeats(hot: list[int], scores: list[float]):
     merged = merge([working(n) for n in hot], [verified(n, s) for n, s in enumerate(scores)])
 
-    found = [one.score or 0.0 for one in merged]
+    found = [one.score for one in merged]
     assert found == sorted(found, reverse=True)
-    assert len({one.id for one in merged}) == len(merged) == min(10, len(hot)) + len(scores)
+    assert len({one.hit.id for one in merged}) == len(merged) == min(10, len(hot)) + len(scores)
 
 
 def test_markdown_in_english():
     """spec §5: heading, and per entry "### Record N (relevance: 0.87)" with its content."""
-    text = markdown([working(1), verified(2, 0.867, {"b": ["猫"]})], "en")
+    text = markdown([Record(working(1), 0.0), Record(verified(2, 0.867, {"b": ["猫"]}), 0.867)])
 
     assert text == (
         "## History\n\n"
@@ -104,7 +112,9 @@ def test_markdown_in_english():
 @pytest.mark.parametrize("language", ["zh", "zh-hans", "zh_Hans", "ZH-CN"])
 def test_markdown_in_chinese(language: str):
     """seed 2, injection: "## 历史上下文" and "### 记录X (相关度: Y)"."""
-    text = markdown(merge([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), language)
+    text = markdown(
+        merge([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), wording_for(language)
+    )
 
     assert text == (
         "## 历史上下文\n\n### 记录1 (相关度: 1.00)\n喜欢茶\n\n### 记录2 (相关度: 0.50)\n住在里昂"
@@ -113,4 +123,21 @@ def test_markdown_in_chinese(language: str):
 
 def test_no_entries_make_no_heading():
     """seed 2, fault tolerance: an empty history_context is an empty string."""
-    assert markdown([], "en") == ""
+    assert markdown([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "expected"),
+    [
+        ("", ("他喜欢什么", "tea"), CHINESE),
+        ("", ("what does he like", "茶"), ENGLISH),
+        ("", ("", "42", "他喜欢茶"), CHINESE),
+        ("", (), ENGLISH),
+        ("en", ("他喜欢什么",), ENGLISH),
+        ("zh-hans", ("tea",), CHINESE),
+    ],
+)
+def test_headings_are_in_the_language_named_else_in_that_of_what_is_asked(
+    language: str, texts: tuple[str, ...], expected: object
+):
+    assert wording_for(language, *texts) == expected

@@ -1,0 +1,136 @@
+"""``/api/v1/knowledge``: pages over HTTP; and the history of a conversation with all that was folded of it."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Header, Query, Router, Status
+
+from accounts.auth import api_auth
+from config.schema import refuse_unknown
+from memory import schemas, services
+from memory import schemas_pages as pages
+from memory.api import caller_of, revision_named
+
+
+router = Router(auth=api_auth(), tags=["knowledge"])
+
+
+@router.get("/knowledge/pages", response=pages.ShelfOut)
+def list_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.ShelfOut:
+    """All pages of a namespace, by title, with what refers to what and what is stale."""
+    refuse_unknown(request, pages.PagesQuery.model_fields)
+    return pages.shelf_out(services.shelf(caller_of(request), namespace=asked.namespace))
+
+
+@router.get("/knowledge/search", response=pages.FoundPagesOut)
+def search_pages(request: HttpRequest, asked: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
+    """Best first, with the parts the score is made of."""
+    refuse_unknown(request, pages.SearchQuery.model_fields)
+    hits = services.find_pages(
+        caller_of(request),
+        namespace=asked.namespace,
+        query=asked.query,
+        tags=[asked.tag] if asked.tag else [],
+        top_k=asked.limit,
+        min_score=asked.min_score,
+    )
+    return pages.found_out(hits)
+
+
+@router.post("/knowledge/pages", response={201: list[pages.KeptOut]})
+def write_pages(request: HttpRequest, body: pages.WriteIn) -> Status[list[pages.KeptOut]]:
+    """All or none; each into the page about the same, if there is one."""
+    kept = services.write_pages(
+        caller_of(request),
+        namespace=body.namespace,
+        pages=[one.dict() for one in body.pages],
+        mode=body.mode,
+        reason=body.reason,
+    )
+    return Status(201, [pages.kept_out(one) for one in kept])
+
+
+@router.get("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
+def read_page(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> pages.OpenedOut:
+    """``ETag`` is the revision, for ``If-Match``."""
+    found = pages.opened_out(services.open_page(caller_of(request), entry_id=entry_id))
+    response["ETag"] = f'"{found.page.revision}"'
+    return found
+
+
+@router.patch("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
+def rewrite_page(
+    request: HttpRequest,
+    response: HttpResponse,
+    entry_id: UUID,
+    body: pages.RewriteIn,
+    if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
+) -> pages.OpenedOut:
+    """409 when somebody was quicker."""
+    done = services.rewrite_page(
+        caller_of(request),
+        entry_id=entry_id,
+        if_revision=revision_named(if_match),
+        changes=body.changes(),
+        reason=body.reason,
+    )
+    response["ETag"] = f'"{done.page.revision}"'
+    return pages.opened_out(done)
+
+
+@router.delete("/knowledge/pages/{uuid:entry_id}", response=schemas.ForgottenOut)
+def delete_page(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
+    """Soft: the answer's ``change`` undoes it. What refers to it is stale from now on."""
+    done = services.delete_page(caller_of(request), entry_id=entry_id)
+    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+
+
+@router.get("/knowledge/pages/{uuid:entry_id}/links", response=pages.LinksOut)
+def list_links(request: HttpRequest, entry_id: UUID) -> pages.LinksOut:
+    return pages.links_out(services.open_page(caller_of(request), entry_id=entry_id))
+
+
+@router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.PageOut])
+def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.PageOut]:
+    """Newest first."""
+    entry, past = services.page_revisions(caller_of(request), entry_id=entry_id)
+    return [pages.page_out(one, entry) for one in past]
+
+
+@router.post("/knowledge/pages/{uuid:entry_id}/confirm", response=pages.OpenedOut)
+def confirm_page(request: HttpRequest, entry_id: UUID) -> pages.OpenedOut:
+    """Somebody looked and found it still right: it is stale no longer."""
+    return pages.opened_out(services.confirm_page(caller_of(request), entry_id=entry_id))
+
+
+@router.get("/knowledge/export")
+def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpResponse:
+    """A ZIP of Markdown files, one a page; a page that was imported is its file again, byte for byte."""
+    refuse_unknown(request, pages.PagesQuery.model_fields)
+    packed = services.export_pages(caller_of(request), namespace=asked.namespace)
+    return HttpResponse(
+        packed,
+        content_type="application/zip",
+        headers={"Content-Disposition": 'attachment; filename="knowledge.zip"'},
+    )
+
+
+@router.post("/knowledge/import", response={201: pages.ImportedOut})
+def import_pages(request: HttpRequest, body: pages.ImportIn) -> Status[pages.ImportedOut]:
+    """Markdown files as text, or a ZIP of them. A page that is there becomes what its file says."""
+    done = services.import_pages(
+        caller_of(request),
+        namespace=body.namespace,
+        archive=body.archive,
+        files={name: text.encode() for name, text in body.files.items()},
+        reason=body.reason,
+    )
+    found = pages.ImportedOut(pages=[one.id for one in done.pages], skipped=list(done.skipped))
+    return Status(201, found)
+
+
+@router.get("/memory/conversation", response=pages.HistoryOut, tags=["memory"])
+def read_history(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.HistoryOut:
+    """The messages a conversation keeps for its models, the summary of the rest, and what was folded."""
+    refuse_unknown(request, pages.PagesQuery.model_fields)
+    return pages.history_out(services.look_back(caller_of(request), namespace=asked.namespace))

@@ -1,0 +1,200 @@
+"""What a workflow asks of knowledge pages: JSON as a node has it in, pages and entries out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from memory.core.errors import InvalidInput
+from memory.core.provider import Clock, utc_now
+from memory.core.records import Json, MemoryEntry, Source
+from memory.core.tokens import DEFAULT_LANGUAGE
+from memory.logic.knowledge import KnowledgeStore, Written
+from memory.logic.near import normalised
+from memory.logic.page_merging import Twin
+from memory.logic.pages import KnowledgePage, key_of, slug
+from memory.logic.ports import Entries
+from memory.logic.retriever import RetrieverConfig, ScoredItem, rank_pages
+from memory.logic.watched import Watched
+
+
+MERGE, REPLACE = "merge", "replace"
+MODES = (MERGE, REPLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """``tags``: only pages that have one of them."""
+
+    query: str
+    max_results: int = 20
+    min_score: float = 0.1
+    tags: tuple[str, ...] = ()
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page that was found, with its entry, which carries the score."""
+
+    item: ScoredItem
+    entry: MemoryEntry
+
+    @property
+    def page(self) -> Mapping[str, Json]:
+        return page_json(self.item.page)
+
+    @property
+    def score(self) -> float:
+        return self.item.score
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        return self.item.parts
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``merged_for`` says why it went into a page that was there: title, alias, content."""
+
+    written: Written
+    entry: MemoryEntry
+
+    @property
+    def page(self) -> Mapping[str, Json]:
+        return page_json(self.written.page)
+
+    @property
+    def merged_for(self) -> str:
+        return str(self.written.merged_for or "")
+
+
+async def find(sought: Sought, entries: Entries, namespace: str) -> tuple[Hit, ...]:
+    """Nothing for an empty question, as in Dify."""
+    if not sought.query.strip():
+        return ()
+    watched = Watched(entries)
+    pages = await KnowledgeStore(namespace, watched).pages()
+    wanted = {tag.casefold() for tag in sought.tags}
+    if wanted:
+        pages = [one for one in pages if not wanted.isdisjoint(map(str.casefold, one.tags))]
+    rules = RetrieverConfig(sought.max_results, sought.min_score, 1.0, sought.language)
+    return tuple(_hit(item, watched) for item in rank_pages(sought.query, pages, rules))
+
+
+async def write(
+    drafts: Sequence[Mapping[str, Json]],
+    entries: Entries,
+    namespace: str,
+    *,
+    mode: str = MERGE,
+    clock: Clock = utc_now,
+    source: Source = Source(),  # noqa: B008 - a frozen value
+) -> tuple[Kept, ...]:
+    """One after the other, so that two drafts about one thing end up in one page, too."""
+    if mode not in MODES:
+        raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
+    pages = [draft_of(one) for one in drafts]
+    watched = Watched(entries)
+    store = KnowledgeStore(namespace, watched, clock=clock, source=source)
+    kept = []
+    for page in pages:
+        written = await _write(store, page, mode)
+        entry = watched.named([key_of(written.page.id)])
+        kept.append(Kept(written, entry[0]))
+    return tuple(kept)
+
+
+def draft_of(value: Json) -> KnowledgePage:
+    """A page as somebody wrote it down; without an id it gets one from its title."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput("pages: each is an object with title and content.")
+    return KnowledgePage(
+        id=_text(value, "id").strip(),
+        title=_text(value, "title"),
+        summary=_text(value, "summary"),
+        content=_text(value, "content"),
+        tags=texts_of(value.get("tags"), "tags"),
+        references=texts_of(value.get("references"), "references"),
+        aliases=texts_of(value.get("aliases"), "aliases"),
+    )
+
+
+def texts_of(value: Json, name: str) -> tuple[str, ...]:
+    """A list of texts, or one text with commas between."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = value.replace("，", ",").split(",")
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise InvalidInput(f"{name}: a list of texts was expected.")
+    return tuple(one.strip() for one in value if one.strip())
+
+
+def page_json(page: KnowledgePage) -> dict[str, Json]:
+    """For readers; what the store keeps besides stays with it."""
+    return {
+        "id": page.id,
+        "title": page.title,
+        "summary": page.summary,
+        "content": page.content,
+        "tags": list(page.tags),
+        "references": list(page.references),
+        "aliases": list(page.aliases),
+        "created_at": page.created_at.isoformat() if page.created_at else None,
+        "updated_at": page.updated_at.isoformat() if page.updated_at else None,
+        "revision": page.revision,
+    }
+
+
+async def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
+    if not page.id:
+        return await _write_by_title(store, page, mode)
+    before = await store.get_page(page.id)
+    if before is None:
+        return await store.write(page) if mode == MERGE else Written(await store.add_page(page))
+    if mode == MERGE:
+        return Written(await store.grow(before, page), Twin.TITLE)
+    return Written(await _replaced(store, before, page))
+
+
+async def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
+    pages = await store.pages()
+    named = replace(page, id=_free_id(page.title, {one.id for one in pages}))
+    if mode == MERGE:
+        return await store.write(named)
+    title = normalised(page.title)
+    before = next((one for one in pages if normalised(one.title) == title), None)
+    if before is None:
+        return Written(await store.add_page(named))
+    return Written(await _replaced(store, before, replace(page, id=before.id)))
+
+
+async def _replaced(
+    store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage
+) -> KnowledgePage:
+    """Nothing is written where it says the same; the other names it goes by stay."""
+    made = replace(
+        before, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
+        references=page.references, aliases=page.aliases or before.aliases,
+    )  # fmt: skip
+    return before if made == before else await store.update_page(made)
+
+
+def _free_id(title: str, taken: Iterable[str]) -> str:
+    """C and C++ have one slug and are two pages."""
+    stem, taken = slug(title), frozenset(taken)
+    if stem not in taken:
+        return stem
+    return next(one for number in count(2) if (one := f"{stem}-{number}") not in taken)
+
+
+def _hit(item: ScoredItem, watched: Watched) -> Hit:
+    entry = watched.found[key_of(item.page.id)]
+    return Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
+
+
+def _text(value: Mapping[str, Json], name: str) -> str:
+    found = value.get(name)
+    if found is None or isinstance(found, str):
+        return found or ""
+    raise InvalidInput(f"{name}: a text was expected.")

@@ -1,0 +1,182 @@
+"""What a workflow asks of its conversation's history: JSON as a node has it in, messages and entries out."""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memory.core.errors import InvalidInput
+from memory.core.provider import Clock, utc_now
+from memory.core.records import Json, MemoryEntry, Source
+from memory.logic.conversation import ConversationMemory, message_key
+from memory.logic.folding import Compaction, Folding, Strategy, plan
+from memory.logic.messages import Message, Role, ToolCall, to_json, tokens_in
+from memory.logic.ports import Entries, NewId
+from memory.logic.summary import ExtractiveSummariser, Summariser
+from memory.logic.watched import Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """``step`` names the step that asks: the same step again adds nothing a second time."""
+
+    action: str
+    messages: tuple[Message, ...] = ()
+    folding: Folding = field(default_factory=Folding)
+    summarises: bool = False
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """``messages`` as a model takes them, the summary among them; ``folded`` left in this act.
+
+    ``entries`` are what was read, or written; ``count``: messages that are there, or were cleared.
+    """
+
+    messages: tuple[Mapping[str, Json], ...] = ()
+    summary: str = ""
+    tokens: int = 0
+    count: int = 0
+    folded: int = 0
+    entries: tuple[MemoryEntry, ...] = ()
+
+
+def asked(
+    action: str, messages: Sequence[Json], rules: Mapping[str, Json], *, step: str = ""
+) -> Asked:
+    """Refuses what makes no sense before anything is touched."""
+    if action not in ACTIONS:
+        raise InvalidInput(f"action: use one of {', '.join(ACTIONS)}.")
+    heard = tuple(map(message_of, messages))
+    if action == "append" and not heard:
+        raise InvalidInput("messages: say what to append.")
+    summarises = rules.get("summary") == "sentences"
+    return Asked(action, heard, folding_of(rules), summarises, step)
+
+
+async def converse(
+    asked: Asked,
+    session: str,
+    entries: Entries,
+    *,
+    new_id: NewId,
+    clock: Clock = utc_now,
+    source: Source = Source(),  # noqa: B008 - a frozen value
+) -> Talk:
+    watched = Watched(entries)
+    summariser: Summariser | None = ExtractiveSummariser() if asked.summarises else None
+    memory = ConversationMemory(
+        session, watched, new_id=new_id, folding=asked.folding, summariser=summariser,
+        clock=clock, source=source,
+    )  # fmt: skip
+    return await _WORK[asked.action](asked, memory, watched)
+
+
+def message_of(value: Json) -> Message:
+    """Ours, or as chat models speak: ``{role, content, tool_calls: [{id, function: {…}}]}``."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput("messages: each is an object with role and content.")
+    try:
+        role = Role(value.get("role") or Role.USER)
+    except ValueError:
+        raise InvalidInput(f"role: use one of {', '.join(Role)}.") from None
+    calls = value.get("tool_calls") or ()
+    if not isinstance(calls, list | tuple) or not all(isinstance(one, Mapping) for one in calls):
+        raise InvalidInput("tool_calls: a list of objects was expected.")
+    return Message(
+        role=role,
+        content=_text(value.get("content", value.get("text"))),
+        tool_calls=tuple(map(_call, calls)),
+        tool_call_id=_text(value.get("tool_call_id")),
+    )
+
+
+def folding_of(rules: Mapping[str, Json]) -> Folding:
+    """What isn't said is as ``Folding`` has it."""
+    said = {name: number for name in _NUMBERS if (number := _number(rules, name)) is not None}
+    window = said.pop("context_window", None)
+    room = {name: said.pop(name) for name in ("reserved_tokens", "keep_recent") if name in said}
+    compaction = None if window is None else Compaction(window, **room)
+    try:
+        strategy = Strategy(rules.get("strategy") or Strategy.FULL)
+    except ValueError:
+        raise InvalidInput(f"strategy: use one of {', '.join(Strategy)}.") from None
+    return Folding(strategy=strategy, compaction=compaction, **said)
+
+
+_NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "keep_recent")
+
+
+async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+    before = await memory.view()
+    named = (replace(one, id=_id(asked.step, place)) for place, one in enumerate(asked.messages))
+    kept = await memory.add_messages(tuple(named))
+    after = await memory.view()
+    gone = _ids((*before.messages, *kept)) - _ids(after.messages)
+    return Talk(
+        messages=tuple(to_json(one) for one in await memory.get_history()),
+        summary=after.summary,
+        tokens=after.tokens,
+        count=len(after.messages),
+        folded=len(gone),
+        entries=tuple(watched.named(map(message_key, kept))),
+    )
+
+
+async def _read(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+    """As much of it as the rules leave; what they leave out stays where it is."""
+    history = await memory.get_history()
+    there = await memory.view()
+    decided = plan(history, asked.folding)
+    keys = [message_key(one) for one in decided.kept if one.id]
+    return Talk(
+        messages=tuple(to_json(one) for one in decided.kept),
+        summary=there.summary,
+        tokens=tokens_in(decided.kept),
+        count=len(there.messages),
+        folded=len(history) - len(decided.kept),
+        entries=tuple(watched.named(keys)),
+    )
+
+
+async def _clear(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+    return Talk(count=await memory.clear())
+
+
+_WORK: dict[str, Callable[[Asked, ConversationMemory, Watched], Awaitable[Talk]]] = {
+    "append": _append,
+    "read": _read,
+    "clear": _clear,
+}
+ACTIONS = tuple(_WORK)
+
+
+def _ids(messages: Sequence[Message]) -> set[str]:
+    return {one.id for one in messages}
+
+
+def _id(step: str, number: int) -> str:
+    """The same for the same message of the same step; nothing where no step is known."""
+    return f"{hashlib.sha256(step.encode()).hexdigest()[:24]}-{number}" if step else ""
+
+
+def _call(value: Mapping[str, Json]) -> ToolCall:
+    said = value.get("function")
+    called = said if isinstance(said, Mapping) else value
+    return ToolCall(
+        _text(value.get("id")), _text(called.get("name")), _text(called.get("arguments"))
+    )
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _number(rules: Mapping[str, Json], name: str) -> int | None:
+    value = rules.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InvalidInput(f"{name}: a whole number was expected.")

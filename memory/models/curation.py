@@ -1,0 +1,208 @@
+"""What finished work taught: an application's rules for it, each run's curation, and what waits for a person."""
+
+from typing import ClassVar, Self, cast
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.principals import Principal, key_id_of
+from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.models.namespaces import Namespace
+
+
+class ReviewChoice(models.TextChoices):
+    """``memory.logic.reviewing.Mode`` in people's words."""
+
+    OFF = "off", _("Off")
+    SAMPLE = "sample", _("A sample")
+    ALL = "all", _("Everything")
+
+
+class CurationStatus(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+
+
+class ProposalKind(models.TextChoices):
+    """``memory.logic.proposals.Kind`` in people's words."""
+
+    ADD = "add", _("Remember")
+    EDIT = "edit", _("Change")
+    MERGE = "merge", _("Merge")
+    FORGET = "forget", _("Forget")
+    PROMOTE = "promote", _("Keep for good")
+    LINK = "link", _("Link")
+
+
+class ProposalState(models.TextChoices):
+    """``memory.logic.proposals.State`` in people's words."""
+
+    OPEN = "open", _("Open")
+    APPLIED = "applied", _("Applied")
+    REJECTED = "rejected", _("Rejected")
+    REJECTED_ALWAYS = "rejected_always", _("Rejected for good")
+    UNDONE = "undone", _("Undone")
+
+
+class CurationQuerySet(TenantQuerySet["Curation"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        """Seen by whose run it was, and by who may look into what it fills."""
+        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if not who.allows("memory:read"):
+            return self.none()
+        named = Namespace.objects.visible_to(principal).filter(
+            team_id=OuterRef("team_id"), text=OuterRef("place")
+        )
+        seen = Q(Exists(named))
+        taker = who.user_id or key_id_of(who)
+        if taker is not None:
+            seen |= Q(seen_by__contains=[taker])
+        return super().visible_to(principal).filter(seen)
+
+
+class ProposalQuerySet(TenantQuerySet["Proposal"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
+        return super().visible_to(principal).filter(namespace_id__in=ids)
+
+
+class CurationRule(TenantModel):
+    """How an application learns from its runs. No application: what holds where it has no rule of its own."""
+
+    app_id = models.CharField(_("application"), max_length=80, blank=True)
+    auto_memory = models.BooleanField(_("learns from its runs"), default=False)
+    scope = models.CharField(_("whose memory"), max_length=40, default="user")
+    review = models.CharField(
+        _("review"), max_length=6, choices=ReviewChoice, default=ReviewChoice.OFF
+    )
+    sampled = models.FloatField(_("share that is reviewed"), default=0.1)
+    provider = models.CharField(_("model provider"), max_length=120, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    token_budget = models.PositiveIntegerField(_("tokens a prompt"), default=6_000)
+    seconds = models.PositiveIntegerField(_("seconds at most"), default=60)
+
+    class Meta:
+        verbose_name = _("curation rule")
+        verbose_name_plural = _("curation rules")
+        ordering = ("app_id", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("team", "app_id"), name="memory_curation_rule_once"),
+            models.CheckConstraint(
+                condition=Q(sampled__gte=0, sampled__lte=1), name="memory_curation_rule_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(review__in=ReviewChoice.values), name="memory_curation_rule_review"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.app_id or str(_("the team's"))
+
+
+class Curation(TenantModel):
+    """What became of one run's curation. The row is also the outbox: waiting means "to be done"."""
+
+    run_id = models.CharField(_("run"), max_length=80, editable=False)
+    app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
+    place = models.CharField(_("namespace"), max_length=200, blank=True, editable=False)
+    seen_by = ArrayField(models.UUIDField(), default=list, blank=True, editable=False)
+    status = models.CharField(
+        _("status"), max_length=8, choices=CurationStatus, default=CurationStatus.WAITING
+    )
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    held_until = models.DateTimeField(null=True, blank=True, editable=False)
+    curator = models.CharField(_("by"), max_length=120, blank=True, editable=False)
+    problem = models.TextField(_("problem"), blank=True, editable=False)
+    repairs = models.JSONField(_("repairs of the answer"), default=list, editable=False)
+    counts = models.JSONField(_("what became of it"), default=dict, editable=False)
+    change_id = models.UUIDField(_("change"), null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(CurationQuerySet)()
+
+    class Meta:
+        verbose_name = _("curation of a run")
+        verbose_name_plural = _("curations of runs")
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(fields=("team", "run_id"), name="memory_curation_once"),
+            models.CheckConstraint(
+                condition=Q(status__in=CurationStatus.values), name="memory_curation_status"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("team", "created_at"),
+                condition=Q(status__in=("waiting", "running")),
+                name="memory_curation_waiting",
+            ),
+            GinIndex(fields=("seen_by",), name="memory_curation_seen_by"),
+            models.Index(fields=("team", "place"), name="memory_curation_place"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.status}"
+
+
+class Proposal(TenantModel):
+    """A change of one namespace that waits for a person's word; see ``memory.logic.proposals``."""
+
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
+    )
+    kind = models.CharField(_("what"), max_length=8, choices=ProposalKind, editable=False)
+    targets = models.JSONField(_("memories it is about"), default=list, editable=False)
+    new = models.JSONField(_("new"), null=True, editable=False)
+    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
+    by = models.CharField(_("by"), max_length=120, blank=True, editable=False)
+    score = models.FloatField(_("how sure"), default=0.5, editable=False)
+    fingerprint = models.CharField(max_length=64, editable=False)
+    run_id = models.CharField(_("run"), max_length=80, blank=True, editable=False)
+    state = models.CharField(
+        _("state"), max_length=15, choices=ProposalState, default=ProposalState.OPEN
+    )
+    edited = models.BooleanField(_("changed before it was applied"), default=False)
+    by_itself = models.BooleanField(_("applied without a person"), default=False)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    decided_at = models.DateTimeField(_("decided"), null=True, blank=True, editable=False)
+    decided_by = models.CharField(_("decided by"), max_length=120, blank=True, editable=False)
+    decision = models.CharField(_("reason of the decision"), max_length=500, blank=True)
+    change_id = models.UUIDField(_("change"), null=True, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ProposalQuerySet)()
+
+    class Meta:
+        verbose_name = _("proposed change of memory")
+        verbose_name_plural = _("proposed changes of memory")
+        ordering = ("-score", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("namespace", "fingerprint"),
+                condition=Q(state="open"),
+                name="memory_proposal_open_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=ProposalKind.values), name="memory_proposal_kind"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=ProposalState.values), name="memory_proposal_state"
+            ),
+        )
+        indexes = (
+            models.Index(fields=("team", "state", "-score", "-id"), name="memory_proposal_queue"),
+            models.Index(
+                fields=("namespace", "fingerprint"),
+                condition=Q(state="rejected_always"),
+                name="memory_proposal_never",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"

@@ -1,0 +1,219 @@
+"""Bodies of the curation API: rules, what became of runs, proposals and their review."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from config.schema import Body, Limit, Offset
+from memory.logic.planning import Diff
+from memory.logic.proposals import Kind, State
+from memory.logic.reviewing import Mode, Precision
+from memory.models import Curation, Proposal
+from memory.models.curation import CurationStatus
+from memory.schemas import Json, Moment
+from memory.services.rules import Learning
+
+
+class RuleBody(Body):
+    """``provider`` and ``model`` of the team's; without them no model is asked."""
+
+    auto_memory: bool = False
+    scope: Literal["user", "conversation", "workflow", "global"] = "user"
+    review: Mode = Mode.OFF
+    sampled: float = Field(0.1, ge=0, le=1)
+    provider: str = Field("", max_length=120)
+    model: str = Field("", max_length=200)
+    token_budget: int = Field(6_000, ge=200, le=1_000_000)
+    seconds: int = Field(60, ge=1, le=600)
+
+
+class RuleQuery(Body):
+    """No application: what holds where one has no rule of its own."""
+
+    app: str = Field("", max_length=80)
+
+
+class CurationOut(Body):
+    id: UUID
+    run: str
+    app: str
+    namespace: str
+    status: str
+    curator: str
+    problem: str
+    repairs: list[str]
+    counts: dict[str, int]
+    change: UUID | None
+    created_at: Moment
+    finished_at: Moment | None
+
+
+class CurationQuery(Body):
+    status: CurationStatus | None = None
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class TargetOut(Body):
+    key: str
+    revision: int
+    value: Json
+
+
+class ProposalOut(Body):
+    id: UUID
+    kind: str
+    namespace: str
+    targets: list[TargetOut]
+    new: Json
+    reason: str
+    by: str
+    score: float
+    run: str
+    state: str
+    edited: bool
+    by_itself: bool
+    created_at: Moment
+    decided_at: Moment | None
+    decided_by: str
+    decision: str
+    change: UUID | None
+
+
+class PrecisionOut(Body):
+    """``share``: from 0 to 1; an edited one was right half-way. None while nobody decided."""
+
+    accepted: int
+    edited: int
+    rejected: int
+    share: float | None
+
+
+class ReviewOut(Body):
+    """``precision`` by who proposed."""
+
+    proposals: list[ProposalOut]
+    total: int
+    offset: int
+    precision: dict[str, PrecisionOut]
+
+
+class ReviewQuery(Body):
+    state: State | None = State.OPEN
+    kind: Kind | None = None
+    namespace: str | None = Field(None, max_length=200)
+    run: str | None = Field(None, max_length=80)
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class ChangeOut(Body):
+    """Nothing before is new, nothing after is forgotten."""
+
+    key: str
+    before: Json
+    after: Json
+
+
+class ProblemOut(Body):
+    key: str
+    problem: str
+
+
+class DiffOut(Body):
+    applicable: bool
+    changes: list[ChangeOut]
+    problems: list[ProblemOut]
+
+
+class ReasonIn(Body):
+    reason: str = Field("", max_length=500)
+
+
+class ApplyIn(ReasonIn):
+    """``value`` in place of the proposed one; left out, it is applied as it stands."""
+
+    value: Json = None
+
+
+class RejectIn(ReasonIn):
+    """``always``: nothing that means the same is proposed or let in there again."""
+
+    always: bool = False
+
+
+def learning_in(body: RuleBody) -> Learning:
+    return Learning(**body.dict())
+
+
+def rule_out(learning: Learning) -> RuleBody:
+    return RuleBody(**{name: getattr(learning, name) for name in RuleBody.model_fields})
+
+
+def curation_out(row: Curation) -> CurationOut:
+    return CurationOut(
+        id=row.id,
+        run=row.run_id,
+        app=row.app_id,
+        namespace=row.place,
+        status=row.status,
+        curator=row.curator,
+        problem=row.problem,
+        repairs=row.repairs,
+        counts=row.counts,
+        change=row.change_id,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+    )
+
+
+def proposal_out(row: Proposal) -> ProposalOut:
+    return ProposalOut(
+        id=row.id,
+        kind=row.kind,
+        namespace=row.namespace.text,
+        targets=[TargetOut(**one) for one in row.targets],
+        new=row.new,
+        reason=row.reason,
+        by=row.by,
+        score=row.score,
+        run=row.run_id,
+        state=row.state,
+        edited=row.edited,
+        by_itself=row.by_itself,
+        created_at=row.created_at,
+        decided_at=row.decided_at,
+        decided_by=row.decided_by,
+        decision=row.decision,
+        change=row.change_id,
+    )
+
+
+def precision_out(found: Precision) -> PrecisionOut:
+    return PrecisionOut(
+        accepted=found.accepted, edited=found.edited, rejected=found.rejected, share=found.share
+    )
+
+
+def diff_out(diff: Diff) -> DiffOut:
+    return DiffOut(
+        applicable=diff.applicable,
+        changes=[
+            ChangeOut(key=one.key, before=_said(one.before), after=_said(one.after))
+            for one in diff.changes
+        ],
+        problems=[ProblemOut(key=key, problem=problem.value) for key, problem in diff.problems],
+    )
+
+
+def _said(entry: Any) -> Json:  # Any: an entry, or what would be stored; both have these
+    if entry is None:
+        return None
+    return {
+        "value": entry.value,
+        "metadata": dict(entry.metadata),
+        "category": entry.category,
+        "tier": entry.tier.value,
+        "importance": entry.importance,
+    }

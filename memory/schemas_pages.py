@@ -1,0 +1,276 @@
+"""Bodies of the API of knowledge pages, and of a conversation's history."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Base64Bytes, Field
+
+from config.schema import Body
+from memory.core.provider import MAX_QUERY_LENGTH
+from memory.core.records import MemoryEntry
+from memory.logic.messages import Message, to_json
+from memory.logic.page_index import StaleMark
+from memory.logic.pages import KnowledgePage
+from memory.logic.paging import Hit, Kept
+from memory.schemas import Json, Moment
+from memory.services import HistoryView, Opened, Shelf
+from memory.services.conversation import FoldView
+from memory.services.knowledge import MOST_AT_ONCE, MOST_FOUND
+
+
+Texts = list[str]
+
+
+class PageOut(Body):
+    """``entry`` is its memory entry: what the paths of this API name. ``id`` is what other pages refer to."""
+
+    entry: UUID
+    namespace: str
+    id: str
+    title: str
+    summary: str
+    tags: Texts
+    references: Texts
+    aliases: Texts
+    revision: int
+    created_at: Moment | None
+    updated_at: Moment | None
+    checked_at: Moment | None
+    content: str
+
+
+class StaleOut(Body):
+    """``why``: changed (what it refers to changed later) or vanished (it is not there)."""
+
+    page: str
+    reference: str
+    why: str
+    since: Moment | None
+
+
+class LinksOut(Body):
+    """Ids of pages: those it refers to, there or not, and those that refer to it."""
+
+    links: Texts
+    backlinks: Texts
+    stale: list[StaleOut]
+
+
+class OpenedOut(Body):
+    page: PageOut
+    links: Texts
+    backlinks: Texts
+    stale: list[StaleOut]
+
+
+class ShelfOut(Body):
+    """By title. ``links`` by the id of the page they are in."""
+
+    pages: list[PageOut]
+    links: dict[str, Texts]
+    stale: list[StaleOut]
+
+
+class FoundOut(Body):
+    page: PageOut
+    score: float
+    parts: dict[str, float]
+
+
+class FoundPagesOut(Body):
+    """Best first."""
+
+    results: list[FoundOut]
+    count: int
+
+
+class KeptOut(Body):
+    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing."""
+
+    page: PageOut
+    merged_for: str
+
+
+class PagesQuery(Body):
+    namespace: str = Field(max_length=200)
+
+
+class SearchQuery(Body):
+    namespace: str = Field(max_length=200)
+    query: str = Field(max_length=MAX_QUERY_LENGTH)
+    tag: str = Field("", max_length=200)
+    limit: int = Field(20, ge=1, le=MOST_FOUND)
+    min_score: float = Field(0.1, ge=0, le=1)
+
+
+class DraftIn(Body):
+    """Without an id it gets one from its title."""
+
+    id: str = Field("", max_length=200)
+    title: str = Field(min_length=1, max_length=500)
+    summary: str = Field("", max_length=5_000)
+    content: str = ""
+    tags: Texts = []
+    references: Texts = []
+    aliases: Texts = []
+
+
+class WriteIn(Body):
+    """``merge``: into the page about the same, rather than a twin; ``replace``: in the place of the one so called."""
+
+    namespace: str = Field(max_length=200)
+    pages: list[DraftIn] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    mode: Literal["merge", "replace"] = "merge"
+    reason: str = Field("", max_length=500)
+
+
+class RewriteIn(Body):
+    """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+
+    title: str | None = Field(None, min_length=1, max_length=500)
+    summary: str | None = Field(None, max_length=5_000)
+    content: str | None = None
+    tags: Texts | None = None
+    references: Texts | None = None
+    aliases: Texts | None = None
+    reason: str = Field("", max_length=500)
+
+    def changes(self) -> dict[str, Any]:  # Any: a text or a list of them
+        given = self.dict(exclude_unset=True, exclude={"reason"})
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class ImportIn(Body):
+    """``files``: text by name; ``archive``: a ZIP of such files, in base64."""
+
+    namespace: str = Field(max_length=200)
+    files: dict[str, str] = {}
+    archive: Base64Bytes | None = None
+    reason: str = Field("", max_length=500)
+
+
+class ImportedOut(Body):
+    """``skipped``: files of the archive that are no pages."""
+
+    pages: Texts
+    skipped: Texts
+
+
+class FoldedOut(Body):
+    """``content``: the whole of what was said."""
+
+    id: str
+    role: str
+    content: str
+    at: Moment | None
+    tokens_before: int
+    tokens_after: int
+
+
+class FoldOut(Body):
+    """``reason``: window, capacity, tokens, orphan; ``by``: cut, or who summarised it."""
+
+    reason: str
+    by: str
+    at: Moment | None
+    messages: list[FoldedOut]
+
+
+class HistoryOut(Body):
+    """What is there, what stands in for the rest, and what was folded, newest first."""
+
+    messages: list[dict[str, Json]]
+    summary: str
+    tokens: int
+    folds: list[FoldOut]
+
+
+def page_out(page: KnowledgePage, entry: MemoryEntry) -> PageOut:
+    return PageOut(
+        entry=UUID(entry.id),
+        namespace=entry.namespace,
+        id=page.id,
+        title=page.title,
+        summary=page.summary,
+        content=page.content,
+        tags=list(page.tags),
+        references=list(page.references),
+        aliases=list(page.aliases),
+        revision=page.revision,
+        created_at=page.created_at,
+        updated_at=page.updated_at,
+        checked_at=page.checked_at,
+    )
+
+
+def opened_out(opened: Opened) -> OpenedOut:
+    return OpenedOut(
+        page=page_out(opened.page, opened.entry),
+        links=list(opened.links),
+        backlinks=list(opened.backlinks),
+        stale=_stale(opened.stale),
+    )
+
+
+def links_out(opened: Opened) -> LinksOut:
+    return LinksOut(
+        links=list(opened.links), backlinks=list(opened.backlinks), stale=_stale(opened.stale)
+    )
+
+
+def shelf_out(shelf: Shelf) -> ShelfOut:
+    return ShelfOut(
+        pages=[page_out(page, shelf.entries[page.id]) for page in shelf.pages],
+        links={name: list(targets) for name, targets in shelf.index.links.items()},
+        stale=_stale(shelf.index.stale),
+    )
+
+
+def found_out(hits: Sequence[Hit]) -> FoundPagesOut:
+    results = [
+        FoundOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
+        for hit in hits
+    ]
+    return FoundPagesOut(results=results, count=len(results))
+
+
+def kept_out(kept: Kept) -> KeptOut:
+    return KeptOut(page=page_out(kept.written.page, kept.entry), merged_for=kept.merged_for)
+
+
+def history_out(view: HistoryView) -> HistoryOut:
+    return HistoryOut(
+        messages=[_message(one) for one in view.messages],
+        summary=view.summary,
+        tokens=view.tokens,
+        folds=[_fold(one) for one in view.folds],
+    )
+
+
+def _stale(marks: Sequence[StaleMark]) -> list[StaleOut]:
+    return [
+        StaleOut(page=one.page_id, reference=one.reference, why=one.why, since=one.since)
+        for one in marks
+    ]
+
+
+def _message(message: Message) -> dict[str, Json]:
+    found: Mapping[str, Json] = to_json(message)
+    return dict(found)
+
+
+def _fold(view: FoldView) -> FoldOut:
+    fold = view.fold
+    messages = [
+        FoldedOut(
+            id=text.line.id,
+            role=text.line.role,
+            content=text.content,
+            at=text.line.at,
+            tokens_before=text.line.tokens_before,
+            tokens_after=text.line.tokens_after,
+        )
+        for text in view.texts
+    ]
+    return FoldOut(reason=fold.reason, by=fold.by, at=fold.at, messages=messages)

@@ -1,0 +1,85 @@
+"""What a curator found, through the gate: stored, or proposed where somebody is to look at it first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from config.ids import uuid7
+from memory.core.records import Json, MemoryQuery, StoreParams
+from memory.logic.curation.curator import Curated, keep
+from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.logic.proposals import Proposal
+from memory.logic.proposing import to_add
+from memory.logic.reviewing import waits
+from memory.services.door import Door
+from memory.services.one_act import OneAct
+from memory.services.proposals import keep_proposals, rejected_values
+from memory.services.rules import Learning
+from memory.services.within import at_once
+
+
+LIMITS = Limits(recent=500, fewest_terms=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """``keys``: what is remembered now that wasn't, or that has one proof more."""
+
+    outcomes: tuple[Outcome, ...]
+    keys: tuple[str, ...]
+    proposed: int
+
+
+def admit(
+    door: Door,
+    entries: OneAct,
+    curated: Curated,
+    *,
+    run_id: str,
+    learning: Learning,
+    known_secrets: tuple[str, ...],
+) -> Admitted:
+    never = rejected_values(entries.namespace)
+    passing: list[StoreParams] = []
+    waiting: list[StoreParams] = []
+    for draft in curated.drafts:
+        is_reviewed = waits(_proposal(draft, curated.by), learning.review, sampled=learning.sampled)
+        (waiting if is_reviewed else passing).append(draft)
+    kept = at_once(
+        keep(
+            replace(curated, drafts=tuple(passing)),
+            entries,
+            rejected=never,
+            known_secrets=known_secrets,
+            limits=LIMITS,
+        )
+    )
+    decisions = [*kept.decisions]
+    found: list[Proposal] = []
+    for draft in waiting:
+        decision = _decided(draft, entries, never, known_secrets)
+        if decision.outcome is Outcome.ADMIT and decision.params:
+            found.append(_proposal(decision.params, curated.by))
+            continue
+        decisions.append(decision)
+        if (
+            decision.params
+        ):  # held in quarantine, or one proof more: neither waits for a person here
+            at_once(entries.store(decision.params))
+    proposed = keep_proposals(
+        door, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+    )
+    known = (Outcome.ADMIT, Outcome.MERGE)
+    keys = [one.params.key for one in decisions if one.params and one.outcome in known]
+    return Admitted(tuple(one.outcome for one in decisions), tuple(keys), proposed)
+
+
+def _proposal(draft: StoreParams, by: str) -> Proposal:
+    return to_add(draft, lambda: str(uuid7()), by=by)
+
+
+def _decided(
+    draft: StoreParams, entries: OneAct, never: Sequence[Json], known_secrets: tuple[str, ...]
+) -> Decision:
+    query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=LIMITS.recent)
+    recent = at_once(entries.recall(query))
+    return decide(Incoming(draft, Origin.TOOL, recent, never, known_secrets, LIMITS))

@@ -1,0 +1,141 @@
+"""The gate before working memory, with what the store knows: what is new there, what people refused, what is in the way.
+
+``memory.logic.ingress`` decides; here its decision meets the namespace. A refusal is an error, so that
+the door writes it down; what the gate did with what it let in stands in the audit row of the write.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memory.core.errors import NotAdmitted
+from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.core.values import MAX_KEY_LENGTH
+from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.logic.tiers import Move, guarded, is_verified, promotion
+from memory.models import Namespace
+from memory.providers.postgres import rows
+from memory.services.door import Door
+
+
+LIMITS: Final = Limits()
+MOST_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
+MEANT_FOR: Final = "meant_for"  # the key of what is held apart because something else lives there
+
+Lookup = Callable[[str], MemoryEntry | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the gate asks of a namespace. ``can_hold``: there is a quarantine that people look into."""
+
+    present: Lookup
+    recent: Sequence[MemoryEntry] = ()
+    rejected: Sequence[Json] = ()
+    can_hold: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What to store, and what the audit row says of it."""
+
+    params: StoreParams
+    detail: Mapping[str, Json]
+
+
+def passed(params: StoreParams, known: Known) -> Passed:
+    """Raises NotAdmitted with the reasons. What is for long-term memory passes as it is."""
+    if params.tier is Tier.LONG_TERM:
+        return Passed(params, {})
+    if params.tier is Tier.QUARANTINE:
+        return Passed(_apart(params, known), {})
+    decision = decide(
+        Incoming(params, origin_of(params), known.recent, known.rejected, limits=LIMITS)
+    )
+    kept = decision.params
+    if kept is None or (decision.outcome is Outcome.QUARANTINE and not known.can_hold):
+        raise _refusal(decision)
+    detail = {"ingress": str(decision.outcome), "reasons": _reasons(decision)}
+    if decision.outcome is Outcome.QUARANTINE:
+        return Passed(_apart(kept, known), detail)
+    return Passed(_for_good(guarded(kept, known.present(kept.key)), known), detail)
+
+
+def at_door(door: Door, namespace: Namespace | None) -> Known:
+    """``namespace`` is locked, so that nothing comes between the decision and the write."""
+    if door.elsewhere is not None:
+        return _elsewhere(door)
+    if namespace is None:
+        return Known(lambda key: None)
+    visible = rows.visible(namespace, door.now).order_by("-updated_at", "-id")
+    refused = rows.living(namespace).filter(tier=Tier.QUARANTINE, metadata__review=str(Move.REJECT))
+    refused = refused.order_by("-updated_at", "-id")
+
+    def present(key: str) -> MemoryEntry | None:
+        fresh = rows.living(namespace).exclude(expires_at__lte=door.now)
+        found = fresh.filter(key=key).first()
+        return rows.entry_of(found, namespace.text) if found else None
+
+    return Known(
+        present,
+        [rows.entry_of(one, namespace.text) for one in visible[: LIMITS.recent]],
+        list(refused.values_list("value", flat=True)[:MOST_REJECTED]),
+    )
+
+
+def origin_of(params: StoreParams) -> Origin:
+    """Authors say in the metadata whose words they store; otherwise they are a model's."""
+    said = params.metadata.get("origin")
+    return Origin(said) if said in frozenset(Origin) else Origin.MODEL
+
+
+def _elsewhere(door: Door) -> Known:
+    there = door.elsewhere
+    if there is None:
+        raise AssertionError("asked of a namespace that is kept here")
+    return Known(
+        lambda key: next(iter(there.recall(MemoryQuery(door.text, key=key))), None),
+        there.recall(MemoryQuery(door.text, top_k=LIMITS.recent)),
+        can_hold=False,
+    )
+
+
+def _apart(params: StoreParams, known: Known) -> StoreParams:
+    """What waits for a person takes nothing that is in use out of use."""
+    there = known.present(params.key)
+    if there is None or there.tier is Tier.QUARANTINE:
+        return params
+    meant = {**params.metadata, MEANT_FOR: params.key}
+    return replace(params, key=f"held:{params.key}"[:MAX_KEY_LENGTH], metadata=meant)
+
+
+def _for_good(params: StoreParams, known: Known) -> StoreParams:
+    """What somebody verified has no end from the start; so has, where no sweep of ours comes by,
+    whatever a sweep would keep."""
+    if params.tier is not Tier.WORKING:
+        return params
+    written = MemoryEntry(
+        "",
+        params.namespace,
+        params.key,
+        params.value,
+        params.metadata,
+        category=params.category,
+        tier=params.tier,
+        importance=params.importance,
+    )
+    if is_verified(written) or (not known.can_hold and promotion(written)):
+        return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None)
+    return params
+
+
+def _refusal(decision: Decision) -> NotAdmitted:
+    said = "; ".join(
+        f"{one.reason} ({one.detail})" if one.detail else str(one.reason)
+        for one in decision.findings
+    )
+    return NotAdmitted(f"Not let into working memory: {said}", tuple(_reasons(decision)))
+
+
+def _reasons(decision: Decision) -> list[str]:
+    return [str(one.reason) for one in decision.findings]

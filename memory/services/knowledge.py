@@ -1,0 +1,214 @@
+"""Pages of knowledge through the door: listed, found, written, linked, confirmed, deleted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from memory.core.errors import InvalidInput, NotFound
+from memory.core.records import Json, MemoryEntry, Source
+from memory.logic.knowledge import KnowledgeStore
+from memory.logic.page_index import PageIndex, StaleMark
+from memory.logic.pages import KnowledgePage, from_entry, is_page, key_of
+from memory.logic.paging import MERGE, Hit, Kept, Sought, draft_of, find, write
+from memory.logic.watched import Watched
+from memory.models import Entry
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, entry_place, key_hash, opened
+from memory.services.edit import RevisionConflict
+from memory.services.forget import Forgotten, forget_chosen
+from memory.services.recall import remember_reads
+from memory.services.within import WithinDoor, at_once
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """All pages of a namespace, by title, with what refers to what; ``entries`` by the page's id."""
+
+    pages: tuple[KnowledgePage, ...]
+    index: PageIndex
+    entries: Mapping[str, MemoryEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """``links`` and ``backlinks`` are ids of pages, there or not; ``stale``: why to look at it again."""
+
+    page: KnowledgePage
+    entry: MemoryEntry
+    links: tuple[str, ...]
+    backlinks: tuple[str, ...]
+    stale: tuple[StaleMark, ...]
+
+
+def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None) -> Shelf:
+    with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
+        found = _shelf(door)
+        door.detail.update(keys=len(found.pages), pages=True)
+        return found
+
+
+def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
+    place = entry_place(caller, entry_id)
+    with opened(caller, "view", "memory.listed", namespace=place) as door:
+        entry = _page_entry(door, entry_id)
+        door.detail.update(entry=str(entry_id), keys=1)
+        return _opened(_shelf(door), from_entry(entry).id)
+
+
+def find_pages(
+    caller: MemoryCaller,
+    *,
+    query: str,
+    scope: str | None = None,
+    namespace: str | None = None,
+    top_k: int = 20,
+    min_score: float = 0.1,
+    tags: Sequence[str] = (),
+) -> tuple[Hit, ...]:
+    """Best first, by the words of title, tags, summary and content, and by full text beside that."""
+    _check_sought(top_k, min_score)
+    with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
+        sought = Sought(query, top_k, min_score, tuple(tags))
+        hits = at_once(find(sought, WithinDoor(door), door.text))
+        door.detail.update(keys=len(hits), pages=True)
+        if caller.origin.run_id and door.elsewhere is None:
+            remember_reads(door, [hit.entry for hit in hits], injected=False)
+        return hits
+
+
+def write_pages(
+    caller: MemoryCaller,
+    *,
+    pages: Sequence[Mapping[str, Json]],
+    scope: str | None = None,
+    namespace: str | None = None,
+    mode: str = MERGE,
+    reason: str = "",
+) -> tuple[Kept, ...]:
+    """All or none; each into the page about the same, if there is one."""
+    if not 1 <= len(pages) <= MOST_AT_ONCE:
+        raise InvalidInput(f"pages: from 1 to {MOST_AT_ONCE} at once.")
+    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
+        door.claim()  # before the pages are read: two writers of one page must not make twins
+        within = WithinDoor(door, reason=reason)
+        kept = at_once(
+            write(pages, within, door.text, mode=mode, clock=lambda: door.now, source=_source(door))
+        )
+        door.detail.update(keys=len(kept), entries=[one.entry.id for one in kept[:50]], pages=True)
+        return kept
+
+
+def rewrite_page(
+    caller: MemoryCaller,
+    *,
+    entry_id: UUID | str,
+    if_revision: int,
+    changes: Mapping[str, Json],
+    reason: str = "",
+) -> Opened:
+    """Only what is named changes, and only if nobody was quicker. Its id stays: others refer to it."""
+    place = entry_place(caller, entry_id)
+    with opened(caller, "write", "memory.edited", namespace=place) as door:
+        door.claim()
+        entry = _page_entry(door, entry_id)
+        if entry.revision != if_revision:
+            raise RevisionConflict(
+                f"The page was changed in the meantime: it is at revision {entry.revision}, "
+                f"not {if_revision}."
+            )
+        before = from_entry(entry)
+        drawn = draft_of({"title": before.title, **changes})
+        made = replace(before, **{name: getattr(drawn, name) for name in _WRITABLE & set(changes)})
+        if made != before:
+            at_once(_store(door, reason).update_page(made))
+        door.detail.update(entry=entry.id, key=key_hash(entry.key), keys=1)
+        return _opened(_shelf(door), before.id)
+
+
+def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
+    """Somebody looked and found it still right: it is stale no longer."""
+    place = entry_place(caller, entry_id)
+    with opened(caller, "write", "memory.edited", namespace=place) as door:
+        door.claim()
+        page = from_entry(_page_entry(door, entry_id))
+        at_once(_store(door, "confirmed").confirm(page.id))
+        door.detail.update(entry=str(entry_id), keys=1)
+        return _opened(_shelf(door), page.id)
+
+
+def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
+    """Soft, as any forgetting; what refers to it is stale from now on."""
+    place = entry_place(caller, entry_id)
+    with opened(caller, "forget", "memory.forgotten", namespace=place) as door:
+        entry = _page_entry(door, entry_id)
+        return forget_chosen(door, lambda found: found.filter(pk=entry.id), reason)
+
+
+def page_revisions(
+    caller: MemoryCaller, *, entry_id: UUID | str
+) -> tuple[MemoryEntry, list[KnowledgePage]]:
+    """Newest first, with the entry they are of."""
+    place = entry_place(caller, entry_id)
+    with opened(caller, "view", "memory.listed", namespace=place) as door:
+        entry = _page_entry(door, entry_id)
+        past = at_once(_store(door).revisions(from_entry(entry).id))
+        door.detail.update(entry=str(entry_id), revisions=len(past))
+        return entry, list(reversed(past))
+
+
+MOST_AT_ONCE = 1_000
+MOST_FOUND = 100
+_WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
+
+
+def _check_sought(top_k: int, min_score: float) -> None:
+    if not 1 <= top_k <= MOST_FOUND:
+        raise InvalidInput(f"top_k: from 1 to {MOST_FOUND}.")
+    if not 0 <= min_score <= 1:
+        raise InvalidInput("min_score: from 0 to 1.")
+
+
+def _shelf(door: Door) -> Shelf:
+    watched = Watched(WithinDoor(door))
+    pages = at_once(KnowledgeStore(door.text, watched).pages())
+    index = PageIndex.of(pages)
+    by_id = {page.id: page for page in pages}
+    ordered = tuple(by_id[entry.id] for entry in index.entries)
+    return Shelf(ordered, index, {page.id: watched.found[key_of(page.id)] for page in pages})
+
+
+def _opened(shelf: Shelf, page_id: str) -> Opened:
+    page = next((one for one in shelf.pages if one.id == page_id), None)
+    if page is None:
+        raise NotFound(_("There is no such page."))
+    return Opened(
+        page,
+        shelf.entries[page_id],
+        shelf.index.links.get(page_id, ()),
+        shelf.index.backlinks.get(page_id, ()),
+        tuple(mark for mark in shelf.index.stale if mark.page_id == page_id),
+    )
+
+
+def _page_entry(door: Door, entry_id: UUID | str) -> MemoryEntry:
+    row: Entry | None = None
+    if door.place.row is not None:
+        visible = rows.visible(door.place.row, door.now)
+        row = visible.filter(pk=UUID(str(entry_id))).first()
+    entry = row and rows.entry_of(row, door.text)
+    if not entry or not is_page(entry):
+        raise NotFound(_("There is no such page."))
+    return entry
+
+
+def _store(door: Door, reason: str = "") -> KnowledgeStore:
+    within = WithinDoor(door, reason=reason)
+    return KnowledgeStore(door.text, within, clock=lambda: door.now, source=_source(door))
+
+
+def _source(door: Door) -> Source:
+    caller = door.caller
+    return Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id)

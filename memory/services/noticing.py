@@ -1,0 +1,113 @@
+"""What new memories do to old ones: contradict, resemble, belong to. Noticed here, decided by people.
+
+Found outside of any lock, since it compares much; a proposal says what it saw, so that what has
+changed meanwhile is seen when it is applied.
+"""
+
+from collections.abc import Sequence
+
+from config.ids import uuid7
+from memory.core.records import MemoryEntry, MemoryQuery, Tier
+from memory.logic.contradictions import contradictions
+from memory.logic.curation.links import links
+from memory.logic.proposals import Proposal
+from memory.logic.proposing import to_link, to_merge, to_settle
+from memory.logic.texts import texts_in
+from memory.providers.postgres.provider import search
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, opened
+from memory.services.proposals import keep_proposals
+from memory.services.rules import Learning
+
+
+BY = "curation"
+NEWEST = 300  # so many are asked whether they contradict
+LINKED = 150  # and so many whether they belong together
+ALIKE = 10  # found by search for each new one
+# An account of a run says what happened then; two of them neither contradict nor replace each other.
+OF_A_RUN = frozenset({"execution", "message", "note"})
+
+
+def notice(
+    caller: MemoryCaller,
+    *,
+    namespace: str,
+    keys: Sequence[str],
+    run_id: str,
+    learning: Learning,
+) -> int:
+    """How many proposals came of it."""
+    if not keys:
+        return 0
+    newest, alike = _around(caller, namespace, keys)
+    found = _proposals(newest, alike, frozenset(keys))
+    if not found:
+        return 0
+    with opened(caller, "write", "memory.proposed", namespace=namespace) as door:
+        kept = keep_proposals(
+            door, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+        )
+        door.detail["keys"] = kept
+        return kept
+
+
+def _around(
+    caller: MemoryCaller, namespace: str, keys: Sequence[str]
+) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
+    """The newest of the namespace, and for each new one those that resemble it, itself first."""
+    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
+        newest = _found(door, MemoryQuery(namespace, top_k=NEWEST))
+        fresh = [one for one in newest if one.key in keys and one.category not in OF_A_RUN]
+        alike = [[one, *_like(door, one)] for one in fresh]
+        door.detail["keys"] = len(newest)
+    return newest, alike
+
+
+def _like(door: Door, entry: MemoryEntry) -> list[MemoryEntry]:
+    text = " ".join(texts_in(entry.value))[:2_000]
+    found = _found(door, MemoryQuery(entry.namespace, query_text=text, top_k=ALIKE))
+    return [one for one in found if one.id != entry.id]
+
+
+def _found(door: Door, query: MemoryQuery) -> list[MemoryEntry]:
+    row = door.place.row
+    if row is None:
+        return []
+    return door.elsewhere.recall(query) if door.elsewhere else search(row, query, door.now)
+
+
+def _proposals(
+    newest: Sequence[MemoryEntry], alike: Sequence[Sequence[MemoryEntry]], keys: frozenset[str]
+) -> list[Proposal]:
+    known = [one for one in newest if one.category not in OF_A_RUN and one.tier is Tier.LONG_TERM]
+    settled = [
+        to_settle(conflict, _new_id, by=BY)
+        for group in alike
+        for conflict in contradictions(group[0], known)
+    ]
+    taken = {_keys_of(one) for one in settled}
+    merges = [
+        one
+        for group in alike
+        for one in to_merge(group, _new_id, by=BY)
+        if keys & _keys_of(one) and _keys_of(one) not in taken
+    ]
+    among = [one for one in newest if one.category not in OF_A_RUN][:LINKED]
+    fresh = {one.id for one in among if one.key in keys}
+    related = [one for one in links(among) if {one.one, one.other} & fresh]
+    # What may become one entry is not linked to itself.
+    together = [_keys_of(one) for one in (*settled, *merges)]
+    linked = [
+        one
+        for one in to_link(related, among, _new_id, by=BY)
+        if not any(_keys_of(one) <= pair for pair in together)
+    ]
+    return [*settled, *merges, *linked]
+
+
+def _keys_of(proposal: Proposal) -> frozenset[str]:
+    return frozenset(target.key for target in proposal.targets)
+
+
+def _new_id() -> str:
+    return str(uuid7())

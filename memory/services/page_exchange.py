@@ -1,0 +1,156 @@
+"""Pages as a ZIP of Markdown files, out and in again, byte for byte."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from django.utils.translation import gettext as _
+
+from memory.core.errors import InvalidInput
+from memory.core.records import Source
+from memory.logic.knowledge import KnowledgeStore
+from memory.logic.page_files import export_page, file_name, import_page
+from memory.logic.pages import KnowledgePage
+from memory.services.caller import MemoryCaller
+from memory.services.door import opened
+from memory.services.knowledge import MOST_AT_ONCE
+from memory.services.within import WithinDoor, at_once
+
+
+MOST_BYTES = 20 * 1024 * 1024  # of all files together, unpacked
+SUFFIXES = (".md", ".markdown", ".txt")
+# The same pages make the same archive; when a page was written its file says itself.
+_STAMP = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """``skipped``: files that are no pages, by name."""
+
+    pages: tuple[KnowledgePage, ...]
+    skipped: tuple[str, ...]
+
+
+def export_pages(
+    caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
+) -> bytes:
+    with opened(caller, "view", "memory.exported", scope=scope, namespace=namespace) as door:
+        pages = at_once(KnowledgeStore(door.text, WithinDoor(door)).pages())
+        packed = pack({name: export_page(page) for name, page in _named(pages).items()})
+        door.detail.update(keys=len(pages), bytes=len(packed), pages=True)
+        return packed
+
+
+def import_pages(
+    caller: MemoryCaller,
+    *,
+    archive: bytes | None = None,
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    scope: str | None = None,
+    namespace: str | None = None,
+    reason: str = "",
+) -> Imported:
+    """A ZIP of files, or files by name, or both; all or none.
+
+    A page that is there becomes what its file says; its old value stays a revision.
+    """
+    found, skipped = _files(archive, files)
+    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
+        door.claim()
+        _check_ids(
+            {name: import_page(found[name], name=_base(name), now=door.now) for name in found}
+        )
+        origin = caller.origin
+        source = Source(caller.principal.actor, origin.run_id, origin.node_id)
+        within = WithinDoor(door, reason=reason or "import")
+        store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=source)
+        pages = [at_once(store.import_file(data, _base(name))) for name, data in found.items()]
+        door.detail.update(keys=len(pages), pages=True, imported=True)
+        return Imported(tuple(pages), skipped)
+
+
+def _files(
+    archive: bytes | None, files: Mapping[str, bytes]
+) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    packed, skipped = unpack(archive) if archive is not None else ({}, ())
+    found = {**packed, **{name: data for name, data in files.items() if _is_page_file(name)}}
+    if not 1 <= len(found) <= MOST_AT_ONCE:
+        raise InvalidInput(f"files: from 1 to {MOST_AT_ONCE} Markdown files.")
+    return found, (*skipped, *(name for name in files if name not in found))
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED)
+    return target.getvalue()
+
+
+def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """The pages of an archive by name, and the names of what is none. Sizes are counted, not believed."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [one for one in archive.infolist() if not one.is_dir()]
+            wanted = [one for one in members if _is_page_file(one.filename)]
+            if len(wanted) > MOST_AT_ONCE:
+                raise InvalidInput(f"archive: at most {MOST_AT_ONCE} Markdown files.")
+            files: dict[str, bytes] = {}
+            left = MOST_BYTES
+            for member in wanted:
+                files[member.filename] = _read(archive, member, left)
+                left -= len(files[member.filename])
+            taken = set(files)
+            return files, tuple(one.filename for one in members if one.filename not in taken)
+    except _BROKEN as broken:
+        raise InvalidInput(_("archive: that is no ZIP file that can be read.")) from broken
+
+
+# A password, a method nobody wants, and every way in which a download may end too early.
+_BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+
+
+def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(member.compress_type)
+    with archive.open(member) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise InvalidInput(f"archive: at most {MOST_BYTES} bytes, unpacked.")
+    return data
+
+
+def _is_page_file(name: str) -> bool:
+    """What a Mac or an editor puts beside the files is none."""
+    path = PurePosixPath(name)
+    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return path.suffix.lower() in SUFFIXES and not hidden
+
+
+def _base(name: str) -> str:
+    return PurePosixPath(name).name
+
+
+def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:
+    """Of two files that mean one page the second would overwrite the first, in the order of the archive."""
+    seen: dict[str, str] = {}
+    for name, page in pages.items():
+        if page.id in seen:
+            raise InvalidInput(f"archive: {seen[page.id]} and {name} are both the page {page.id}.")
+        seen[page.id] = name
+
+
+def _named(pages: Sequence[KnowledgePage]) -> dict[str, KnowledgePage]:
+    """Two ids may be one slug; the second gets a number."""
+    named: dict[str, KnowledgePage] = {}
+    for page in pages:
+        name, number = file_name(page), 2
+        while name in named:
+            name = f"{file_name(page).removesuffix('.md')}-{number}.md"
+            number += 1
+        named[name] = page
+    return named

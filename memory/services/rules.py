@@ -1,0 +1,115 @@
+"""How an application learns from its runs: its own rule, else the team's, else not at all."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts import access, audit
+from accounts.principals import Principal
+from accounts.tenancy import tenant
+from memory.core.errors import AccessDenied, InvalidInput, NotFound
+from memory.core.scopes import scope_named
+from memory.logic.reviewing import Mode
+from memory.models import CurationRule
+from memory.services.caller import MemoryCaller
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """``provider`` without a name: no model is asked, the extractive curator does it."""
+
+    auto_memory: bool = False
+    scope: str = "user"
+    review: Mode = Mode.OFF
+    sampled: float = 0.1
+    provider: str = ""
+    model: str = ""
+    token_budget: int = 6_000
+    seconds: int = 60
+
+
+NEVER = Learning()
+
+# Where what runs taught may be kept: a run's own notes end with it.
+SCOPES = frozenset({"user", "conversation", "workflow", "global"})
+
+
+def learning_of(team_id: UUID, app_id: str) -> Learning:
+    """What holds for an application's runs. Called with the team known, by whoever runs them."""
+    with tenant([team_id]):
+        found = CurationRule.objects.unscoped().filter(team_id=team_id, app_id__in=("", app_id))
+        rows = {row.app_id: row for row in found}
+    row = rows.get(app_id) or rows.get("")
+    return _of(row) if row else NEVER
+
+
+def rule_for(caller: MemoryCaller, *, app_id: str = "") -> Learning:
+    """For who may look at the team's shared memory."""
+    _check(caller.principal, caller.team_id, "view")
+    return learning_of(caller.team_id, app_id)
+
+
+def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> Learning:
+    _check(caller.principal, caller.team_id, "write")
+    _check_values(learning)
+    with tenant([caller.team_id]):
+        CurationRule.objects.unscoped().update_or_create(
+            team_id=caller.team_id,
+            app_id=app_id,
+            defaults={
+                "auto_memory": learning.auto_memory,
+                "scope": learning.scope,
+                "review": learning.review.value,
+                "sampled": learning.sampled,
+                "provider": learning.provider,
+                "model": learning.model,
+                "token_budget": learning.token_budget,
+                "seconds": learning.seconds,
+            },
+        )
+        audit.record(
+            team_id=caller.team_id,
+            actor=caller.principal.actor,
+            actor_kind=caller.principal.kind,
+            action="memory.rule_changed",
+            subject=f"app:{app_id}",
+            detail={
+                "auto_memory": learning.auto_memory,
+                "scope": learning.scope,
+                "review": learning.review.value,
+            },
+        )
+    return learning
+
+
+def _check(principal: Principal, team_id: UUID, verb: str) -> None:
+    if access.can(principal, f"memory.{verb}", team_id):
+        return
+    if access.can(principal, "memory.view", team_id):
+        raise AccessDenied(_("You may not change how this team remembers."))
+    raise NotFound(_("There is no such team."))
+
+
+def _check_values(learning: Learning) -> None:
+    if str(scope_named(learning.scope).word) not in SCOPES:
+        raise InvalidInput(f"scope: one of {', '.join(sorted(SCOPES))}.")
+    if not 0.0 <= learning.sampled <= 1.0:
+        raise InvalidInput("sampled: a share from 0 to 1.")
+    if not 200 <= learning.token_budget <= 1_000_000:
+        raise InvalidInput("token_budget: from 200 to 1000000.")
+    if not 1 <= learning.seconds <= 600:
+        raise InvalidInput("seconds: from 1 to 600.")
+
+
+def _of(row: CurationRule) -> Learning:
+    return Learning(
+        row.auto_memory,
+        row.scope,
+        Mode(row.review),
+        row.sampled,
+        row.provider,
+        row.model,
+        row.token_budget,
+        row.seconds,
+    )

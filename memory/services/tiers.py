@@ -1,0 +1,145 @@
+"""Moves between quarantine, working and long-term memory, by hand: each of several entries at once, all or none.
+
+Who may write to a namespace decides about what waits there. A move is a revision like any other change,
+and several made together undo as one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from config.ids import uuid7
+from memory.core.errors import InvalidInput, NotFound
+from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.core.scoped import tier_named
+from memory.logic.tiers import Move, moved
+from memory.models import Change, Entry, Namespace
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, entry_place, opened
+from memory.services.forget import MOST_AT_ONCE
+from memory.services.gate import MEANT_FOR
+from memory.services.listing import EntryPage, entries
+
+
+@dataclass(frozen=True, slots=True)
+class MovedEntries:
+    """``change_id`` is what undo takes."""
+
+    entries: tuple[MemoryEntry, ...]
+    change_id: UUID
+
+
+Ids = Sequence[UUID | str]
+
+# Each move's word in the audit trail.
+ACTIONS: Final[Mapping[Move, str]] = {
+    Move.APPROVE: "memory.approved",
+    Move.REJECT: "memory.rejected",
+    Move.PROMOTE: "memory.promoted",
+    Move.QUARANTINE: "memory.quarantined",
+}
+
+
+def approve(
+    caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
+) -> MovedEntries:
+    """Out of quarantine, into use. What was held apart for a key takes its place there."""
+    return _move(caller, Move.APPROVE, tier_named(to), entry_ids, reason)
+
+
+def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
+    """Stays in quarantine, so that the gate knows it when it is proposed again."""
+    return _move(caller, Move.REJECT, Tier.QUARANTINE, entry_ids, reason)
+
+
+def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
+    """For good: it has no end any more."""
+    return _move(caller, Move.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
+
+
+def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
+    """Out of use, until somebody approves it."""
+    return _move(caller, Move.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
+
+
+def waiting(
+    caller: MemoryCaller,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    rejected: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> EntryPage:
+    """What is in quarantine and waits for somebody, newest first; or what was rejected there."""
+    decided: Json = str(Move.REJECT) if rejected else {"$ne": str(Move.REJECT)}
+    return entries(
+        caller,
+        scope=scope,
+        namespace=namespace,
+        tier=Tier.QUARANTINE,
+        filter={"review": decided},
+        limit=limit,
+        offset=offset,
+    )
+
+
+def _move(caller: MemoryCaller, move: Move, to: Tier, entry_ids: Ids, reason: str) -> MovedEntries:
+    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
+        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+    places = {entry_place(caller, one) for one in entry_ids}
+    if len(places) != 1:
+        raise InvalidInput("entries: all must be in one namespace.")
+    wanted = {UUID(str(one)) for one in entry_ids}
+    with opened(caller, "write", ACTIONS[move], namespace=places.pop()) as door:
+        namespace = door.claim()
+        rows.expire(namespace, door.now)
+        chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
+        if len(chosen) != len(wanted):
+            raise NotFound(_("There is no such memory; it may be forgotten."))
+        change = _change(door, namespace, len(chosen), reason)
+        done = [_moved(door, namespace, one, move, to, reason, change.pk) for one in chosen]
+        ids: list[Json] = [one.id for one in done]
+        door.detail.update(keys=len(done), entries=ids[:50], change=str(change.pk), to=str(to))
+        return MovedEntries(tuple(done), change.pk)
+
+
+def _change(door: Door, namespace: Namespace, count: int, reason: str) -> Change:
+    return Change.objects.unscoped().create(
+        id=uuid7(),
+        team_id=namespace.team_id,
+        namespace=namespace,
+        operation=Operation.EDIT,
+        actor=door.caller.principal.actor,
+        reason=reason[:500],
+        entry_count=count,
+        at=door.now,
+    )
+
+
+def _moved(
+    door: Door,
+    namespace: Namespace,
+    row: Entry,
+    move: Move,
+    to: Tier,
+    reason: str,
+    change_id: UUID,
+) -> MemoryEntry:
+    params = moved(rows.entry_of(row, namespace.text), move, to, why=reason)
+    if move is Move.APPROVE and (meant_for := params.metadata.get(MEANT_FOR)):
+        params = _in_its_place(params, str(meant_for))
+        rows.forget(namespace, [row], door.act(Operation.FORGET, reason, change_id))
+    act = door.act(Operation.EDIT, reason, change_id)
+    entry, _before = rows.write(namespace, params, act, door.policy)
+    return rows.entry_of(entry, namespace.text)
+
+
+def _in_its_place(params: StoreParams, key: str) -> StoreParams:
+    metadata = {name: value for name, value in params.metadata.items() if name != MEANT_FOR}
+    return replace(params, key=key, metadata=metadata)

@@ -1,0 +1,82 @@
+"""Curates the runs that wait for it, one at a time in a process: learning never takes the place of running.
+
+What runs were about another app knows; it says here how one is curated. What a worker that died left
+behind is found by a sweep.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Team
+from accounts.tenancy import tenant
+from memory.models import Curation
+from memory.models.curation import CurationStatus
+
+
+# A team and a curation's id; it tells the row how it ended and raises nothing.
+Curates = Callable[[UUID, UUID], object]
+
+UNHEARD_AFTER = timedelta(seconds=60)
+MOST_A_SWEEP = 200
+
+
+def asks_to_curate(resolver: Curates) -> None:
+    _RESOLVERS["run"] = resolver
+
+
+def curate_soon(team_id: UUID, curation_id: UUID) -> int:
+    """How many were curated here; none while another thread of this process is at it and takes this one too."""
+    _QUEUE.append((team_id, curation_id))
+    done = 0
+    # Whoever puts one in after the last look finds the lock free, or is looked after by who holds it.
+    while _QUEUE and _ALONE.acquire(blocking=False):
+        try:
+            done += _drain()
+        finally:
+            _ALONE.release()
+    return done
+
+
+def sweep_curations(now: datetime | None = None) -> int:
+    """Every team's; safe to run twice, or at the same time."""
+    if not _RESOLVERS:
+        return 0
+    at = now or timezone.now()
+    left = [
+        (team_id, one)
+        for team_id in Team.objects.values_list("id", flat=True)
+        for one in _left_behind(team_id, at)
+    ]
+    return sum(curate_soon(team_id, one) for team_id, one in left)
+
+
+_RESOLVERS: dict[str, Curates] = {}
+_QUEUE: deque[tuple[UUID, UUID]] = deque()
+_ALONE = threading.Lock()
+
+
+def _drain() -> int:
+    done = 0
+    while True:
+        try:
+            team_id, curation_id = _QUEUE.popleft()
+        except IndexError:
+            return done
+        resolver = _RESOLVERS.get("run")
+        if resolver is not None:
+            resolver(team_id, curation_id)
+            done += 1
+
+
+def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:
+    unheard = Q(status=CurationStatus.WAITING, created_at__lte=now - UNHEARD_AFTER)
+    dropped = Q(status=CurationStatus.RUNNING, held_until__lte=now)
+    with tenant([team_id]):
+        rows = Curation.objects.unscoped().filter(unheard | dropped, team_id=team_id)
+        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MOST_A_SWEEP])

@@ -1,0 +1,91 @@
+"""The review queue and the rules of learning over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from memory.logic.reviewing import Mode
+from tests.memory.services.curating import APP, kept, learns, proposals_of
+from tests.memory.services.test_review import contradicted, taught
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+REVIEW = "/api/v1/memory/review"
+
+
+def post(person: Person, path: str, body: Any = None) -> Any:
+    return person.client.post(path, body or {}, content_type="application/json")
+
+
+def test_rule_written_is_read_back_and_the_teams_holds_elsewhere(cast: Cast):
+    client = cast.people["bob"].client
+    rule = {"auto_memory": True, "review": "sample", "sampled": 0.25, "provider": "openai"}
+
+    put = client.put("/api/v1/memory/curation/rules?app=a1", rule, content_type="application/json")
+
+    assert put.status_code == 200
+    found = client.get("/api/v1/memory/curation/rules?app=a1").json()
+    assert {name: found[name] for name in rule} == rule
+    assert client.get("/api/v1/memory/curation/rules").json()["auto_memory"] is False
+    assert client.get("/api/v1/memory/curation/rules?apps=a1").status_code == 422
+
+
+@pytest.mark.parametrize("body", [{"sampled": 2}, {"scope": "run"}, {"review": "most"}, {"x": 1}])
+def test_rule_that_makes_no_sense_is_refused(alice: Person, body: Any):
+    answer = alice.client.put(
+        "/api/v1/memory/curation/rules", body, content_type="application/json"
+    )
+
+    assert answer.status_code == 422
+
+
+def test_queue_is_listed_tried_applied_and_taken_back(alice: Person):
+    learns(alice)
+    found = contradicted(alice)
+
+    page = alice.client.get(REVIEW).json()
+    assert [one["id"] for one in page["proposals"]] == [str(found.pk)]
+    diff = post(alice, f"{REVIEW}/{found.pk}/dry-run").json()
+    assert diff["applicable"] is True
+    assert [change["after"] is None for change in diff["changes"]] == [False, True]
+
+    done = post(alice, f"{REVIEW}/{found.pk}/apply", {"reason": "moved"})
+    assert (done.status_code, done.json()["state"]) == (200, "applied")
+    assert len(kept(alice, "result")) == 1
+    assert post(alice, f"{REVIEW}/{found.pk}/apply").status_code == 422
+    assert alice.client.get(REVIEW).json()["precision"]["curation"]["accepted"] == 1
+
+    undone = post(alice, f"{REVIEW}/{found.pk}/undo").json()
+    assert undone["state"] == "undone"
+    assert len(kept(alice, "result")) == 2
+    assert alice.client.get(REVIEW).json()["precision"]["curation"]["share"] == 0.0
+
+
+def test_edited_and_rejected_are_told_apart(alice: Person):
+    learns(alice, review=Mode.ALL)
+    taught(alice, "Tea is served at four", run_id="r1")
+    result, task = sorted(proposals_of(alice), key=lambda one: one.new["category"] != "result")
+
+    edited = post(
+        alice, f"{REVIEW}/{result.pk}/apply", {"value": {"learnings": ["Tea is at five"]}}
+    ).json()
+    refused = post(alice, f"{REVIEW}/{task.pk}/reject", {"always": True, "reason": "dull"}).json()
+
+    assert (edited["edited"], edited["new"]["value"]) == (True, {"learnings": ["Tea is at five"]})
+    assert (refused["state"], refused["decision"]) == ("rejected_always", "dull")
+    assert alice.client.get(f"{REVIEW}?state=rejected_always").json()["total"] == 1
+    assert alice.client.get(f"{REVIEW}?run=r1").json()["total"] == 0  # none is open
+
+
+def test_curations_say_what_became_of_runs(alice: Person):
+    learns(alice)
+    taught(alice, "Tea is served at four", run_id="r1")
+
+    [row] = alice.client.get("/api/v1/memory/curations").json()
+
+    assert (row["run"], row["app"], row["status"], row["problem"]) == ("r1", APP, "done", "")
+    assert row["counts"] == {"admit": 2, "proposed": 0}
+    path = f"/api/v1/memory/curations/{row['id']}/retry"
+    assert post(alice, path).status_code == 409
