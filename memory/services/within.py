@@ -49,7 +49,9 @@ class WithinDoor:
         door = self._door
         if self._row is None:
             return []
-        return door.elsewhere.recall(query) if door.elsewhere else search(self._row, query, door.now)
+        return (
+            door.elsewhere.recall(query) if door.elsewhere else search(self._row, query, door.now)
+        )
 
     async def delete(self, namespace: str, key: str) -> bool:
         door = self._door
