@@ -1,0 +1,50 @@
+"""What every page of memory asks of its request: who, what of theirs, and what they may."""
+
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from accounts.principals import current_team_id, principal_of
+from memory import naming, permissions, selectors
+from memory.core.errors import MemoryFault
+from memory.core.scopes import parse_namespace
+from memory.models import Change, Entry, Namespace
+from memory.permissions import Place, Verb
+from memory.services import MemoryCaller
+
+
+def caller_of(request: HttpRequest) -> MemoryCaller:
+    return MemoryCaller(principal=principal_of(request), team_id=current_team_id(request))
+
+
+def entry_or_404(request: HttpRequest, entry_id: UUID) -> Entry:
+    return selectors.entry_for(principal_of(request), current_team_id(request), entry_id)
+
+
+def title_of(request: HttpRequest, row: Namespace) -> str:
+    return naming.named([row], reader_id=principal_of(request).user_id)[0].title
+
+
+def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
+    place = Place(row.team_id, parse_namespace(row.text), row)
+    return permissions.may(principal_of(request), verb, place)
+
+
+def reason_of(request: HttpRequest) -> str:
+    return request.POST.get("reason", "")[:500]
+
+
+def again(row: Namespace) -> Namespace:
+    row.refresh_from_db()
+    return row
+
+
+def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
+    """The change a page offers to undo; a stale or foreign address offers nothing."""
+    try:
+        change = selectors.change_for(
+            principal_of(request), current_team_id(request), UUID(change_id)
+        )
+    except (ValueError, MemoryFault):
+        return None
+    return change if change.undone_at is None else None
