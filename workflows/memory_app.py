@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from memory.naming import name_with as name_with
     from memory.permissions import asks_who_takes_part as asks_who_takes_part
     from memory.plugins import make_provider as make_provider
+    from memory.provenance import RunTold as RunTold
+    from memory.provenance import tell_runs_with as tell_runs_with
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
     from memory.services.caller import CallOrigin as CallOrigin
     from memory.services.caller import MemoryCaller as MemoryCaller
@@ -69,6 +71,7 @@ _WHERE = {
     "MemoryFault": "memory.core.errors",
     "MemoryProvider": "memory.core.provider",
     "RunMemory": "memory.services.port",
+    "RunTold": "memory.provenance",
     "SandboxMemory": "memory.services.sandbox",
     "Source": "memory.core.records",
     "Status": "memory.logic.curation.work",
@@ -94,6 +97,7 @@ _WHERE = {
     "resolve_namespace": "memory.core.scopes",
     "set_rule": "memory.services.rules",
     "stream_of": "memory.core.scopes",
+    "tell_runs_with": "memory.provenance",
     "undo": "memory.services.undo",
     "write_run_down": "memory.services.notes",
 }

@@ -1,13 +1,15 @@
 """What memory asks about its namespaces: what they are called, and whose a conversation is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
+from django.urls import reverse
 
-from workflows import memory_app
+from accounts.principals import Principal
+from workflows import memory_app, selectors
 from workflows.execution.curating import curate_run
-from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
 
 
@@ -23,6 +25,7 @@ def register() -> None:
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
     memory_app.asks_to_curate(curate_run)
+    memory_app.tell_runs_with(runs_told)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
@@ -88,6 +91,25 @@ def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
 
 
+def runs_told(principal: Principal, ids: Iterable[str]) -> Mapping[str, "memory_app.RunTold"]:
+    """Those of them the reader may see, with the titles of their nodes."""
+    found = {run.pk: run for run in selectors.runs_for(principal).filter(pk__in=_uuids(ids))}
+    titles: dict[UUID, dict[str, str]] = {}
+    steps = Step.objects.unscoped().filter(run_id__in=found)  # admitted with their run
+    for run_id, key, title in steps.values_list("run_id", "node_key", "title"):
+        titles.setdefault(run_id, {})[key] = title
+    return {
+        str(pk): memory_app.RunTold(
+            run.workflow.name,
+            _short(run.gist),
+            run.created_at,
+            reverse("workflows:run", args=[pk]),
+            titles.get(pk, {}),
+        )
+        for pk, run in found.items()
+    }
+
+
 NAMERS = {
     "conversation": conversations,
     "global": workflows,
@@ -108,7 +130,7 @@ def _short(text: str) -> str:
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
-def _uuids(ids: Sequence[str]) -> list[UUID]:
+def _uuids(ids: Iterable[str]) -> list[UUID]:
     found = []
     for one in ids:
         try:
