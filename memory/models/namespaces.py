@@ -29,6 +29,15 @@ class ScopeChoice(models.TextChoices):
     RUN_METADATA = "run_metadata", _("About a run")
 
 
+class PauseChoice(models.TextChoices):
+    """What a person told memory to leave off for them."""
+
+    NOTHING = "", _("Nothing")
+    REMEMBERING = "remembering", _("Remembering")
+    RECALLING = "recalling", _("Using what is remembered")
+    BOTH = "both", _("Both")
+
+
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """What this principal may look into. Roles open nothing that is private to a person."""
@@ -85,6 +94,12 @@ class Namespace(TenantModel):
     byte_count = models.BigIntegerField(_("bytes"), default=0, editable=False)
     max_entries = models.PositiveIntegerField(_("most entries"), null=True, blank=True)
     max_bytes = models.PositiveBigIntegerField(_("most bytes"), null=True, blank=True)
+    # Here and not in a table of their own: every operation reads this row, and asks for nothing more.
+    paused = models.CharField(
+        _("paused"), max_length=11, choices=PauseChoice, blank=True, default=PauseChoice.NOTHING
+    )
+    paused_since = models.DateTimeField(_("paused since"), null=True, blank=True, editable=False)
+    paused_until = models.DateTimeField(_("paused until"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(NamespaceQuerySet)()
@@ -97,6 +112,9 @@ class Namespace(TenantModel):
             models.UniqueConstraint(fields=("team", "text"), name="memory_namespace_once"),
             models.CheckConstraint(
                 condition=Q(scope__regex=r"^[a-z][a-z0-9_-]*$"), name="memory_namespace_scope"
+            ),
+            models.CheckConstraint(
+                condition=Q(paused__in=PauseChoice.values), name="memory_namespace_paused"
             ),
             models.CheckConstraint(
                 condition=Q(entry_count__gte=0, byte_count__gte=0), name="memory_namespace_counts"
