@@ -124,6 +124,12 @@ class Entry(TenantModel):
                 name="memory_entry_over",
             ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
+            # What waits for a person is counted on every page of memory.
+            models.Index(
+                fields=("namespace", "-updated_at", "-id"),
+                condition=Q(deleted_at=None, tier="quarantine"),
+                name="memory_entry_held",
+            ),
         )
 
     def __str__(self) -> str:
