@@ -95,6 +95,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "config.context.page",
                 "accounts.context.team",
                 "workflows.views.navigation.navigation",
+                *(["memory.views.tabs.tabs"] if ENV.memory_enabled else []),
             ],
         },
     }

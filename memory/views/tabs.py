@@ -1,0 +1,54 @@
+"""The parts of memory, side by side on top of each of its pages; what isn't installed isn't shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise, SimpleLazyObject
+from django.utils.translation import gettext_lazy as _
+
+from memory.services.waiting import count_waiting
+from memory.views.asking import caller_of
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """``name`` is what a page says to ``memory/_tabs.html``: ``with tab="review"``."""
+
+    name: str
+    url: str
+    label: str | Promise
+    count: int | None = None
+
+
+Counts = Callable[[HttpRequest], int]
+
+# name, url name, label, how many of what is there ask for somebody
+PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
+    ("list", "memory:list", _("Namespaces"), None),
+    ("review", "memory:review", _("Review"), lambda request: count_waiting(caller_of(request))),
+    ("knowledge", "memory:knowledge", _("Knowledge"), None),
+    ("about", "memory:about", _("About me"), None),
+    ("exchange", "memory:exchange", _("Export and import"), None),
+)
+
+
+def tabs(request: HttpRequest) -> dict[str, Any]:
+    """A context processor. Lazy: a page that shows no tabs counts nothing."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {}
+    return {"memory_tabs": SimpleLazyObject(lambda: _tabs(request))}
+
+
+def _tabs(request: HttpRequest) -> list[Tab]:
+    found = []
+    for name, url_name, label, count in PARTS:
+        try:
+            url = reverse(url_name)
+        except NoReverseMatch:
+            continue
+        found.append(Tab(name, url, label, count(request) if count else None))
+    return found
