@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from memory.logic.reviewing import Mode
-from tests.memory.services.curating import APP, kept, learns, proposals_of
-from tests.memory.services.test_review import contradicted, taught
+from tests.memory.services.curating import APP, kept, learns
+from tests.memory.services.test_review import additions, contradicted, taught
 from tests.support.cast import Cast, Person
 
 
@@ -66,7 +66,7 @@ def test_queue_is_listed_tried_applied_and_taken_back(alice: Person):
 def test_edited_and_rejected_are_told_apart(alice: Person):
     learns(alice, review=Mode.ALL)
     taught(alice, "Tea is served at four", run_id="r1")
-    result, task = sorted(proposals_of(alice), key=lambda one: one.new["category"] != "result")
+    [result], [task] = additions(alice), additions(alice, "execution")
 
     edited = post(
         alice, f"{REVIEW}/{result.pk}/apply", {"value": {"learnings": ["Tea is at five"]}}

@@ -40,6 +40,17 @@ def contradicted(person: Person) -> Proposal:
     return found
 
 
+def additions(person: Person, category: str = "result") -> list[Proposal]:
+    found = (one for one in proposals_of(person) if one.kind == "add")
+    return [one for one in found if one.new and one.new["category"] == category]
+
+
+def learning_in(proposed: Proposal) -> str:
+    assert proposed.new is not None
+    [said] = proposed.new["value"]["learnings"]
+    return str(said)
+
+
 def texts(person: Person) -> list[str]:
     return learnt(person)
 
@@ -139,9 +150,9 @@ def test_reviewed_run_stores_nothing_before_a_person_says_so(alice: Person):
     row = taught(alice, "Water boils at 100 degrees", run_id="r1")
 
     assert kept(alice) == []
-    found = [one for one in proposals_of(alice) if one.new["category"] == "result"]
+    [found] = additions(alice)
     assert row.counts == {"proposed": 2}
-    done = proposals.apply_proposal(at_door(alice), proposal_id=found[0].pk)
+    done = proposals.apply_proposal(at_door(alice), proposal_id=found.pk)
     assert texts(alice) == ["Water boils at 100 degrees"]
     assert done.edited is False
     [entry] = kept(alice, "result")
@@ -154,20 +165,11 @@ def test_sampled_run_waits_for_some_of_it_and_the_same_each_time(alice: Person):
 
     taught(alice, *said, run_id="r1")
 
-    waiting = {
-        one.new["value"]["learnings"][0]
-        for one in proposals_of(alice)
-        if one.kind == "add" and one.new["category"] == "result"
-    }
+    waiting = set(map(learning_in, additions(alice)))
     assert 0 < len(waiting) < len(said)
     assert waiting | set(texts(alice)) == set(said)
     taught(alice, *said, run_id="r2")
-    again = {
-        one.new["value"]["learnings"][0]
-        for one in proposals_of(alice)
-        if one.kind == "add" and one.new["category"] == "result"
-    }
-    assert again == waiting
+    assert set(map(learning_in, additions(alice))) == waiting
 
 
 def test_secret_and_order_wait_in_quarantine_however_much_is_reviewed(alice: Person):
@@ -177,13 +179,14 @@ def test_secret_and_order_wait_in_quarantine_however_much_is_reviewed(alice: Per
 
     assert texts(alice) == []
     assert len(learnt(alice, "quarantine")) == 1
-    assert [one.new["category"] for one in proposals_of(alice)] == ["execution"]
+    assert additions(alice) == []
+    assert len(additions(alice, "execution")) == len(proposals_of(alice)) == 1
 
 
 def test_rejected_for_good_is_neither_proposed_nor_stored_again(alice: Person):
     learns(alice, review=Mode.ALL)
     taught(alice, "Bob smells of old cheese", run_id="r1")
-    [found] = [one for one in proposals_of(alice) if one.new["category"] == "result"]
+    [found] = additions(alice)
     proposals.reject_proposal(at_door(alice), proposal_id=found.pk, always=True, reason="rude")
 
     taught(alice, "bob smells of old cheese.", run_id="r2")
@@ -199,7 +202,7 @@ def test_rejected_for_good_is_neither_proposed_nor_stored_again(alice: Person):
 def test_rejected_once_may_be_proposed_again_and_reopened(alice: Person):
     learns(alice, review=Mode.ALL)
     taught(alice, "Tea is served at four", run_id="r1")
-    [found] = [one for one in proposals_of(alice) if one.new["category"] == "result"]
+    [found] = additions(alice)
 
     proposals.reject_proposal(at_door(alice), proposal_id=found.pk)
     again = proposals.reopen_proposal(at_door(alice), proposal_id=found.pk)
@@ -212,10 +215,7 @@ def test_rejected_once_may_be_proposed_again_and_reopened(alice: Person):
 def test_precision_counts_what_people_decided_and_nothing_else(alice: Person):
     learns(alice, review=Mode.ALL)
     taught(alice, "Tea is at four", "Acme pays in CHF only", "Ice melts at 0 degrees", run_id="r1")
-    tea, acme, ice = sorted(
-        (one for one in proposals_of(alice) if one.new["category"] == "result"),
-        key=lambda one: ["Tea", "Acme", "Ice"].index(one.new["value"]["learnings"][0].split()[0]),
-    )
+    acme, ice, tea = sorted(additions(alice), key=learning_in)
 
     proposals.apply_proposal(at_door(alice), proposal_id=tea.pk)
     proposals.apply_proposal(
@@ -233,7 +233,9 @@ def test_links_across_runs_are_made_without_a_person_where_nobody_reviews(alice:
     learns(alice)
     taught(alice, "The Zeppelin exporter needs the Quokka plugin", run_id="r1")
     taught(alice, "Parsley grows well beside tomatoes", run_id="r2")
-    taught(alice, "Restarting the Quokka plugin wakes the Zeppelin exporter", run_id="r3")
+    taught(
+        alice, "Zeppelin exports hang overnight until someone restarts Quokka by hand", run_id="r3"
+    )
 
     [link] = [one for one in proposals_of(alice) if one.kind == "link"]
     assert (link.state, link.by_itself) == ("applied", True)
