@@ -84,6 +84,15 @@ class Decision:
     merged_into: MemoryEntry | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What to store, and what was found in it. ``outcome``: to admit, or to quarantine."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    params: StoreParams
+
+
 Rule = Callable[[Incoming], Finding | None]
 
 
@@ -102,6 +111,30 @@ def decide(incoming: Incoming) -> Decision:
             return _merging(incoming, params, findings)
         case _:
             return Decision(outcome, findings, fresh(params))
+
+
+def judge(params: StoreParams, origin: Origin) -> Judged:
+    """Of what a workflow keeps for good, or says: no secret in it, and no order of a stranger.
+
+    How long it is and whether it was said before is its author's affair.
+    """
+    incoming = Incoming(params, origin)
+    cleaned, kinds = _cleaned(incoming)
+    secret = Finding(Reason.SECRET, Outcome.ADMIT, ", ".join(kinds)) if kinds else None
+    orders = gives_orders(incoming)
+    findings = tuple(one for one in (secret, orders) if one)
+    if secret:
+        cleaned = replace(cleaned, metadata={**cleaned.metadata, "redacted": list(kinds)})
+    if orders is None:
+        return Judged(Outcome.ADMIT, findings, cleaned)
+    held = replace(cleaned, tier=Tier.QUARANTINE, ttl_seconds=None)
+    return Judged(Outcome.QUARANTINE, findings, _with_reasons(held, [orders]))
+
+
+def origin_named(params: StoreParams) -> Origin:
+    """Authors say in the metadata whose words they store; otherwise they are a model's."""
+    said = params.metadata.get("origin")
+    return Origin(said) if said in frozenset(Origin) else Origin.MODEL
 
 
 def too_short(incoming: Incoming) -> Finding | None:

@@ -11,7 +11,16 @@ from typing import Final
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
-from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.logic.ingress import (
+    Decision,
+    Incoming,
+    Judged,
+    Limits,
+    Outcome,
+    decide,
+    judge,
+    origin_named,
+)
 from memory.logic.tiers import Move, guarded, is_verified, promotion
 from memory.models import Namespace
 from memory.providers.postgres import rows
@@ -43,22 +52,26 @@ class Passed:
     detail: Mapping[str, Json]
 
 
-def passed(params: StoreParams, known: Known) -> Passed:
-    """Raises NotAdmitted with the reasons. What is for long-term memory passes as it is."""
-    if params.tier is Tier.LONG_TERM:
-        return Passed(params, {})
-    if params.tier is Tier.QUARANTINE:
-        return Passed(_apart(params, known), {})
+def passed(params: StoreParams, ask: Callable[[], Known], *, by_run: bool = False) -> Passed:
+    """Raises NotAdmitted with the reasons. ``ask`` is called where the namespace has to be looked at.
+
+    What a person keeps for good, or holds back, is as they said it; what a run does never has a secret
+    in it, and gives no orders of strangers.
+    """
+    if params.tier is not Tier.WORKING and not by_run:
+        return Passed(_apart(params, ask()) if params.tier is Tier.QUARANTINE else params, {})
+    if params.tier is not Tier.WORKING:
+        return _judged(params, ask)
+    known = ask()
     decision = decide(
-        Incoming(params, origin_of(params), known.recent, known.rejected, limits=LIMITS)
+        Incoming(params, origin_named(params), known.recent, known.rejected, limits=LIMITS)
     )
     kept = decision.params
     if kept is None or (decision.outcome is Outcome.QUARANTINE and not known.can_hold):
         raise _refusal(decision)
-    detail = {"ingress": str(decision.outcome), "reasons": _reasons(decision)}
     if decision.outcome is Outcome.QUARANTINE:
-        return Passed(_apart(kept, known), detail)
-    return Passed(_for_good(guarded(kept, known.present(kept.key)), known), detail)
+        return Passed(_apart(kept, known), _detail(decision))
+    return Passed(_for_good(guarded(kept, known.present(kept.key)), known), _detail(decision))
 
 
 def at_door(door: Door, namespace: Namespace | None) -> Known:
@@ -83,10 +96,16 @@ def at_door(door: Door, namespace: Namespace | None) -> Known:
     )
 
 
-def origin_of(params: StoreParams) -> Origin:
-    """Authors say in the metadata whose words they store; otherwise they are a model's."""
-    said = params.metadata.get("origin")
-    return Origin(said) if said in frozenset(Origin) else Origin.MODEL
+def _judged(params: StoreParams, ask: Callable[[], Known]) -> Passed:
+    decision = judge(params, origin_named(params))
+    kept = decision.params
+    detail = _detail(decision) if decision.findings else {}
+    if kept.tier is not Tier.QUARANTINE:
+        return Passed(kept, detail)
+    known = ask()
+    if params.tier is not Tier.QUARANTINE and not known.can_hold:
+        raise _refusal(decision)
+    return Passed(_apart(kept, known), detail)
 
 
 def _elsewhere(door: Door) -> Known:
@@ -129,7 +148,11 @@ def _for_good(params: StoreParams, known: Known) -> StoreParams:
     return params
 
 
-def _refusal(decision: Decision) -> NotAdmitted:
+def _detail(decision: Decision | Judged) -> dict[str, Json]:
+    return {"ingress": str(decision.outcome), "reasons": _reasons(decision)}
+
+
+def _refusal(decision: Decision | Judged) -> NotAdmitted:
     said = "; ".join(
         f"{one.reason} ({one.detail})" if one.detail else str(one.reason)
         for one in decision.findings
@@ -137,5 +160,5 @@ def _refusal(decision: Decision) -> NotAdmitted:
     return NotAdmitted(f"Not let into working memory: {said}", tuple(_reasons(decision)))
 
 
-def _reasons(decision: Decision) -> list[str]:
+def _reasons(decision: Decision | Judged) -> list[str]:
     return [str(one.reason) for one in decision.findings]

@@ -35,7 +35,7 @@ def remember(
 ) -> MemoryEntry:
     """``source`` is taken at its word: a door that strangers knock at leaves it out.
 
-    What is for working memory passes its gate. ``raw``: as a provider keeps it; whoever writes has a
+    What is for working memory passes its gate; so does whatever a run writes. ``raw``: as a provider keeps it; whoever writes has a
     gate of their own.
     """
     raw = raw or guest_of(caller.principal) is not None
@@ -55,7 +55,9 @@ def remember(
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
         row = door.claim()
         if not raw:
-            let_in = gate.passed(params, gate.at_door(door, row))
+            let_in = gate.passed(
+                params, lambda: gate.at_door(door, row), by_run=caller.reach is not None
+            )
             params = let_in.params
             door.detail.update(let_in.detail)
         size = check_value(door.policy, params.value)

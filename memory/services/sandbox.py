@@ -130,7 +130,7 @@ class SandboxMemory(RehearsedLogic):
                     source=Source(caller.principal.actor, origin.run_id, origin.node_id),
                 )
                 check_params(params)
-                let_in = gate.passed(params, self._known_there(door))
+                let_in = gate.passed(params, lambda: self._known_there(door), by_run=True)
                 params = let_in.params
                 size = check_value(door.policy, params.value)
                 door.detail.update(let_in.detail, key=key_hash(params.key), bytes=size)

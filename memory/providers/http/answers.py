@@ -18,6 +18,7 @@ FAULTS: Mapping[str, type[MemoryFault]] = {
     "QuotaExceeded": errors.QuotaExceeded,
     "ValueTooLarge": errors.ValueTooLarge,
     "InvalidInput": errors.InvalidInput,
+    "NotAdmitted": errors.NotAdmitted,
     "Serialization": errors.Serialization,
     "ProviderError": errors.ProviderError,
     "RetrievalError": errors.RetrievalError,

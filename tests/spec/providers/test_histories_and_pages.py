@@ -15,7 +15,7 @@ from workflows.engine.runner import WorkflowRunner
 
 
 SYSTEM = {"workflow_id": "wf", "user_id": "mia", "conversation_id": "c1", "app_id": "wiki"}
-WINDOW = {"strategy": "sliding_window", "max_turns": 1, "summary": "sentences"}
+WINDOW: dict[str, Any] = {"strategy": "sliding_window", "max_turns": 1, "summary": "sentences"}
 
 
 def path(*nodes: Any) -> Document:
