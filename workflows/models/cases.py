@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
+from workflows.models.authored import Authored
 from workflows.models.fields import VerbatimJSONField
 
 
@@ -15,7 +16,7 @@ from workflows.models.fields import VerbatimJSONField
 LONGEST = timedelta(minutes=5)
 
 
-class TestCase(TenantModel):
+class TestCase(Authored, TenantModel):
     """``spec`` is ``engine.cases.Case`` as JSON; its name is kept apart for lists."""
 
     __test__ = False  # pytest collects what is called Test…
@@ -26,16 +27,6 @@ class TestCase(TenantModel):
     name = models.CharField(_("name"), max_length=200)
     rank = models.PositiveIntegerField(_("place"), default=0)
     spec = VerbatimJSONField(_("case"), default=dict)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("created by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
         verbose_name = _("test case")

@@ -1,18 +1,18 @@
 """Folders of the Workflows page: where a team puts its workflows. They decide nothing but where a thing is listed."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
+from workflows.models.authored import Authored
 
 
 DEEPEST = 5  # a folder at the top is at level 1
 MOST_FOLDERS = 500  # of a team: the whole tree is read at once, and offered in one list
 
 
-class Folder(TenantModel):
+class Folder(Authored, TenantModel):
     """``parent`` is null at the top. Neither a parent nor a workflow's folder goes away with what is in it."""
 
     name = models.CharField(_("name"), max_length=255)
@@ -24,16 +24,6 @@ class Folder(TenantModel):
         on_delete=models.PROTECT,
         related_name="folders",
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("created by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
         verbose_name = _("folder")

@@ -1,11 +1,11 @@
 """A workflow: what people name, list, share and run. Its draft is the rows of ``draft.py``."""
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from workflows.engine.document import Dialect, Mode
+from workflows.models.authored import Authored
 
 
 class WorkflowMode(models.TextChoices):
@@ -22,7 +22,7 @@ class WorkflowDialect(models.TextChoices):
     XWORKFLOW = Dialect.XWORKFLOW.value, _("xworkflow")
 
 
-class Workflow(TenantModel):
+class Workflow(Authored, TenantModel):
     """``revision`` counts the draft's edits: equal revisions mean equal drafts."""
 
     name = models.CharField(_("name"), max_length=255)
@@ -75,16 +75,6 @@ class Workflow(TenantModel):
         db_index=False,
         help_text=_("The shipped workflow this began as."),
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("created by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
 
     class Meta:
