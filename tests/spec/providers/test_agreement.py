@@ -97,6 +97,21 @@ def do(memory: Memory, act: tuple[Any, ...]) -> Any:
             return memory.clock.sleep(seconds)
 
 
+def agree_all_along(other: Memory, acts: list[Any], questions: list[dict[str, Any]]) -> None:
+    """The oracle and another go through the same acts and give the same answers."""
+    oracle = make_in_memory(policy=POLICY, clock=Ticking())
+    began = oracle.clock.now
+    for act in acts:
+        done = do(oracle, act)
+        assert do(other, act) == done
+        other.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
+
+    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
+    for question in [*everything, *questions]:
+        assert told(other, question, began) == told(oracle, question, began)
+        other.clock.now = oracle.clock.now
+
+
 def told(memory: Memory, question: dict[str, Any], began: datetime) -> Any:
     if (after := question.get("as_of")) is not None:
         question = {**question, "as_of": began + timedelta(seconds=after)}
@@ -124,19 +139,7 @@ def told(memory: Memory, question: dict[str, Any], began: datetime) -> Any:
 )
 @given(st.lists(ACTS, max_size=8), st.lists(QUESTIONS, min_size=1, max_size=4))
 def test_postgres_agrees_with_the_oracle(acts: list[Any], questions: list[Any]) -> None:
-    oracle = make_in_memory(policy=POLICY, clock=Ticking())
-    postgres = make_postgres(policy=POLICY, clock=Ticking())
-    began = oracle.clock.now
-
-    for act in acts:
-        done = do(oracle, act)
-        assert do(postgres, act) == done
-        postgres.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
-
-    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
-    for question in [*everything, *questions]:
-        assert told(postgres, question, began) == told(oracle, question, began)
-        postgres.clock.now = oracle.clock.now
+    agree_all_along(make_postgres(policy=POLICY, clock=Ticking()), acts, questions)
 
 
 LONGER = [f"w{number}" for number in range(40)]

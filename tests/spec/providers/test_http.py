@@ -24,10 +24,9 @@ from tests.spec.providers.conftest import (
     COMMITTED,
     Make,
     Ticking,
-    make_in_memory,
     run,
 )
-from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, do, told
+from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, agree_all_along
 
 
 ANY = ["127.0.0.1:*"]
@@ -47,19 +46,7 @@ ANY = ["127.0.0.1:*"]
 def test_memory_elsewhere_agrees_with_the_oracle(
     make_http: Make, acts: list[Any], questions: list[Any]
 ) -> None:
-    oracle = make_in_memory(policy=POLICY, clock=Ticking())
-    other = make_http(policy=POLICY, clock=Ticking())
-    began = oracle.clock.now
-
-    for act in acts:
-        done = do(oracle, act)
-        assert do(other, act) == done
-        other.clock.now = oracle.clock.now
-
-    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
-    for question in [*everything, *questions]:
-        assert told(other, question, began) == told(oracle, question, began)
-        other.clock.now = oracle.clock.now
+    agree_all_along(make_http(policy=POLICY, clock=Ticking()), acts, questions)
 
 
 # -- whose key may what -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from memory.core.records import MemoryQuery, StoreParams, Tier
 from memory.providers.redis import RedisProvider
 from memory.providers.redis.rows import moment_of, ticks
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
-from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, do, told
+from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, agree_all_along, do, told
 
 
 @settings(
@@ -33,19 +33,7 @@ from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, do, tol
 def test_redis_agrees_with_the_oracle(
     make_redis: Make, acts: list[Any], questions: list[Any]
 ) -> None:
-    oracle = make_in_memory(policy=POLICY, clock=Ticking())
-    other = make_redis(policy=POLICY, clock=Ticking())
-    began = oracle.clock.now
-
-    for act in acts:
-        done = do(oracle, act)
-        assert do(other, act) == done
-        other.clock.now = oracle.clock.now  # each looks at its clock as often as it likes
-
-    everything = [{"namespace": namespace} for namespace in ("user:mia", "conv:1")]
-    for question in [*everything, *questions]:
-        assert told(other, question, began) == told(oracle, question, began)
-        other.clock.now = oracle.clock.now
+    agree_all_along(make_redis(policy=POLICY, clock=Ticking()), acts, questions)
 
 
 def test_past_of_a_namespace_agrees_with_the_oracle(make_redis: Make) -> None:
