@@ -87,6 +87,12 @@ _TABLE = (
         None,
         _("share a namespace of memory"),
     ),
+    Verb(
+        "memory.break_glass",
+        Role.ADMIN,
+        None,
+        _("look into private memory in an emergency, which its person is told"),
+    ),
 )
 
 VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from accounts import access
 from accounts.audit import record
 from accounts.principals import principal_of
-from memory.models import Change, Entry, Group, Namespace, Policy, Read, Revision
+from memory.models import Change, Entry, Glass, Group, Namespace, Policy, Read, Revision
 
 
 class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -75,6 +75,12 @@ class ChangeAdmin(VisibleAdmin):
 class ReadAdmin(VisibleAdmin):
     list_display = ("entry", "run_id", "node_id", "score", "injected", "at")
     list_select_related = ("entry",)
+
+
+@admin.register(Glass)
+class GlassAdmin(VisibleAdmin):
+    list_display = ("by", "namespace", "reason", "created_at", "expires_at", "ended_at")
+    list_select_related = ("by", "namespace")
 
 
 @admin.register(Policy)

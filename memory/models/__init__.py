@@ -2,6 +2,7 @@
 
 from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.entries import Change, Entry, Read, Revision
+from memory.models.glass import Glass
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
 from memory.models.postings import Group, Posting
@@ -12,6 +13,7 @@ __all__ = [
     "Curation",
     "CurationRule",
     "Entry",
+    "Glass",
     "Group",
     "Namespace",
     "Policy",

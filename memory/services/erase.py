@@ -34,7 +34,7 @@ WhatIsOf = Callable[[UUID, str], Iterable[str]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
-    "memory_group", "memory_proposal", "memory_curation", "memory_namespace",
+    "memory_group", "memory_proposal", "memory_curation", "memory_glass", "memory_namespace",
 )  # fmt: skip
 
 COUNT = """
@@ -48,6 +48,7 @@ COUNT = """
     UNION ALL SELECT 'memory_proposal', count(*) FROM memory_proposal WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_curation', count(*) FROM memory_curation
       WHERE team_id = %(team)s AND place = ANY(%(texts)s)
+    UNION ALL SELECT 'memory_glass', count(*) FROM memory_glass WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
 """
 

@@ -14,6 +14,7 @@ from tests.architecture import (
     matrix_inspector,
     matrix_knowledge,
     matrix_memory,
+    matrix_rights,
     matrix_together,
     matrix_workflows,
 )
@@ -32,6 +33,7 @@ TABLES = (
     matrix_inspector,
     matrix_knowledge,
     matrix_memory,
+    matrix_rights,
     matrix_together,
     matrix_workflows,
 )

@@ -1,17 +1,19 @@
 """Erasing a person: nothing of theirs is left in any table, and nothing of anybody else's is gone."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts import access, audit
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
-from memory.models import Curation, Namespace, Proposal
+from memory.models import Curation, Glass, Namespace, Proposal
 from memory.services.erase import TABLES
 from tests.factories.workflows import make_conversation, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
@@ -40,6 +42,13 @@ def remembered(person: Person, who: str, /, **scopes: Any) -> None:
             )
             Proposal.objects.unscoped().create(
                 team=person.team, namespace=row, kind="forget", targets=["k0"], fingerprint=who
+            )
+            Glass.objects.unscoped().create(
+                team=person.team,
+                namespace=row,
+                by=person.user,
+                reason="an emergency",
+                expires_at=timezone.now() + timedelta(minutes=15),
             )
 
 
