@@ -17,10 +17,11 @@ from memory.places import Elsewhere
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
-from memory.services.door import Door, entry_place, key_hash, opened
+from memory.services.door import Door, key_hash, opened
+from memory.services.one_place import shared_place
 
 
-MOST_AT_ONCE = 1_000
+MOST_AT_ONCE = 5_000
 
 # Of the ids of changes that steps of runs make.
 _STEPS = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
@@ -65,11 +66,9 @@ def forget_many(
     """Entries of one namespace, by id, all or none."""
     if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
-    places = {entry_place(caller, one) for one in entry_ids}
-    if len(places) != 1:
-        raise InvalidInput("entries: all must be in one namespace.")
+    place = shared_place(caller, entry_ids)
     wanted = {UUID(str(one)) for one in entry_ids}
-    with opened(caller, "forget", "memory.forgotten", namespace=places.pop()) as door:
+    with opened(caller, "forget", "memory.forgotten", namespace=place) as door:
         forgotten = forget_chosen(door, lambda found: found.filter(pk__in=wanted), reason)
         if forgotten.count != len(wanted):
             raise NotFound(_("There is no such memory; it may be forgotten already."))

@@ -1,5 +1,6 @@
 """Restore: an entry as one of its revisions had it, forgotten or not. The way back is a revision too."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -9,7 +10,7 @@ from memory.core.policy import check_value
 from memory.core.records import MemoryEntry
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import rows
+from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, opened
 
@@ -45,3 +46,12 @@ def put_back(
     entry = rows.put_back(namespace, entry, wanted, act, door.policy)
     door.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=wanted.number)
     return rows.entry_of(entry, namespace.text)
+
+
+def put_back_all(
+    door: Door, namespace: Namespace, pairs: Sequence[many.Returning], reason: str
+) -> None:
+    """Each entry as its revision has it, all or none, as one act. They were read under the lock."""
+    for _entry, wanted in pairs:
+        check_value(door.policy, wanted.value)
+    many.put_back(namespace, pairs, door.act(Operation.RESTORE, reason), door.policy)

@@ -1,5 +1,7 @@
 """Take back one act over entries of a namespace: each as it was before, or nothing at all."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from memory.core.errors import InvalidInput
@@ -9,7 +11,7 @@ from memory.models import Entry, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.door import Door
-from memory.services.restore import put_back
+from memory.services.restore import put_back_all
 
 
 _AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
@@ -35,20 +37,27 @@ def take_back(door: Door, change_id: UUID, reason: str) -> int:
         if entry.revision != last[entry.pk]:
             raise Outdated(f"{entry.key}: {Problem.CHANGED}")
     # What came goes first, so that what went finds its key and its room again.
-    pairs = [(entry, _before(entry, first[entry.pk])) for entry in entries]
-    came = [entry for entry, before in pairs if before is None and not entry.is_forgotten]
-    rows.forget(namespace, came, door.act(Operation.FORGET, reason))
-    back = [(entry, before) for entry, before in pairs if before is not None]
-    for entry, before in back:
-        ended = before.expires_at is not None and before.expires_at <= door.now
-        if not ended:
-            put_back(door, namespace, entry, before, reason)
-        elif not entry.is_forgotten:
-            rows.forget(namespace, [entry], door.act(Operation.FORGET, reason))
-    return len(came) + len(back)
+    before = _before(first)
+    came = [one for one in entries if one.pk not in before and not one.is_forgotten]
+    ended = [one for one in entries if one.pk in before and _is_over(before[one.pk], door.now)]
+    gone = [one for one in ended if not one.is_forgotten]
+    rows.forget(namespace, [*came, *gone], door.act(Operation.FORGET, reason))
+    over = {one.pk for one in ended}
+    back = [(one, before[one.pk]) for one in entries if one.pk in before and one.pk not in over]
+    put_back_all(door, namespace, back, reason)
+    return len(came) + len(ended) + len(back)
 
 
-def _before(entry: Entry, number: int) -> Revision | None:
-    """What the entry was; nothing where it was not there."""
-    found = Revision.objects.unscoped().filter(entry=entry, number=number - 1).first()
-    return None if found is None or found.operation in _AWAY else found
+def _before(first: Mapping[UUID, int]) -> dict[UUID, Revision]:
+    """What each entry was; those that were not there are left out."""
+    numbers = {number - 1 for number in first.values()}
+    found = Revision.objects.unscoped().filter(entry_id__in=first, number__in=numbers)
+    return {
+        one.entry_id: one
+        for one in found.exclude(operation__in=_AWAY).order_by("entry_id", "number")
+        if one.number == first[one.entry_id] - 1
+    }
+
+
+def _is_over(revision: Revision, now: datetime) -> bool:
+    return revision.expires_at is not None and revision.expires_at <= now

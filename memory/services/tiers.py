@@ -6,6 +6,7 @@ and several made together undo as one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -18,12 +19,13 @@ from memory.core.scoped import tier_named
 from memory.logic.tiers import Move, moved
 from memory.models import Change, Entry, Namespace
 from memory.models.entries import Operation
-from memory.providers.postgres import rows
+from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
-from memory.services.door import Door, entry_place, opened
+from memory.services.door import Door, opened
 from memory.services.forget import MOST_AT_ONCE
 from memory.services.gate import MEANT_FOR
 from memory.services.listing import EntryPage, entries
+from memory.services.one_place import shared_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +94,21 @@ def waiting(
 def _move(caller: MemoryCaller, move: Move, to: Tier, entry_ids: Ids, reason: str) -> MovedEntries:
     if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
-    places = {entry_place(caller, one) for one in entry_ids}
-    if len(places) != 1:
-        raise InvalidInput("entries: all must be in one namespace.")
+    place = shared_place(caller, entry_ids)
     wanted = {UUID(str(one)) for one in entry_ids}
-    with opened(caller, "write", ACTIONS[move], namespace=places.pop()) as door:
+    with opened(caller, "write", ACTIONS[move], namespace=place) as door:
         namespace = door.claim()
         rows.expire(namespace, door.now)
         chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
         if len(chosen) != len(wanted):
             raise NotFound(_("There is no such memory; it may be forgotten."))
         change = _change(door, namespace, len(chosen), reason)
-        done = [_moved(door, namespace, one, move, to, reason, change.pk) for one in chosen]
+        act = door.act(Operation.EDIT, reason, change.pk)
+        apart = [one for one in chosen if move is Move.APPROVE and one.metadata.get(MEANT_FOR)]
+        where = [one for one in chosen if one not in apart]
+        many.revise(namespace, where, act, lambda one: _move_there(one, namespace, move, to, act))
+        done = [rows.entry_of(one, namespace.text) for one in where]
+        done += [_put_in_its_place(door, namespace, one, to, act) for one in apart]
         ids: list[Json] = [one.id for one in done]
         door.detail.update(keys=len(done), entries=ids[:50], change=str(change.pk), to=str(to))
         return MovedEntries(tuple(done), change.pk)
@@ -122,20 +127,20 @@ def _change(door: Door, namespace: Namespace, count: int, reason: str) -> Change
     )
 
 
-def _moved(
-    door: Door,
-    namespace: Namespace,
-    row: Entry,
-    move: Move,
-    to: Tier,
-    reason: str,
-    change_id: UUID,
+def _move_there(row: Entry, namespace: Namespace, move: Move, to: Tier, act: rows.Act) -> None:
+    params = moved(rows.entry_of(row, namespace.text), move, to, why=act.reason)
+    row.tier, row.metadata = params.tier.value, dict(params.metadata)
+    ttl = params.ttl_seconds
+    row.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)
+
+
+def _put_in_its_place(
+    door: Door, namespace: Namespace, row: Entry, to: Tier, act: rows.Act
 ) -> MemoryEntry:
-    params = moved(rows.entry_of(row, namespace.text), move, to, why=reason)
-    if move is Move.APPROVE and (meant_for := params.metadata.get(MEANT_FOR)):
-        params = _in_its_place(params, str(meant_for))
-        rows.forget(namespace, [row], door.act(Operation.FORGET, reason, change_id))
-    act = door.act(Operation.EDIT, reason, change_id)
+    """What was held apart for a key is stored under it."""
+    params = moved(rows.entry_of(row, namespace.text), Move.APPROVE, to, why=act.reason)
+    params = _in_its_place(params, str(params.metadata[MEANT_FOR]))
+    rows.forget(namespace, [row], replace(act, operation=Operation.FORGET))
     entry, _before = rows.write(namespace, params, act, door.policy)
     return rows.entry_of(entry, namespace.text)
 

@@ -12,7 +12,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
-from memory.services.restore import put_back
+from memory.services.restore import put_back_all
 from memory.services.taking_back import take_back
 
 
@@ -40,15 +40,12 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
 
 def _undo(door: Door, change: Change) -> tuple[str, ...]:
     """Entries that were put back by hand since are left as they are."""
-    made = Revision.objects.unscoped().filter(change_id=change.pk).order_by("entry_id")
-    numbers = dict(made.values_list("entry_id", "number"))
-    forgotten = Entry.objects.unscoped().filter(pk__in=numbers).exclude(deleted_at=None)
-    reason = _("undone")
-    back = []
-    for entry in forgotten.order_by("id"):
-        wanted = Revision.objects.unscoped().get(entry=entry, number=numbers[entry.pk])
-        back.append(put_back(door, change.namespace, entry, wanted, reason).id)
-    return tuple(back)
+    made = Revision.objects.unscoped().filter(change_id=change.pk, operation=Operation.FORGET)
+    wanted = {revision.entry_id: revision for revision in made.order_by("entry_id")}
+    forgotten = Entry.objects.unscoped().filter(pk__in=wanted).exclude(deleted_at=None)
+    pairs = [(entry, wanted[entry.pk]) for entry in forgotten.order_by("id")]
+    put_back_all(door, change.namespace, pairs, _("undone"))
+    return tuple(str(entry.pk) for entry, _revision in pairs)
 
 
 def _take_back(door: Door, change: Change) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def write(
     if old is not None and _is_repeated(old, act):
         return old, old.revision
     size = size_of(params.value)
-    _take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
+    take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
     entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
     before = entry.revision if old else 0
     index = Index(namespace)
@@ -128,7 +128,9 @@ def forget(namespace: Namespace, entries: Iterable[Entry], act: Act) -> list[Ent
         entry.deleted_at = act.at
         entry.updated_at = act.at
         entry.revision += 1
-    Entry.objects.unscoped().bulk_update(gone, ["deleted_at", "updated_at", "revision"])
+    Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in gone]).update(
+        deleted_at=act.at, updated_at=act.at, revision=F("revision") + 1
+    )
     index.save()
     record_revisions(gone, act)
     _give_room(namespace, entries=len(gone), size=sum(entry.size for entry in gone))
@@ -146,7 +148,7 @@ def put_back(
             _("“%(key)s” was remembered anew; forget that first.") % {"key": entry.key}
         )
     size = size_of(wanted.value)
-    _take_room(
+    take_room(
         namespace,
         policy,
         entries=int(entry.is_forgotten),
@@ -283,7 +285,7 @@ def _is_repeated(entry: Entry, act: Act) -> bool:
     )
 
 
-def _take_room(
+def take_room(
     namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
 ) -> None:
     room = Namespace.objects.unscoped().filter(pk=namespace.pk)
