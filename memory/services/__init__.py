@@ -4,8 +4,10 @@ from memory.services.caller import CallOrigin, MemoryCaller, reach_of
 from memory.services.conversation import HistoryView, converse, look_back
 from memory.services.edit import edit
 from memory.services.erase import Receipt, erase
+from memory.services.exporting import Exported, export_namespace, export_person, export_team
 from memory.services.forget import Forgotten, clear, forget, forget_many
 from memory.services.history import revisions, values
+from memory.services.importing import import_file, undo_import
 from memory.services.knowledge import (
     Opened,
     Shelf,
@@ -22,6 +24,8 @@ from memory.services.listing import entries, namespaces
 from memory.services.look import look
 from memory.services.notes import clear_run_notes
 from memory.services.page_exchange import Imported, export_pages, import_pages
+from memory.services.pause import own_pause, pause, resume
+from memory.services.pausing import Pause
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.restore import restore
@@ -32,12 +36,14 @@ from memory.services.undo import Undone, undo
 
 __all__ = [
     "CallOrigin",
+    "Exported",
     "Forgotten",
     "HistoryView",
     "Imported",
     "MemoryCaller",
     "MovedEntries",
     "Opened",
+    "Pause",
     "Receipt",
     "Shelf",
     "Undone",
@@ -50,16 +56,22 @@ __all__ = [
     "edit",
     "entries",
     "erase",
+    "export_namespace",
     "export_pages",
+    "export_person",
+    "export_team",
     "find_pages",
     "forget",
     "forget_many",
+    "import_file",
     "import_pages",
     "look",
     "look_back",
     "namespaces",
     "open_page",
+    "own_pause",
     "page_revisions",
+    "pause",
     "promote",
     "quarantine",
     "reach_of",
@@ -67,11 +79,13 @@ __all__ = [
     "reject",
     "remember",
     "restore",
+    "resume",
     "revisions",
     "rewrite_page",
     "share",
     "shelf",
     "undo",
+    "undo_import",
     "unshare",
     "values",
     "waiting",

@@ -37,6 +37,7 @@ from memory.services.caller import CallOrigin, MemoryCaller
 from memory.services.door import opened
 from memory.services.noticing import notice
 from memory.services.one_act import OneAct
+from memory.services.pause import is_run_paused
 from memory.services.rules import Learning, learning_of
 from memory.tasks import wake_curation
 
@@ -66,9 +67,10 @@ Gather = Callable[[str, Learning], Finished]
 
 
 def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | None:
-    """The row of a run to be curated, once; none where its application doesn't learn from its runs."""
+    """The row of a run to be curated, once; none where its application doesn't learn from its runs, or
+    whom the run was for paused remembering."""
     learning = learning_of(caller.team_id, app_id)
-    if not learning.auto_memory:
+    if not learning.auto_memory or is_run_paused(caller):
         return None
     known = {*caller.participants, taker_of(caller.principal)} - {None}
     with tenant([caller.team_id]):

@@ -31,6 +31,7 @@ from memory.places import Elsewhere, elsewhere
 from memory.policies import Rules, rules_for
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
+from memory.services.pausing import Paused, is_left_off
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Door:
     rules: Rules
     now: datetime
     elsewhere: Elsewhere | None = None  # who keeps it, if it isn't PostgreSQL
+    withheld: bool = False  # its person paused being recalled: for this caller nothing is there
     detail: dict[str, Any] = field(default_factory=dict)  # JSON
 
     @property
@@ -96,6 +98,8 @@ def opened(
             door.detail = detail
             if door.elsewhere is not None:
                 detail["provider"] = door.elsewhere.name
+            if door.withheld:
+                detail["paused"] = "recalling"
             yield door
             _record(caller, action, named.text, detail, success=True)
     except MemoryFault as fault:
@@ -146,8 +150,13 @@ def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
         _check_person(caller, verb, place)
     else:
         _check_run(caller, verb, place, rules)
+    now = timezone.now()
+    if is_left_off(caller, place.row, verb, now):
+        if verb == "write":
+            raise Paused
+        return Door(caller, replace(place, row=None), rules, now, withheld=True)
     kept = elsewhere(caller.team_id, named, rules.policy)
-    return Door(caller, place, rules, timezone.now(), kept)
+    return Door(caller, place, rules, now, kept)
 
 
 def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:

@@ -12,6 +12,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
+from memory.services.pausing import Withheld
 
 
 # One text for all of them: ten rows of eleven columns cost more to compose than to write.
@@ -59,7 +60,7 @@ def recall(
 def _found(door: Door, query: MemoryQuery) -> list[MemoryEntry]:
     row = door.place.row
     if row is None:
-        return []
+        return Withheld() if door.withheld else []
     return door.elsewhere.recall(query) if door.elsewhere else search(row, query, door.now)
 
 

@@ -106,6 +106,8 @@ class RehearsedLogic:
 
         def work() -> Sequence[Hit]:
             with self._lock, opened(caller, "view", "memory.recalled", scope=scope) as door:
+                if door.withheld:
+                    return ()
                 entries = self._rehearsed(door, scope)
                 hits = at_once(find(sought, entries, door.text))
                 door.detail.update(keys=len(hits), pages=True, sandbox=True)

@@ -27,6 +27,7 @@ from memory.providers.postgres.provider import in_thread
 from memory.services import gate
 from memory.services.caller import CallOrigin, MemoryCaller
 from memory.services.door import Door, key_hash, opened
+from memory.services.pausing import Withheld
 from memory.services.port import StepOrigin
 from memory.services.recall import remember_reads
 from memory.services.rehearsing import Rehearsed, RehearsedLogic
@@ -94,6 +95,9 @@ class SandboxMemory(RehearsedLogic):
             with self._lock, opened(caller, "view", "memory.recalled", scope=scope) as door:
                 query = MemoryQuery(door.text, key, query_text, filter, top_k)
                 check_query(query)
+                if door.withheld:
+                    door.detail.update(keys=0, injected=injected, sandbox=True)
+                    return Withheld()
                 copy = self._copy(door)
                 found = _at_once(copy.provider.recall(query))
                 door.detail.update(keys=len(found), injected=injected, sandbox=True)

@@ -116,6 +116,7 @@ class MemoryRecalled(Event):
     query: str | None
     entries: Sequence[Mapping[str, Json]]  # id, key, value, score
     injected: bool = False  # reached a prompt through enhanced_memory
+    withheld: str | None = None  # why nothing was given: "paused", by the person themselves
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from workflows.engine.document import Json
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.events import MemoryRecalled
+from workflows.engine.events import MemoryKeptOut, MemoryRecalled
 from workflows.engine.kinds import NodeContext
 from workflows.engine.ports import MemoryHit, MemoryPort
 from workflows.engine.rendering import as_text
@@ -58,8 +58,15 @@ async def recall(
         query=query,
         entries=[brief(hit) for hit in hits],
         injected=injected,
+        withheld=getattr(hits, "withheld", None),  # not every memory can say why it gave nothing
     )
     return list(hits), event
+
+
+def kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> MemoryKeptOut | None:
+    """That memory let something not in is no failure of the node. Its error lives elsewhere; it has reasons."""
+    reasons = getattr(fault, "reasons", None)
+    return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
 
 
 def as_entry(hit: MemoryHit) -> dict[str, Json]:

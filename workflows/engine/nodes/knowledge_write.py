@@ -18,7 +18,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.memory_ports import KeptPage, KnowledgePort
 from workflows.engine.problems import Problem
-from workflows.engine.recalling import memory_of
+from workflows.engine.recalling import kept_out, memory_of
 from workflows.engine.templating import Template
 
 
@@ -113,17 +113,24 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         memory = memory_of(ctx, config.scope)
         if not isinstance(memory, KnowledgePort):
             raise MemoryUnavailable("This memory keeps no knowledge pages")
-        kept = (
-            await memory.write_pages(
-                scope=config.scope,
-                identity=ctx.identity,
-                origin=ctx.origin,
-                pages=drafts,
-                mode=config.mode,
+        try:
+            kept = (
+                await memory.write_pages(
+                    scope=config.scope,
+                    identity=ctx.identity,
+                    origin=ctx.origin,
+                    pages=drafts,
+                    mode=config.mode,
+                )
+                if drafts
+                else ()
             )
-            if drafts
-            else ()
-        )
+        except Exception as fault:
+            refused = kept_out(fault, ctx, config.scope, str(drafts[0].get("title", "")))
+            if refused is None:
+                raise
+            nothing: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
+            return NodeResult(nothing, events=(refused,))
         pages = [{**one.page, "merged_for": one.merged_for} for one in kept]
         outputs: dict[str, Json] = {
             "pages": pages,

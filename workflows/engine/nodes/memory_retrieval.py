@@ -7,6 +7,7 @@ an event, and the run goes on.
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import Field as Bounded
@@ -117,7 +118,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         ctx.give({"scope": prepared.scope, "query": query, **inputs})
         try:
             async with asyncio.timeout(PATIENCE):
-                records = await _retrieve(prepared, ctx, query, _group(inputs))
+                records, withheld = await _retrieve(prepared, ctx, query, _group(inputs))
         except Exception as fault:
             # Whatever it was: memory is an extra here. What isn't expected is loud in the log.
             failed = MemoryRetrievalError(ctx.node_id, _told(fault))
@@ -125,17 +126,20 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
         values = [text_of(record.hit.value) for record in records]
         context = markdown(records, wording_for(prepared.language, query, *values))
-        recalled = _recalled(prepared, ctx, query, records)
+        recalled = replace(_recalled(prepared, ctx, query, records), withheld=withheld)
         return NodeResult({**inputs, CONTEXT: context}, events=(recalled,))
 
 
 async def _retrieve(
     config: RetrievalConfig, ctx: NodeContext, query: str, group_id: str | None
-) -> list[Record[MemoryHit]]:
-    """Working memory first, and the rest by what is asked; of nothing asked there is nothing to find."""
+) -> tuple[list[Record[MemoryHit]], str | None]:
+    """Working memory first, and the rest by what is asked; of nothing asked there is nothing to find.
+    With them why memory gave nothing, where it says so."""
     memory = memory_of(ctx, config.scope)
+    withheld: str | None = None
 
     async def ask(tier: str, text: str | None, most: int) -> Sequence[MemoryHit]:
+        nonlocal withheld
         found = await memory.recall(
             scope=config.scope,
             identity=ctx.identity,
@@ -145,12 +149,13 @@ async def _retrieve(
             top_k=most,
             group_id=group_id,
         )
+        withheld = getattr(found, "withheld", None)
         # An author's own metadata may be called "tier", too.
         return [hit for hit in found if getattr(hit, "tier", tier) == tier]
 
     working = await ask("working", None, WORKING_ENTRIES)
     long_term = await ask("long_term", query, config.top_k) if query else ()
-    return merge(working, long_term)
+    return merge(working, long_term), withheld
 
 
 def _group(inputs: dict[str, Json]) -> str | None:

@@ -7,7 +7,7 @@ from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
 from workflows.engine.document import NodeSpec, Selector
-from workflows.engine.events import MemoryKeptOut, MemoryWritten
+from workflows.engine.events import MemoryWritten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,7 +18,7 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.recalling import memory_of
+from workflows.engine.recalling import kept_out, memory_of
 from workflows.engine.templating import Template
 
 
@@ -79,6 +79,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         return (
             Output("stored", "boolean", gettext_noop("True once it is remembered")),
             Output("key", "string", gettext_noop("The key as it was filled in")),
+            Output("reason", "string", gettext_noop("Why not, where it was not let in")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -105,16 +106,11 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                 ttl_seconds=config.ttl_seconds,
             )
         except Exception as fault:
-            kept_out = _kept_out(fault, ctx, config.scope, key)
-            if kept_out is None:
+            refused = kept_out(fault, ctx, config.scope, key)
+            if refused is None:
                 raise
-            return NodeResult({"stored": False, "key": key}, events=(kept_out,))
+            outputs = {"stored": False, "key": key, "reason": str(fault)}
+            return NodeResult(outputs, events=(refused,))
         written = {"id": entry.id, "key": entry.key, "value": entry.value}
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
         return NodeResult({"stored": True, "key": key}, events=(event,))
-
-
-def _kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> MemoryKeptOut | None:
-    """The gate before working memory is no failure of the node. Its error lives elsewhere; it has reasons."""
-    reasons = getattr(fault, "reasons", None)
-    return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None

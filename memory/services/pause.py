@@ -1,0 +1,80 @@
+"""Pause and resume one's own memory in a team: what is left off, since when, until when."""
+
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.personas import key_subject
+from accounts.principals import key_id_of
+from accounts.tenancy import tenant
+from memory import permissions
+from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.scopes import resolve_namespace
+from memory.models import Namespace
+from memory.models.namespaces import PauseChoice
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, opened
+from memory.services.pausing import Pause, What, pause_of
+
+
+def own_namespace(caller: MemoryCaller) -> str:
+    """The name of what is kept about who asks: a person's account, or a programme itself."""
+    principal = caller.principal
+    key_id = key_id_of(principal)
+    me = str(principal.user_id) if principal.user_id else key_subject(key_id) if key_id else ""
+    return resolve_namespace("user", {"user_id": me})
+
+
+def own_pause(caller: MemoryCaller) -> Pause | None:
+    with tenant([caller.team_id]):
+        return pause_of(rows.find_namespace(caller.team_id, own_namespace(caller)), timezone.now())
+
+
+def is_run_paused(caller: MemoryCaller) -> bool:
+    """Whether the person a run is for wants nothing learnt from it, wherever it would be put."""
+    who = caller.identity.get("user_id")
+    if not who:
+        return False
+    with tenant([caller.team_id]):
+        row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": who}))
+        pause = pause_of(row, timezone.now())
+    return pause is not None and pause.remembering
+
+
+def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None = None) -> Pause:
+    """Told anew, it replaces what was told before. No ``until``: until it is resumed."""
+    if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
+        raise InvalidInput("what: remembering, recalling or both.")
+    with opened(caller, "forget", "memory.paused", namespace=own_namespace(caller)) as door:
+        _check_own(door)
+        if until is not None and until <= door.now:
+            raise InvalidInput(_("until: a moment that is still to come."))
+        row = door.claim()
+        row.paused, row.paused_since, row.paused_until = what, door.now, until
+        _save(row)
+        door.detail.update(what=what, until=until.isoformat() if until else "")
+        return Pause(what, door.now, until)
+
+
+def resume(caller: MemoryCaller) -> bool:
+    """Whether anything was paused."""
+    with opened(caller, "forget", "memory.resumed", namespace=own_namespace(caller)) as door:
+        _check_own(door)
+        row = door.lock()
+        was = pause_of(row, door.now)
+        door.detail.update(what=was.what if was else "")
+        if row is not None:
+            row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
+            _save(row)
+        return was is not None
+
+
+def _check_own(door: Door) -> None:
+    if not permissions.is_their_own(door.caller.principal, door.place):
+        raise AccessDenied(_("Only whose memory it is may pause it."))
+
+
+def _save(row: Namespace) -> None:
+    row.save(update_fields=["paused", "paused_since", "paused_until"])
