@@ -7,6 +7,7 @@ strictest wins. A secret never gets further than this in clear.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.tokens import terms
@@ -16,6 +17,9 @@ from memory.logic.instructions import find_orders
 from memory.logic.near import Duplicate, Likeness, find_duplicate, likeness, merged
 from memory.logic.secrets import redact_json
 from memory.logic.tiers import fresh
+
+
+HELD_FOR: Final = "quarantined_for"  # in the metadata: {reason, detail} each
 
 
 class Origin(StrEnum):
@@ -44,6 +48,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     GIVES_ORDERS = "gives_orders"
     REJECTED_BEFORE = "rejected_before"
+    FROM_OUTSIDE = "from_outside"  # and its author didn't say that this may be remembered at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,28 +118,33 @@ def decide(incoming: Incoming) -> Decision:
             return Decision(outcome, findings, fresh(params))
 
 
-def judge(params: StoreParams, origin: Origin) -> Judged:
+def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
     """Of what a workflow keeps for good, or says: no secret in it, and no order of a stranger.
 
-    How long it is and whether it was said before is its author's affair.
+    How long it is and whether it was said before is its author's affair. ``hold``: whoever asks wants
+    it looked at first, whatever it says.
     """
     incoming = Incoming(params, origin)
     cleaned, kinds = _cleaned(incoming)
     secret = Finding(Reason.SECRET, Outcome.ADMIT, ", ".join(kinds)) if kinds else None
-    orders = gives_orders(incoming)
-    findings = tuple(one for one in (secret, orders) if one)
+    outside = Finding(Reason.FROM_OUTSIDE, Outcome.QUARANTINE) if hold else None
+    against = [one for one in (outside, gives_orders(incoming)) if one]
+    findings = tuple(one for one in (secret, *against) if one)
     if secret:
         cleaned = replace(cleaned, metadata={**cleaned.metadata, "redacted": list(kinds)})
-    if orders is None:
+    if not against:
         return Judged(Outcome.ADMIT, findings, cleaned)
     held = replace(cleaned, tier=Tier.QUARANTINE, ttl_seconds=None)
-    return Judged(Outcome.QUARANTINE, findings, _with_reasons(held, [orders]))
+    return Judged(Outcome.QUARANTINE, findings, _with_reasons(held, against))
 
 
 def origin_named(params: StoreParams) -> Origin:
     """Authors say in the metadata whose words they store; otherwise they are a model's."""
-    said = params.metadata.get("origin")
-    return Origin(said) if said in frozenset(Origin) else Origin.MODEL
+    return origin_of(params.metadata.get("origin"))
+
+
+def origin_of(word: Json, otherwise: Origin = Origin.MODEL) -> Origin:
+    return next((one for one in Origin if one == word), otherwise)
 
 
 def too_short(incoming: Incoming) -> Finding | None:
@@ -226,7 +236,7 @@ def _merging(incoming: Incoming, params: StoreParams, findings: tuple[Finding, .
 
 def _with_reasons(params: StoreParams, findings: Iterable[Finding]) -> StoreParams:
     reasons = [{"reason": str(one.reason), "detail": one.detail} for one in findings]
-    return replace(params, metadata={**params.metadata, "quarantined_for": reasons})
+    return replace(params, metadata={**params.metadata, HELD_FOR: reasons})
 
 
 def _age(entry: MemoryEntry) -> tuple[str, str]:

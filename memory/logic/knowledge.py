@@ -133,13 +133,18 @@ class KnowledgeStore:
             raise NotFound(f"There is no page {page_id}.")
         return page
 
-    async def _store(self, page: KnowledgePage) -> KnowledgePage:
+    def params_of(self, page: KnowledgePage) -> StoreParams:
+        """How a page is kept. Raises InvalidInput for what can't be one."""
         page = tidy(page)
         check(page)
-        params = StoreParams(
+        now = self._clock()
+        page = replace(page, created_at=page.created_at or now, updated_at=page.updated_at or now)
+        return StoreParams(
             self._namespace, key_of(page.id), to_json(page), category=CATEGORY, source=self._source
         )
-        return from_entry(await self._entries.store(params))
+
+    async def _store(self, page: KnowledgePage) -> KnowledgePage:
+        return from_entry(await self._entries.store(self.params_of(page)))
 
 
 def _hits(page: KnowledgePage, asked: Sequence[str], language: str) -> int:

@@ -10,6 +10,7 @@ from memory.core.records import Json, MemoryEntry, Source
 from memory.core.tokens import DEFAULT_LANGUAGE
 from memory.logic.knowledge import KnowledgeStore, Written
 from memory.logic.near import normalised
+from memory.logic.page_gate import judged_page, page_apart
 from memory.logic.page_merging import Twin
 from memory.logic.pages import KnowledgePage, key_of, slug
 from memory.logic.ports import Entries
@@ -54,10 +55,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """``merged_for`` says why it went into a page that was there: title, alias, content."""
+    """``merged_for`` says why it went into a page that was there: title, alias, content.
+
+    ``held``: why it waits for a person instead, in quarantine, where ``entry`` is.
+    """
 
     written: Written
     entry: MemoryEntry
+    held: tuple[str, ...] = ()
 
     @property
     def page(self) -> Mapping[str, Json]:
@@ -89,18 +94,26 @@ async def write(
     mode: str = MERGE,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
+    gated: bool = True,
 ) -> tuple[Kept, ...]:
-    """One after the other, so that two drafts about one thing end up in one page, too."""
+    """One after the other, so that two drafts about one thing end up in one page, too.
+
+    ``gated``: a workflow writes. A draft says whose words it is (``origin``), and ``hold`` where it
+    is to be looked at first. What a person writes by hand is as they wrote it.
+    """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
-    pages = [draft_of(one) for one in drafts]
+    judged = [judged_page(draft_of(one), one) if gated else (draft_of(one), ()) for one in drafts]
     watched = Watched(entries)
     store = KnowledgeStore(namespace, watched, clock=clock, source=source)
     kept = []
-    for page in pages:
+    for page, reasons in judged:
+        if reasons:
+            entry = await watched.store(await page_apart(store, page, reasons))
+            kept.append(Kept(Written(page), entry, tuple(one["reason"] for one in reasons)))
+            continue
         written = await _write(store, page, mode)
-        entry = watched.named([key_of(written.page.id)])
-        kept.append(Kept(written, entry[0]))
+        kept.append(Kept(written, watched.named([key_of(written.page.id)])[0]))
     return tuple(kept)
 
 

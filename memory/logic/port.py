@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Protocol
 from uuid import uuid4
 
-from memory.core.records import Json, Source
-from memory.core.scoped import Clearing, OriginLike, ScopedMemory
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scoped import Clearing, OriginLike, ScopedMemory, tier_named
 from memory.core.scopes import Scope, needed, resolve_namespace
+from memory.logic.apart import held_for
+from memory.logic.ingress import judge, origin_named
 from memory.logic.paging import MERGE, Hit, Kept, Sought, find, write
 from memory.logic.ports import Entries
 from memory.logic.talking import Talk, asked, converse
@@ -25,6 +27,36 @@ class LogicMemory(ScopedMemory):
     def __init__(self, provider: Clearing) -> None:
         super().__init__(provider)
         self._entries: Entries = provider
+
+    async def store(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: OriginLike,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> MemoryEntry:
+        """Without secrets; a stranger's orders go to quarantine, and take nothing in use with them."""
+        namespace = resolve_namespace(scope, identity)
+        params = StoreParams(namespace, key, value, metadata or {}, tier=tier_named(tier))
+        kept = judge(params, origin_named(params)).params
+        if kept.tier is Tier.QUARANTINE:
+            in_use = await self._entries.recall(MemoryQuery(namespace, key=kept.key))
+            kept = held_for(kept.key, kept) if in_use else kept
+        return await super().store(
+            scope=scope,
+            identity=identity,
+            origin=origin,
+            key=kept.key,
+            value=kept.value,
+            metadata=kept.metadata,
+            tier=str(kept.tier),
+            ttl_seconds=None if kept.tier is Tier.QUARANTINE else ttl_seconds,
+        )
 
     async def converse(
         self,

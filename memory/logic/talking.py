@@ -10,6 +10,7 @@ from memory.core.provider import Clock, utc_now
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.conversation import ConversationMemory, message_key
 from memory.logic.folding import Compaction, Folding, Strategy, plan
+from memory.logic.hearing import Heard, heard_of, held_apart
 from memory.logic.messages import Message, Role, ToolCall, to_json, tokens_in
 from memory.logic.ports import Entries, NewId
 from memory.logic.summary import ExtractiveSummariser, Summariser
@@ -21,10 +22,11 @@ class Asked:
     """``step`` names the step that asks: the same step again adds nothing a second time."""
 
     action: str
-    messages: tuple[Message, ...] = ()
+    said: tuple[Heard, ...] = ()
     folding: Folding = field(default_factory=Folding)
     summarises: bool = False
     step: str = ""
+    source: Source = field(default_factory=Source)  # of what it keeps; who converses knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Talk:
     """``messages`` as a model takes them, the summary among them; ``folded`` left in this act.
 
     ``entries`` are what was read, or written; ``count``: messages that are there, or were cleared.
+    ``held``: what waits for a person, with the messages that stand in for it in their place.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
@@ -40,6 +43,7 @@ class Talk:
     count: int = 0
     folded: int = 0
     entries: tuple[MemoryEntry, ...] = ()
+    held: tuple[MemoryEntry, ...] = ()
 
 
 def asked(
@@ -48,7 +52,7 @@ def asked(
     """Refuses what makes no sense before anything is touched."""
     if action not in ACTIONS:
         raise InvalidInput(f"action: use one of {', '.join(ACTIONS)}.")
-    heard = tuple(map(message_of, messages))
+    heard = tuple(heard_of(message_of(value), value) for value in messages)
     if action == "append" and not heard:
         raise InvalidInput("messages: say what to append.")
     summarises = rules.get("summary") == "sentences"
@@ -70,7 +74,7 @@ async def converse(
         session, watched, new_id=new_id, folding=asked.folding, summariser=summariser,
         clock=clock, source=source,
     )  # fmt: skip
-    return await _WORK[asked.action](asked, memory, watched)
+    return await _WORK[asked.action](replace(asked, source=source), memory, watched)
 
 
 def message_of(value: Json) -> Message:
@@ -110,8 +114,15 @@ _NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "k
 
 async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
     before = await memory.view()
-    named = (replace(one, id=_id(asked.step, place)) for place, one in enumerate(asked.messages))
+    named = (
+        replace(one.message, id=_id(asked.step, place)) for place, one in enumerate(asked.said)
+    )
     kept = await memory.add_messages(tuple(named))
+    held = [
+        await watched.store(replace(apart, source=asked.source))
+        for one, message in zip(asked.said, kept, strict=True)
+        if (apart := held_apart(one, message, memory.namespace, memory.session))
+    ]
     after = await memory.view()
     gone = _ids((*before.messages, *kept)) - _ids(after.messages)
     return Talk(
@@ -121,6 +132,7 @@ async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) ->
         count=len(after.messages),
         folded=len(gone),
         entries=tuple(watched.named(map(message_key, kept))),
+        held=tuple(held),
     )
 
 

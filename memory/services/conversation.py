@@ -91,6 +91,8 @@ def _append(door: Door, wanted: Asked) -> Talk:
     door.claim()  # before the history is read: writers of one conversation wait for each other
     talk = _talk(door, wanted)
     door.detail.update(folded=talk.folded)
+    if talk.held:
+        door.detail["held"] = len(talk.held)
     return talk
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.core.values import MAX_KEY_LENGTH
+from memory.logic.apart import MEANT_FOR as MEANT_FOR
+from memory.logic.apart import held_for
 from memory.logic.ingress import (
     Decision,
     Incoming,
@@ -29,7 +30,6 @@ from memory.services.door import Door
 
 LIMITS: Final = Limits()
 MOST_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
-MEANT_FOR: Final = "meant_for"  # the key of what is held apart because something else lives there
 
 Lookup = Callable[[str], MemoryEntry | None]
 
@@ -124,8 +124,7 @@ def _apart(params: StoreParams, known: Known) -> StoreParams:
     there = known.present(params.key)
     if there is None or there.tier is Tier.QUARANTINE:
         return params
-    meant = {**params.metadata, MEANT_FOR: params.key}
-    return replace(params, key=f"held:{params.key}"[:MAX_KEY_LENGTH], metadata=meant)
+    return held_for(params.key, params)
 
 
 def _for_good(params: StoreParams, known: Known) -> StoreParams:

@@ -95,9 +95,19 @@ def write_pages(
         door.claim()  # before the pages are read: two writers of one page must not make twins
         within = WithinDoor(door, reason=reason)
         kept = at_once(
-            write(pages, within, door.text, mode=mode, clock=lambda: door.now, source=_source(door))
+            write(
+                pages,
+                within,
+                door.text,
+                mode=mode,
+                clock=lambda: door.now,
+                source=_source(door),
+                gated=caller.reach is not None,
+            )
         )
         door.detail.update(keys=len(kept), entries=[one.entry.id for one in kept[:50]], pages=True)
+        if held := sum(bool(one.held) for one in kept):
+            door.detail["held"] = held
         return kept
 
 

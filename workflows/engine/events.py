@@ -130,13 +130,17 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeptOut(Event):
-    """Memory's gate let a value not in; ``reasons`` are the gate's words for why."""
+    """Memory's gate let a value not in; ``reasons`` are the gate's words for why.
+
+    ``entry``: its id, where it waits in quarantine.
+    """
 
     name: ClassVar[str] = "memory_kept_out"
     node: str
     scope: str
     key: str
     reasons: Sequence[str]
+    entry: str = ""
 
 
 @dataclass(frozen=True, slots=True)

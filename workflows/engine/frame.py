@@ -270,6 +270,7 @@ class Frame:
             self.rounds,
             say,
             begun.body,
+            outside=self.plan.outside,
         )
 
     def _note_running(self, node: PlanNode) -> Begun:

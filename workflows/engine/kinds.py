@@ -146,6 +146,7 @@ class NodeContext:
     say: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
     given: dict[str, Json] = field(default_factory=dict)  # see ``give``
+    outside: frozenset[str] = frozenset()  # see ``workflows.engine.outside``
 
     def give(self, inputs: Mapping[str, Json]) -> None:
         """The step's inputs, as soon as they are known: for people, and for provenance, even should it fail."""
@@ -202,6 +203,8 @@ class NodeKind(Generic[C, P]):
     retryable: ClassVar[bool] = False
     needs_memory: ClassVar[bool] = False
     streams: ClassVar[frozenset[str]] = frozenset()
+    # What it gives was written by strangers, as on the web; memory is careful with it.
+    brings_outside: ClassVar[bool] = False
     # The output that is made for a prompt; the event of its end says how long it is.
     context_output: ClassVar[str] = ""
     # Its outputs are the run's own; inside a container, the round's.

@@ -25,6 +25,10 @@ class Talk(Protocol):
     def folded(self) -> int: ...
     @property
     def entries(self) -> Sequence[MemoryHit]: ...
+    @property
+    def held(self) -> Sequence[MemoryHit]:
+        """What waits in quarantine, while something stands in for it."""
+        ...
 
 
 class FoundPage(Protocol):
@@ -41,12 +45,17 @@ class FoundPage(Protocol):
 
 
 class KeptPage(Protocol):
-    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing."""
+    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing.
+
+    ``held``: why it waits in quarantine instead, as ``entry``.
+    """
 
     @property
     def page(self) -> Mapping[str, Json]: ...
     @property
     def merged_for(self) -> str: ...
+    @property
+    def held(self) -> Sequence[str]: ...
     @property
     def entry(self) -> MemoryHit: ...
 
@@ -63,6 +72,8 @@ class ConversationPort(Protocol):
         rules: Mapping[str, Json] | None = None,
     ) -> Talk:
         """``append``, ``read`` or ``clear``. The same step again appends nothing a second time.
+
+        A message may say whose words it is: ``origin`` is person, model, tool, web or rule.
 
         ``rules``: strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent,
         summary; what isn't said folds nothing.
@@ -93,7 +104,10 @@ class KnowledgePort(Protocol):
         pages: Sequence[Mapping[str, Json]],
         mode: str = "merge",
     ) -> Sequence[KeptPage]:
-        """All or none. ``merge`` into the page about the same, or ``replace`` the one of that name."""
+        """All or none. ``merge`` into the page about the same, or ``replace`` the one of that name.
+
+        A page may say whose words it is, as a message does, and ``hold`` that it has to wait for a person.
+        """
         ...
 
 

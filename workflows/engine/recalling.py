@@ -69,6 +69,14 @@ def kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> Memory
     return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
 
 
+def held_back(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
+    """What memory took and doesn't use: it waits in quarantine for somebody to look at it."""
+    metadata = dict(hit.metadata or {})
+    listed = metadata.get("quarantined_for")
+    reasons = [str(one.get("reason", "")) for one in listed or () if isinstance(one, Mapping)]
+    return MemoryKeptOut(node, scope, key, reasons, hit.id)
+
+
 def as_entry(hit: MemoryHit) -> dict[str, Json]:
     """One hit as a workflow value."""
     return {

@@ -21,7 +21,8 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.memory_ports import ConversationPort, Talk
-from workflows.engine.recalling import brief, memory_of
+from workflows.engine.outside import WEB, is_from_outside
+from workflows.engine.recalling import brief, held_back, memory_of
 from workflows.engine.rendering import as_text
 from workflows.engine.templating import Template
 
@@ -150,7 +151,12 @@ _RULES = (
 def _said(prepared: Prepared, ctx: NodeContext) -> list[Json]:
     """Those written in the node, then those of the variable."""
     written = [
-        {"role": one.role, "content": text, "tool_call_id": one.tool_call_id}
+        {
+            "role": one.role,
+            "content": text,
+            "tool_call_id": one.tool_call_id,
+            **_whose(template.references, ctx),
+        }
         for one, template in zip(prepared.config.messages, prepared.texts, strict=True)
         if (text := template.text(ctx.pool)).strip()
     ]
@@ -161,7 +167,17 @@ def _said(prepared: Prepared, ctx: NodeContext) -> list[Json]:
     listed = found if isinstance(found, list) else [found]
     if not all(isinstance(one, dict) for one in listed):
         raise NodeFailed("InvalidMessages", "messages_selector: a list of objects was expected")
-    return [*written, *listed]
+    whose = _whose([selector], ctx)
+    return [*written, *({**_unsigned(one), **whose} for one in listed)]
+
+
+def _whose(read: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
+    return {"origin": WEB} if is_from_outside(read, ctx.outside) else {}
+
+
+def _unsigned(message: Mapping[str, Json]) -> dict[str, Json]:
+    """What it says of itself isn't asked: a model may have written it."""
+    return {name: value for name, value in message.items() if name != "origin"}
 
 
 def _given(rules: Mapping[str, Json]) -> dict[str, Json]:
@@ -187,12 +203,13 @@ def _recalled(node: str, talk: Talk) -> Sequence[Event]:
 
 
 def _written(node: str, talk: Talk) -> Sequence[Event]:
-    return [
+    written: list[Event] = [
         MemoryWritten(
             node, SCOPE, hit.namespace, {"id": hit.id, "key": hit.key, "value": hit.value}
         )
         for hit in talk.entries
     ]
+    return [*written, *(held_back(hit, node, SCOPE, hit.key) for hit in talk.held)]
 
 
 def _nothing(node: str, talk: Talk) -> Sequence[Event]:

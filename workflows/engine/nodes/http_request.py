@@ -48,6 +48,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     config_model = HttpConfig
     has_effect = True
     retryable = True
+    brings_outside = True
     fields = (
         Field("method", gettext_noop("Method"), Widget.CHOICE, required=True, default="GET",
               choices=tuple((method, method) for method in METHODS)),

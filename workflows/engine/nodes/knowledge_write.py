@@ -1,11 +1,12 @@
 """Write pages: into the page that is about the same, so that no two are about one thing."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.events import MemoryWritten
+from workflows.engine.events import Event, MemoryWritten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -17,8 +18,9 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.memory_ports import KeptPage, KnowledgePort
+from workflows.engine.outside import WEB, has_to_wait, is_from_outside
 from workflows.engine.problems import Problem
-from workflows.engine.recalling import kept_out, memory_of
+from workflows.engine.recalling import held_back, kept_out, memory_of
 from workflows.engine.templating import Template
 
 
@@ -40,6 +42,7 @@ class WriteConfig(NodeConfig):
     tags: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     pages_selector: tuple[str, ...] | None = None
+    trusts_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
               help=gettext_noop("Empty: made from the title.")),
         Field("pages_selector", gettext_noop("Pages from"), Widget.SELECTOR,
               help=gettext_noop("Many at once: a list of objects with title, summary, content, tags, references.")),
+        Field("trusts_outside", gettext_noop("Remember what comes from outside at once"),
+              Widget.SWITCH, help=gettext_noop(
+                  "Text from the web or a tool, meant for this person or everyone, waits in quarantine until somebody approves it. On: it doesn't wait.")),
     )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> Prepared:
@@ -131,14 +137,20 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
                 raise
             nothing: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
             return NodeResult(nothing, events=(refused,))
-        pages = [{**one.page, "merged_for": one.merged_for} for one in kept]
+        written = [one for one in kept if not one.held]
+        pages = [{**one.page, "merged_for": one.merged_for} for one in written]
         outputs: dict[str, Json] = {
             "pages": pages,
-            "count": len(kept),
-            "merged": sum(bool(one.merged_for) for one in kept),
+            "count": len(pages),
+            "merged": sum(bool(one.merged_for) for one in written),
             "id": pages[0]["id"] if pages else "",
         }
-        events = tuple(_written(ctx.node_id, config.scope, one) for one in kept)
+        events: tuple[Event, ...] = tuple(
+            held_back(one.entry, ctx.node_id, config.scope, str(one.page["title"]))
+            if one.held
+            else _written(ctx.node_id, config.scope, one)
+            for one in kept
+        )
         return NodeResult(outputs, events=events)
 
 
@@ -149,7 +161,8 @@ def _drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
         name: template.text(ctx.pool) for name, template in prepared.texts.items()
     }
     lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
-    own = [{**texts, **lists}] if config.page_title else []
+    read = [one for template in prepared.texts.values() for one in template.references]
+    own = [_whose({**texts, **lists}, read, prepared, ctx)] if config.page_title else []
     selector = config.pages_selector
     found = ctx.pool.get_or_none(selector) if selector else None
     if found is None:
@@ -157,7 +170,24 @@ def _drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
     listed = found if isinstance(found, list) else [found]
     if not all(isinstance(one, dict) for one in listed):
         raise NodeFailed("InvalidPages", "pages_selector: a list of objects was expected")
-    return [*own, *listed]
+    return [*own, *(_whose(one, [selector], prepared, ctx) for one in listed)]
+
+
+def _whose(
+    draft: Mapping[str, Json],
+    read: Sequence[Selector | None],
+    prepared: Prepared,
+    ctx: NodeContext,
+) -> dict[str, Json]:
+    """What a draft says about itself isn't asked: a model may have written it."""
+    plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
+    if not is_from_outside(read, ctx.outside):
+        return plain
+    config = prepared.config
+    return plain | {
+        "origin": WEB,
+        "hold": has_to_wait(config.scope, trusted=config.trusts_outside),
+    }
 
 
 def _written(node: str, scope: str, kept: KeptPage) -> MemoryWritten:

@@ -18,8 +18,13 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.recalling import kept_out, memory_of
+from workflows.engine.outside import WEB, has_to_wait, is_from_outside
+from workflows.engine.recalling import held_back, kept_out, memory_of
 from workflows.engine.templating import Template
+
+
+QUARANTINE = "quarantine"
+FROM_OUTSIDE = "from_outside"
 
 
 class StoreConfig(NodeConfig):
@@ -29,6 +34,7 @@ class StoreConfig(NodeConfig):
     metadata: dict[str, Any] | None = None
     metadata_selectors: dict[str, tuple[str, ...]] | None = None
     tier: str = "long_term"
+    trusts_outside: bool = False
     ttl_seconds: float | None = Bounded(
         default=None, gt=0, validation_alias=AliasChoices("ttl", "ttl_seconds")
     )
@@ -67,6 +73,9 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             ("working", gettext_noop("Working")),
             ("quarantine", gettext_noop("Quarantine")),
         )),
+        Field("trusts_outside", gettext_noop("Remember what comes from outside at once"),
+              Widget.SWITCH, help=gettext_noop(
+                  "Text from the web or a tool, meant for this person or everyone, waits in quarantine until somebody approves it. On: it doesn't wait.")),
         Field("ttl", gettext_noop("Forget after (seconds)"), Widget.NUMBER, low=1,
               help=gettext_noop("Empty: kept until somebody forgets it.")),
     )  # fmt: skip
@@ -93,6 +102,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
         value = ctx.pool.get_or_none(config.value_selector)
+        tier = _careful(prepared, ctx, metadata)
         ctx.give({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         try:
             entry = await memory_of(ctx, config.scope).store(
@@ -102,7 +112,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                 key=key,
                 value=ctx.pool.require(config.value_selector),
                 metadata=metadata,
-                tier=config.tier,
+                tier=tier,
                 ttl_seconds=config.ttl_seconds,
             )
         except Exception as fault:
@@ -111,6 +121,28 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                 raise
             outputs = {"stored": False, "key": key, "reason": str(fault)}
             return NodeResult(outputs, events=(refused,))
+        if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
+            held = held_back(entry, ctx.node_id, config.scope, key)
+            outputs = {"stored": False, "key": key, "reason": ", ".join(held.reasons)}
+            return NodeResult(outputs, events=(held,))
         written = {"id": entry.id, "key": entry.key, "value": entry.value}
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
         return NodeResult({"stored": True, "key": key}, events=(event,))
+
+
+def _careful(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
+    """The tier, once it is known whose words these are; an author who says so in the node is believed."""
+    config = prepared.config
+    read = (
+        config.value_selector,
+        *(config.metadata_selectors or {}).values(),
+        *prepared.key.references,
+    )
+    if not is_from_outside(read, ctx.outside):
+        return config.tier
+    if "origin" not in (config.metadata or {}):
+        metadata["origin"] = WEB
+    if config.tier == QUARANTINE or not has_to_wait(config.scope, trusted=config.trusts_outside):
+        return config.tier
+    metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
+    return QUARANTINE

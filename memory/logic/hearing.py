@@ -1,0 +1,58 @@
+"""What is said in a conversation, before it becomes its history: no secret in it, and no order of a stranger.
+
+A message can't be left out: a call of a tool needs its result, an answer its question. So one that has
+to wait for a person leaves a stand-in in its place, which it takes once it is approved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memory.core.records import Json, StoreParams, Tier
+from memory.logic.apart import held_for
+from memory.logic.conversation import message_key
+from memory.logic.ingress import Judged, Origin, judge, origin_of
+from memory.logic.messages import Message, Role, to_json
+from memory.logic.secrets import redact
+
+
+STAND_IN: Final = "[held back: it reads like instructions, and nobody has looked at it yet]"
+
+ORIGINS: Final[Mapping[Role, Origin]] = {
+    Role.SYSTEM: Origin.RULE,
+    Role.USER: Origin.PERSON,
+    Role.ASSISTANT: Origin.MODEL,
+    Role.TOOL: Origin.TOOL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """``message`` as it may stand in the history; ``apart``: what it said, where that has to wait."""
+
+    message: Message
+    apart: Judged | None = None
+
+
+def heard_of(message: Message, said: Mapping[str, Json]) -> Heard:
+    """``said`` may name whose words they are; otherwise they are its role's."""
+    origin = origin_of(said.get("origin"), ORIGINS[message.role])
+    judged = judge(StoreParams("", "", message.content), origin)
+    calls = tuple(
+        replace(call, arguments=str(redact(call.arguments).value)) for call in message.tool_calls
+    )
+    clean = replace(message, content=judged.params.value, tool_calls=calls)
+    if judged.params.tier is not Tier.QUARANTINE:
+        return Heard(clean)
+    return Heard(replace(clean, content=STAND_IN), judged)
+
+
+def held_apart(heard: Heard, kept: Message, namespace: str, group: str) -> StoreParams | None:
+    """What to store beside the history, if anything: approved, it is the message it was."""
+    if heard.apart is None:
+        return None
+    rest = to_json(kept)
+    del rest["content"]
+    metadata = {**heard.apart.params.metadata, **rest, "group": group}
+    params = replace(heard.apart.params, namespace=namespace, metadata=metadata, category="message")
+    return held_for(message_key(kept), params)
