@@ -10,7 +10,19 @@ from django.http import HttpRequest
 from accounts import access
 from accounts.audit import record
 from accounts.principals import principal_of
-from memory.models import Change, Entry, Glass, Group, Namespace, Policy, Read, Revision
+from memory.models import (
+    Change,
+    Curation,
+    CurationRule,
+    Entry,
+    Glass,
+    Group,
+    Namespace,
+    Policy,
+    Proposal,
+    Read,
+    Revision,
+)
 
 
 class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -75,6 +87,27 @@ class ChangeAdmin(VisibleAdmin):
 class ReadAdmin(VisibleAdmin):
     list_display = ("entry", "run_id", "node_id", "score", "injected", "at")
     list_select_related = ("entry",)
+
+
+@admin.register(CurationRule)
+class CurationRuleAdmin(VisibleAdmin):
+    list_display = ("app_id", "team", "auto_memory", "scope", "review", "provider", "model")
+    list_filter = ("auto_memory", "review")
+    list_select_related = ("team",)
+
+
+@admin.register(Curation)
+class CurationAdmin(VisibleAdmin):
+    list_display = ("run_id", "place", "status", "curator", "problem", "created_at", "finished_at")
+    list_filter = ("status",)
+    search_fields = ("run_id",)
+
+
+@admin.register(Proposal)
+class ProposalAdmin(VisibleAdmin):
+    list_display = ("kind", "namespace", "state", "reason", "by", "score", "decided_by")
+    list_filter = ("state", "kind")
+    list_select_related = ("namespace",)
 
 
 @admin.register(Glass)
