@@ -29,6 +29,7 @@ from workflows.models import (
     Snapshot,
     Step,
     StepIntent,
+    Task,
     TestCase,
     TestResult,
     Variable,
@@ -43,7 +44,7 @@ class PersonalAdmin(ReadOnlyTenantAdmin):
     """Rows of a person: the admin pages show no more of them than any other page."""
 
     run_path = ""  # from the row to its run or conversation; "" is the row itself
-    owner: type[Run] | type[Conversation] = Run
+    owner: type[Run] | type[Conversation] | type[Task] = Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         mine = self.owner.objects.visible_to(principal_of(request)).values("pk")
@@ -178,6 +179,13 @@ class RunAdmin(PersonalAdmin):
     list_display = ("id", "workflow", "status", "created_at", "elapsed")
     list_filter = ("status",)
     list_select_related = ("workflow",)
+
+
+@admin.register(Task)
+class TaskAdmin(PersonalAdmin):
+    owner = Task
+    list_display = ("title", "team", "run", "created_at")
+    list_select_related = ("team", "run")
 
 
 @admin.register(Conversation)

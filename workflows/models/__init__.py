@@ -12,6 +12,7 @@ from workflows.models.folder_tree import FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent
 from workflows.models.provider import Credential, ModelProvider
 from workflows.models.run import Run, Step
+from workflows.models.task import Task
 from workflows.models.version import Snapshot, Version
 from workflows.models.workflow import Workflow
 
@@ -35,6 +36,7 @@ __all__ = [
     "Snapshot",
     "Step",
     "StepIntent",
+    "Task",
     "TestCase",
     "TestResult",
     "Variable",
