@@ -65,6 +65,8 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "run.step_edited": _("changed the outputs of a step"),
     "run.memory_kept": _("kept what a test run remembered"),
     "run.memory_dropped": _("dropped what a test run remembered"),
+    "task.created": _("created a task"),
+    "task.executed": _("executed a task"),
     "case.saved": _("wrote down a test case"),
     "case.deleted": _("deleted a test case"),
     "case.run": _("ran test cases"),
@@ -87,6 +89,13 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "memory.shared": _("shared a namespace"),
     "memory.refused": _("was refused a memory"),
     "memory.policy_changed": _("changed a memory policy"),
+    "memory.glass_broken": _("opened private memory by emergency access"),
+    "memory.glass_ended": _("ended emergency access"),
+    "memory.glass_seen": _("saw who looked into their memory"),
+    "memory.looked_into": _("looked into private memory"),
+    "audit.verified": _("verified the audit trail"),
+    "audit.exported": _("exported the audit trail"),
+    "audit.head_signed": _("took the signed head of the audit trail"),
 }
 
 

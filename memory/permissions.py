@@ -11,26 +11,33 @@ A key with ``memory:serve`` is another installation whose memory this team is: c
 nobody here takes part in are its own, because it made them or is about to.
 
 Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
-private to a person: an admin finds nothing there either. A plug-in's scope says which of these rows
-is its own (``SeenBy``); one that says nothing is open to runs alone.
+private to a person: an admin finds nothing there either, unless by emergency access (``Glass``):
+looking, for a while, and its person is told. A plug-in's scope says which of these rows is its own
+(``SeenBy``); one that says nothing is open to runs alone.
+
+``reasons`` is the one rule: ``may`` asks whether there is one, "who can see this, and why" says them.
 
 A namespace not made yet is nobody's to fill but of those whose conversation it is: what somebody
 else put there would be read in their next prompt. Whose a conversation is, another app knows and
 says here (``asks_who_takes_part``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
-from accounts import access
+from accounts import access, audit
 from accounts.models import User
 from accounts.personas import key_of, played_by
 from accounts.principals import Principal, key_id_of
+from accounts.roles import VERBS
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import ParsedNamespace
-from memory.models import Namespace
+from memory.core.scopes import ParsedNamespace, parse_namespace
+from memory.models import Glass, Namespace
+from memory.models.glass import open_glass
 
 
 Verb = Literal["view", "write", "forget", "share"]
@@ -41,6 +48,19 @@ SCOPE_OF_VERB: dict[Verb, str] = {
     "forget": "memory:write",
     "share": "memory:write",
 }
+
+
+class Why(StrEnum):
+    """What lets somebody in; the first that holds comes first."""
+
+    ROLE = "role"  # their role in the team, or the key's scope
+    OWN = "own"  # it is about themselves
+    PLAYS = "plays"  # about a test person they play
+    TAKES_PART = "takes_part"  # in the conversation
+    NAMES = "names"  # a programme that names an outside person
+    GRANT = "grant"  # it was shared with them
+    GUEST = "guest"  # another installation whose memory this is
+    GLASS = "glass"  # emergency access
 
 
 # A team and the first id of a namespace → the accounts and keys whose it is.
@@ -54,6 +74,32 @@ class Place:
     team_id: UUID
     named: ParsedNamespace
     row: Namespace | None
+
+
+def place_of(row: Namespace) -> Place:
+    return Place(row.team_id, parse_namespace(row.text), row)
+
+
+class Facts:
+    """What the rules ask the tables about one place: each once, and only when it comes to it."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    @cached_property
+    def account(self) -> UUID | None:
+        return account_named(self.place.named)
+
+    @cached_property
+    def takers(self) -> frozenset[UUID]:
+        return taking_part(self.place)
+
+    def is_granted(self, principal: Principal, verb: Verb) -> bool:
+        return is_shared_with(principal, verb, self.place)
+
+    def glass_of(self, principal: Principal) -> Glass | None:
+        row = self.place.row
+        return open_glass(principal, row.pk, row.team_id) if row else None
 
 
 def asks_who_takes_part(scope: str, resolver: WhoTakesPart) -> None:
@@ -74,22 +120,76 @@ def taker_of(principal: Principal) -> UUID | None:
 
 
 def may(principal: Principal, verb: Verb, place: Place) -> bool:
+    return next(reasons(principal, verb, place), None) is not None
+
+
+def reasons(
+    principal: Principal, verb: Verb, place: Place, facts: Facts | None = None
+) -> Iterator[Why]:
+    """Why the principal may; none: they may not. Each is looked for when it is asked for."""
+    known = facts or Facts(place)
     if principal.role_in(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
-        return False
+        return
     if place.named.seen_by is SeenBy.TEAM:
-        return access.can(principal, f"memory.{verb}", place.row or place.team_id)
-    return (
-        _is_private_to(principal, place)
-        or is_shared_with(principal, verb, place)
-        or _is_guests_own(principal, place)
+        yield from _reasons_of_the_team(principal, verb, known)
+        return
+    if private := _is_private_to(principal, place, known):
+        yield private
+    if known.is_granted(principal, verb):
+        yield Why.GRANT
+    if _is_guests_own(principal, place, known):
+        yield Why.GUEST
+    if verb == "view" and may_be_looked_into(place) and known.glass_of(principal):
+        yield Why.GLASS
+
+
+def _reasons_of_the_team(principal: Principal, verb: Verb, known: Facts) -> Iterator[Why]:
+    if access.can(principal, f"memory.{verb}", known.place.team_id):
+        yield Why.ROLE
+    for_people_alone = VERBS[f"memory.{verb}"].scope is None
+    if (principal.kind == "user" or not for_people_alone) and known.is_granted(principal, verb):
+        yield Why.GRANT
+
+
+def glass_by_which(principal: Principal, place: Place, facts: Facts | None = None) -> Glass | None:
+    """The emergency access without which they couldn't look; ``None`` for all who could anyway."""
+    known = facts or Facts(place)
+    if next(reasons(principal, "view", place, known), None) is not Why.GLASS:
+        return None
+    return known.glass_of(principal)
+
+
+def note_look(principal: Principal, place: Place, **detail: str) -> bool:
+    """Write down that something was shown which only emergency access opens; whether it was."""
+    row = place.row
+    if row is None or _is_plainly_theirs(principal, place):
+        return False
+    glass = glass_by_which(principal, place)
+    if glass is None:
+        return False
+    audit.record(
+        team_id=place.team_id,
+        actor=principal.actor,
+        actor_kind=principal.kind,
+        action="memory.looked_into",
+        subject=place.named.text,
+        detail={"glass": str(glass.pk), **detail},
     )
+    return True
+
+
+def may_be_looked_into(place: Place) -> bool:
+    """What is private to people, who can be told. A run's notes are nobody's."""
+    return place.named.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
 
 
 def is_their_own(principal: Principal, place: Place) -> bool:
     """Whether this is the very one whose it is; what was shared with them is not theirs."""
     if principal.role_in(place.team_id) is None or not principal.allows("memory:write"):
         return False
-    return place.named.seen_by is not SeenBy.TEAM and _is_private_to(principal, place)
+    if place.named.seen_by is SeenBy.TEAM:
+        return False
+    return _is_private_to(principal, place, Facts(place)) is not None
 
 
 def guest_of(principal: Principal) -> UUID | None:
@@ -106,7 +206,7 @@ def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
     return place.row.pk in access.granted_ids(principal, f"memory.{verb}", Namespace)
 
 
-def is_somebody_elses(principal: Principal, place: Place) -> bool:
+def is_somebody_elses(principal: Principal, place: Place, facts: Facts | None = None) -> bool:
     """A person's namespace that belongs to an account or a member other than the one who acts.
 
     Asked even of runs, which say themselves whom they are for: an outside id that happens to be a
@@ -119,7 +219,7 @@ def is_somebody_elses(principal: Principal, place: Place) -> bool:
     key = key_of(place.named.ids[0])
     if key is not None:
         return key != key_id_of(principal)
-    owner = played_by(place.named.ids[0]) or account_named(place.named)
+    owner = played_by(place.named.ids[0]) or (facts or Facts(place)).account
     if owner is not None:
         return principal.user_id != owner
     persona_of = place.row.persona_of_id if place.row else None
@@ -140,27 +240,36 @@ def account_named(named: ParsedNamespace) -> UUID | None:
 _RESOLVERS: dict[str, WhoTakesPart] = {}
 
 
-def _is_private_to(principal: Principal, place: Place) -> bool:
+def _is_private_to(principal: Principal, place: Place, known: Facts) -> Why | None:
     if place.named.seen_by is SeenBy.RUN:
-        return False
+        return None
     if place.named.seen_by is SeenBy.PERSON:
-        return _is_person_of(principal, place)
-    return taker_of(principal) in taking_part(place)
+        return _is_person_of(principal, place, known)
+    return Why.TAKES_PART if taker_of(principal) in known.takers else None
 
 
-def _is_guests_own(principal: Principal, place: Place) -> bool:
+def _is_guests_own(principal: Principal, place: Place, known: Facts) -> bool:
     guest = guest_of(principal)
     if guest is None or place.named.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
         return False
     if place.row is not None:
         return guest in place.row.participants
-    return not taking_part(place)
+    return not known.takers
 
 
-def _is_person_of(principal: Principal, place: Place) -> bool:
-    if is_somebody_elses(principal, place):
-        return False
+def _is_person_of(principal: Principal, place: Place, known: Facts) -> Why | None:
+    if is_somebody_elses(principal, place, known):
+        return None
     if principal.user_id is None:
+        return Why.OWN if key_of(place.named.ids[0]) else Why.NAMES
+    if played_by(place.named.ids[0]) == principal.user_id:
+        return Why.PLAYS
+    return Why.OWN if known.account == principal.user_id else None
+
+
+def _is_plainly_theirs(principal: Principal, place: Place) -> bool:
+    """Told by the row alone: most pages are opened by whose they are, and pay nothing for this."""
+    row, who = place.row, principal.user_id
+    if row is None or who is None or not may_be_looked_into(place):
         return True
-    plays = played_by(place.named.ids[0]) == principal.user_id
-    return plays or account_named(place.named) == principal.user_id
+    return who in (row.owner_user_id, row.persona_of_id, *row.participants)

@@ -16,6 +16,7 @@ from accounts.principals import Principal, key_id_of
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import scope_kinds, words_seen_by
+from memory.models.glass import opened_to
 
 
 class ScopeChoice(models.TextChoices):
@@ -41,6 +42,16 @@ class PauseChoice(models.TextChoices):
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """What this principal may look into. Roles open nothing that is private to a person."""
+        return self._seen_by(principal, Q(pk__in=[]))
+
+    def open_to(self, principal: Principal) -> Self:
+        """The same and what emergency access opens to them: ``permissions.may``, as a query.
+
+        For who names one namespace, and writes down that it was shown. Lists over many never widen.
+        """
+        return self._seen_by(principal, opened_to(principal))
+
+    def _seen_by(self, principal: HasTeams, besides: Q) -> Self:
         who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
         if not who.allows("memory:read"):
             return self.none()
@@ -52,7 +63,7 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
             seen |= Q(participants__contains=[key_id])  # conversations it leads
         # What a plug-in that is gone left behind has nobody to say whose it is.
         known = [kind.word for kind in scope_kinds()]
-        return super().visible_to(principal).filter(seen, scope__in=known)
+        return super().visible_to(principal).filter(seen | besides, scope__in=known)
 
 
 def _private_to(principal: Principal, user_id: UUID) -> Q:

@@ -26,7 +26,7 @@ from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
-from memory.permissions import Place, Verb
+from memory.permissions import Place, Verb, Why
 from memory.places import Elsewhere, elsewhere
 from memory.policies import Rules, rules_for
 from memory.providers.postgres import rows
@@ -43,6 +43,7 @@ class Door:
     rules: Rules
     now: datetime
     elsewhere: Elsewhere | None = None  # who keeps it, if it isn't PostgreSQL
+    glass: str = ""  # the emergency access by which alone the caller is let in
     withheld: bool = False  # its person paused being recalled: for this caller nothing is there
     detail: dict[str, Any] = field(default_factory=dict)  # JSON
 
@@ -100,6 +101,8 @@ def opened(
                 detail["provider"] = door.elsewhere.name
             if door.withheld:
                 detail["paused"] = "recalling"
+            if door.glass:
+                detail["glass"] = door.glass
             yield door
             _record(caller, action, named.text, detail, success=True)
     except MemoryFault as fault:
@@ -146,8 +149,9 @@ def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
     )
     rules = rules_for(caller.team_id, app_id, place.row)
     check_namespace(rules.policy, named.text)
+    glass = ""
     if caller.reach is None:
-        _check_person(caller, verb, place)
+        glass = _check_person(caller, verb, place)
     else:
         _check_run(caller, verb, place, rules)
     now = timezone.now()
@@ -156,13 +160,21 @@ def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
             raise Paused
         return Door(caller, replace(place, row=None), rules, now, withheld=True)
     kept = elsewhere(caller.team_id, named, rules.policy)
-    return Door(caller, place, rules, now, kept)
+    return Door(caller, place, rules, now, kept, glass)
 
 
-def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> None:
-    """What isn't yours isn't there; what you may see but not change is said so."""
-    if permissions.may(caller.principal, verb, place):
-        return
+def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> str:
+    """What isn't yours isn't there; what you may see but not change is said so.
+
+    The emergency access that alone lets them in, if that is so, for the trail.
+    """
+    facts = permissions.Facts(place)
+    reason = next(permissions.reasons(caller.principal, verb, place, facts), None)
+    if reason is Why.GLASS:
+        glass = facts.glass_of(caller.principal)
+        return str(glass.pk) if glass else ""
+    if reason is not None:
+        return ""
     scope = permissions.SCOPE_OF_VERB[verb]
     if caller.principal.kind == "key" and not caller.principal.allows(scope):
         raise AccessDenied(_("This key has no scope %(scope)s.") % {"scope": scope})

@@ -1,0 +1,220 @@
+"""Emergency access: look into somebody's private memory, with a reason, for a while, and they are told.
+
+Reading alone. It ends by itself at the instant it says, or earlier by the hand of who looked, of whose
+memory it is, or of another who could have. Every read under it names it in the audit trail.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts import access, audit
+from accounts.errors import AccountsFault
+from accounts.models import AuditEntry
+from accounts.principals import Principal
+from accounts.tenancy import tenant
+from memory import permissions
+from memory.core.errors import InvalidInput, MemoryFault, NotFound
+from memory.core.scopes import parse_namespace
+from memory.models import Glass, Namespace
+from memory.models.glass import VERB
+from memory.permissions import Place
+from memory.providers.postgres import rows
+from memory.services.caller import MemoryCaller
+
+
+MINUTES = (15, 60, 240)
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """How often it was used, and for what: how many namespaces' lists, and which entries."""
+
+    times: int
+    entries: tuple[UUID, ...]
+
+
+def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: int) -> Glass:
+    """Its person sees it at once."""
+    detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:LONGEST_REASON]}
+    with _refusals_noted(caller, namespace, "memory.glass_broken", detail):
+        access.check(caller.principal, VERB, caller.team_id)
+        _check_asked(reason, minutes)
+        row, who = _private_row(caller, namespace), caller.principal.user_id
+        assert who is not None  # noqa: S101  # the verb has no key's scope: only people have it
+        now = timezone.now()
+        glass = Glass.objects.unscoped().create(
+            team_id=caller.team_id,
+            namespace=row,
+            by_id=who,
+            reason=detail["reason"],
+            created_at=now,
+            expires_at=now + timedelta(minutes=minutes),
+        )
+        detail |= {"glass": str(glass.pk), "until": glass.expires_at.isoformat()}
+        _record(caller, "memory.glass_broken", row.text, detail)
+        return glass
+
+
+def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
+    """By hand. What is over already stays as it was."""
+    with tenant([caller.team_id]):
+        glass = _visible(caller, glass_id, lock=True)
+        if glass.is_open():
+            glass.ended_at, glass.ended_by = timezone.now(), caller.principal.actor
+            glass.save(update_fields=["ended_at", "ended_by"])
+            text = glass.namespace.text
+            _record(caller, "memory.glass_ended", text, {"glass": str(glass.pk)})
+        return glass
+
+
+def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
+    """They have seen it; it stays in the list."""
+    who = caller.principal.user_id
+    with tenant([caller.team_id]):
+        glass = _visible(caller, glass_id, lock=True)
+        if who is None or not _told(who).filter(pk=glass.pk).exists():
+            raise NotFound(_("There is no such access."))
+        if who not in glass.seen_by:
+            glass.seen_by = [*glass.seen_by, who]
+            glass.save(update_fields=["seen_by"])
+            _record(caller, "memory.glass_seen", glass.namespace.text, {"glass": str(glass.pk)})
+        return glass
+
+
+def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100) -> list[Glass]:
+    """Newest first: one's own looks, those into one's own memory, and for who could look, all of the team."""
+    with tenant([caller.team_id]):
+        if namespace is not None and caller.principal.kind != "user":
+            return _of_what_a_key_names(caller, namespace, limit)
+        found = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        if namespace is not None:
+            found = found.filter(namespace__text=namespace)
+        found = found.select_related("namespace", "by")
+        return list(found.order_by("-created_at", "-id")[:limit])
+
+
+def notices(principal: Principal, team_id: UUID) -> list[Glass]:
+    """What they have not yet said they saw, and what is open still."""
+    if principal.kind != "user" or principal.user_id is None:
+        return []
+    with tenant([team_id]):
+        found = _told(principal.user_id).filter(team_id=team_id)
+        unseen = found.exclude(seen_by__contains=[principal.user_id])
+        rows_ = unseen.select_related("by", "namespace").order_by("-created_at", "-id")
+        return list(rows_[:20])
+
+
+def what_was_read(glasses: Sequence[Glass]) -> Mapping[UUID, Looked]:
+    """From the trail, where who looked can't take it back."""
+    found: dict[UUID, Looked] = {}
+    if not glasses:
+        return found
+    with tenant({one.team_id for one in glasses}):
+        for glass in glasses:
+            found[glass.pk] = _looked(glass)
+    return found
+
+
+def _looked(glass: Glass) -> Looked:
+    trail = AuditEntry.objects.unscoped().filter(
+        team_id=glass.team_id,
+        actor=f"user:{glass.by_id}",
+        subject=glass.namespace.text,
+        detail__glass=str(glass.pk),
+        success=True,
+        at__gte=glass.created_at,
+    )
+    read = trail.exclude(action__in=("memory.glass_broken", "memory.glass_ended"))
+    details = list(read.order_by("seq").values_list("detail", flat=True)[:1000])
+    entries = dict.fromkeys(UUID(one["entry"]) for one in details if one.get("entry"))
+    return Looked(len(details), tuple(entries))
+
+
+def _check_asked(reason: str, minutes: int) -> None:
+    if not reason.strip():
+        raise InvalidInput(_("reason: say why; its person reads it."))
+    if len(reason.strip()) > LONGEST_REASON:
+        raise InvalidInput(
+            _("reason: at most %(most)d characters, please.") % {"most": LONGEST_REASON}
+        )
+    if minutes not in MINUTES:
+        offered = ", ".join(map(str, MINUTES))
+        raise InvalidInput(_("minutes: one of %(offered)s.") % {"offered": offered})
+
+
+def _private_row(caller: MemoryCaller, namespace: str) -> Namespace:
+    named = parse_namespace(namespace)
+    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+    if place.row is None:
+        raise NotFound(_("Nothing is remembered under that name."))
+    if not permissions.may_be_looked_into(place):
+        raise InvalidInput(_("namespace: that is not private to anybody."))
+    if permissions.may(caller.principal, "view", place):
+        raise InvalidInput(_("namespace: you may look into it already."))
+    return place.row
+
+
+def _visible(caller: MemoryCaller, glass_id: UUID, *, lock: bool = False) -> Glass:
+    rows_ = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id, pk=glass_id)
+    found = (rows_.select_for_update(of=("self",)) if lock else rows_).select_related("namespace")
+    glass = found.first()
+    if glass is None:
+        raise NotFound(_("There is no such access."))
+    return glass
+
+
+def _told(user_id: UUID) -> Any:  # the manager types its model, not its queryset
+    found: Any = Glass.objects.unscoped()
+    return found.told_to(user_id)
+
+
+def _of_what_a_key_names(caller: MemoryCaller, namespace: str, limit: int) -> list[Glass]:
+    """An outside person has no account to be told by; the programme that speaks for them is."""
+    named = parse_namespace(namespace)
+    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+    if place.row is None or not permissions.may(caller.principal, "view", place):
+        raise NotFound(_("There is no such namespace."))
+    found = Glass.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
+    return list(found.select_related("namespace", "by").order_by("-created_at", "-id")[:limit])
+
+
+@contextmanager
+def _refusals_noted(
+    caller: MemoryCaller, subject: str, action: str, detail: Mapping[str, Any]
+) -> Iterator[None]:
+    """One transaction; a refusal rolls it back and is written down all the same."""
+    try:
+        with tenant([caller.team_id]):
+            yield
+    except (MemoryFault, AccountsFault) as fault:
+        told = {**detail, "op": action, "error": type(fault).__name__, "why": str(fault)[:300]}
+        if caller.team_id in caller.principal.team_ids:
+            _record(caller, "memory.refused", subject, told, success=False)
+        raise
+
+
+def _record(
+    caller: MemoryCaller,
+    action: str,
+    subject: str,
+    detail: Mapping[str, Any],
+    *,
+    success: bool = True,
+) -> None:
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action=action,
+        subject=subject,
+        detail=detail,
+        success=success,
+    )
