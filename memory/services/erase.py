@@ -73,7 +73,7 @@ def asks_what_is_of(resolver: WhatIsOf) -> None:
 def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Receipt:
     """The person themselves may, the key that names them, and the team's owner, who sees nothing of it."""
     with tenant([caller.team_id]):
-        found = _theirs(caller.team_id, subject)
+        found = what_is_theirs(caller.team_id, subject)
         _check(caller, subject, found)
         ids = [row.pk for row in found]
         if dry_run:
@@ -111,15 +111,25 @@ def _check(caller: MemoryCaller, subject: str, found: list[Namespace]) -> None:
     raise NotFound(_("There is no such person."))
 
 
-def _theirs(team_id: UUID, subject: str) -> list[Namespace]:
+def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
+    """The person's own, their test persons', and those of the conversations and runs of each."""
     resolver = _RESOLVERS.get("person")
-    texts = [
-        resolve_namespace("user", {"user_id": subject}),
-        *(resolver(team_id, subject) if resolver else ()),
-    ]
+    texts = set(_personas(team_id, subject))
+    for one in (subject, *(parse_namespace(text).ids[0] for text in sorted(texts))):
+        texts.add(resolve_namespace("user", {"user_id": one}))
+        texts.update(resolver(team_id, one) if resolver else ())
     # Always in the same order, so that two who erase don't wait for each other.
     found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     return list(found.order_by("id"))
+
+
+def _personas(team_id: UUID, subject: str) -> list[str]:
+    try:
+        player = UUID(subject)
+    except ValueError:
+        return []
+    found = Namespace.objects.unscoped().filter(team_id=team_id, persona_of_id=player)
+    return list(found.values_list("text", flat=True))
 
 
 def _counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:

@@ -1,0 +1,529 @@
+"""Import: a file that memory wrote, checked line by line, then brought in a batch a transaction.
+
+A dry run does all of it and takes it back, so that what it says is what would happen. A file with a line
+that can't be read changes nothing. What rights, policy or quota refuse is left out and named; the rest comes,
+as one change a namespace, and they undo together.
+"""
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import BinaryIO, Final
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts import audit
+from accounts.tenancy import tenant
+from config import strict
+from config.ids import uuid7
+from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
+from memory.core.policy import check_room, check_value
+from memory.core.records import Json, Source, StoreParams
+from memory.core.scopes import parse_namespace, resolve_namespace
+from memory.core.values import check_params, search_text
+from memory.logic import exchange
+from memory.models import Change, Entry, Namespace, Revision
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+from memory.providers.postgres.bringing import Brought, bring, leave_empty, moved_id
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, opened
+from memory.services.importing_report import Clash, Imported, Refusal, Target
+from memory.services.undo import undo
+
+
+AT_ONCE: Final = 200  # entries a transaction
+MOST_BYTES: Final = 50 * 1024 * 1024
+# History that a file tells is told by a file: nobody here has seen who did it, and no run of ours is it.
+TOLD: Final = "file:"
+
+
+def import_file(
+    caller: MemoryCaller,
+    file: BinaryIO,
+    *,
+    clash: str = Clash.NEWER,
+    into: Mapping[str, str] = MappingProxyType({}),
+    as_mine: bool = False,
+    dry_run: bool = True,
+    reason: str = "",
+) -> Imported:
+    """``into``: namespaces of the file by what they shall be here. ``as_mine``: the file's person is who asks."""
+    if clash not in frozenset(Clash):
+        raise InvalidInput(f"clash: one of these was expected: {', '.join(Clash)}.")
+    checked = check_file(file)
+    report = Imported(dry_run=dry_run, header=checked.header, problems=checked.problems)
+    if report.problems or checked.header is None:
+        return report
+    places = {**(_mine(caller, checked.header) if as_mine else {}), **into}
+    work = _Work(caller, report, Clash(clash), places, reason or _("import"))
+    file.seek(0)
+    try:
+        with tenant([caller.team_id]):
+            work.bring(file)
+            if dry_run:
+                raise _TakenBack
+    except _TakenBack:
+        report.changes = []
+        with tenant([caller.team_id]):
+            _record_rehearsal(caller, report)
+    return report
+
+
+def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
+    """All namespaces of an import or none; how many entries there were."""
+    if not 1 <= len(changes) <= 1_000:
+        raise InvalidInput("changes: from 1 to 1000 were expected.")
+    with tenant([caller.team_id]):
+        done = [UUID(str(one)) for one in changes if undo(caller, change_id=one)]
+        found = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=done)
+        return sum(found.values_list("entry_count", flat=True))
+
+
+class _TakenBack(Exception):
+    """The end of a dry run."""
+
+
+@dataclass(slots=True)
+class Checked:
+    header: exchange.Header | None = None
+    problems: list[exchange.Problem] = field(default_factory=list)
+
+
+def check_file(file: BinaryIO) -> Checked:
+    """Every line by itself, and what it says of the ones before."""
+    found = Checked()
+    seen = _Seen()
+    for one in exchange.read(_Bounded(file), strict.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
+        problem = one if isinstance(one, exchange.Problem) else None
+        if isinstance(one, exchange.Numbered):
+            if isinstance(one.line, exchange.Header):
+                found.header = one.line
+            else:
+                problem = seen.problem(one.number, one.line)
+        if problem is not None:
+            found.problems.append(problem)
+            if len(found.problems) >= exchange.MOST_PROBLEMS:
+                break
+    return found
+
+
+class _Bounded:
+    """The lines of a file, up to as many bytes as a file may have."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, MOST_BYTES
+
+    def readline(self, most: int) -> bytes:
+        line = self._file.readline(most)
+        self._left -= len(line)
+        if self._left < 0:
+            raise InvalidInput(f"file: at most {MOST_BYTES} bytes.")
+        return line
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the lines so far have said. Keys by what they hash to: a file may have a million."""
+
+    namespace: str = ""
+    spaces: set[str] = field(default_factory=set)
+    living: dict[int, int] = field(default_factory=dict)
+    ids: set[int] = field(default_factory=set)
+    entry: exchange.EntryLine | None = None
+    revision: int = 0
+
+    def problem(
+        self, number: int, line: exchange.Line | exchange.Header
+    ) -> exchange.Problem | None:
+        before = self._unfinished(number) if not isinstance(line, exchange.RevisionLine) else None
+        match line:
+            case exchange.NamespaceLine():
+                return before or self._of_namespace(number, line)
+            case exchange.EntryLine():
+                return before or self._of_entry(number, line)
+            case exchange.RevisionLine():
+                return self._of_revision(number, line)
+            case exchange.GroupLine() if line.namespace != self.namespace:
+                return exchange.Problem(
+                    number, "namespace", "Not the namespace these lines are of."
+                )
+        return before
+
+    def _unfinished(self, number: int) -> exchange.Problem | None:
+        """An entry's revisions end where it is now, if it has any."""
+        entry, last = self.entry, self.revision
+        self.entry, self.revision = None, 0
+        if entry is None or last in (0, entry.revision):
+            return None
+        said = f"The revisions of {entry.key!r} end at {last}; it is at {entry.revision}."
+        return exchange.Problem(number - 1, "number", said)
+
+    def _of_namespace(self, number: int, line: exchange.NamespaceLine) -> exchange.Problem | None:
+        try:
+            parse_namespace(line.namespace)
+        except MemoryFault as fault:
+            return exchange.Problem(number, "namespace", str(fault))
+        if line.namespace in self.spaces:
+            return exchange.Problem(number, "namespace", "It was there already.")
+        self.namespace = line.namespace
+        self.spaces.add(line.namespace)
+        return None
+
+    def _of_entry(self, number: int, line: exchange.EntryLine) -> exchange.Problem | None:
+        if line.namespace != self.namespace:
+            return exchange.Problem(number, "namespace", "Not the namespace these lines are of.")
+        if hash(line.id) in self.ids:
+            return exchange.Problem(number, "id", "It was there already.")
+        self.ids.add(hash(line.id))
+        self.entry = line
+        if line.forgotten_at is None:
+            mark = hash((line.namespace, line.key))
+            if mark in self.living:
+                said = f"It lives in line {self.living[mark]} already."
+                return exchange.Problem(number, "key", said)
+            self.living[mark] = number
+        return None
+
+    def _of_revision(self, number: int, line: exchange.RevisionLine) -> exchange.Problem | None:
+        if self.entry is None or line.entry != self.entry.id:
+            return exchange.Problem(number, "entry", "Not the entry these lines are of.")
+        if not self.revision < line.number <= self.entry.revision:
+            return exchange.Problem(number, "number", "Revisions come in their order.")
+        self.revision = line.number
+        return None
+
+
+@dataclass(slots=True)
+class _Unit:
+    """An entry with its past, and the line it stands in."""
+
+    number: int
+    line: exchange.EntryLine
+    past: list[exchange.RevisionLine] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Here:
+    """Where the lines go at the moment."""
+
+    target: Target
+    line: int
+    change: Change | None = None
+    shifts: MutableMapping[str, int] = field(default_factory=dict)
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class _Work:
+    caller: MemoryCaller
+    report: Imported
+    clash: Clash
+    into: Mapping[str, str]
+    reason: str
+
+    def bring(self, file: BinaryIO) -> None:
+        here: _Here | None = None
+        waiting: list[_Unit] = []
+        for number, line in _lines(file):
+            if isinstance(line, exchange.RevisionLine):
+                waiting[-1].past.append(line)
+                continue
+            if len(waiting) >= AT_ONCE or isinstance(
+                line, exchange.NamespaceLine | exchange.GroupLine | exchange.EndLine
+            ):
+                self._batch(here, waiting)
+                waiting = []
+            if isinstance(line, exchange.NamespaceLine):
+                text = self.into.get(line.namespace, line.namespace)
+                here = _Here(Target(line.namespace, text), number)
+                self.report.targets.append(here.target)
+                self._open(here)
+            elif isinstance(line, exchange.EntryLine):
+                waiting.append(_Unit(number, line))
+            elif isinstance(line, exchange.GroupLine):
+                self._end_group(here, line)
+            elif not isinstance(line, exchange.EndLine):
+                self.report.skipped += 1
+
+    def _open(self, here: _Here) -> None:
+        """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
+        try:
+            with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
+                door.claim()
+                door.detail.update(keys=0, **{"from": here.target.named})
+        except MemoryFault as fault:
+            here.refused = True
+            here.target.why = str(fault)
+            self.report.refuse(Refusal(here.line, here.target.named, "", str(fault)))
+
+    def _batch(self, here: _Here | None, units: Sequence[_Unit]) -> None:
+        if here is None or not units:
+            return
+        if here.refused:
+            here.target.refused += len(units)
+            return
+        with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
+            batch = _Batch(self, here, door, door.claim())
+            batch.bring(units)
+            door.detail.update(keys=batch.done, **{"from": here.target.named})
+            if here.change is not None:
+                door.detail["change"] = str(here.change.pk)
+
+    def _end_group(self, here: _Here | None, line: exchange.GroupLine) -> None:
+        if here is None or here.refused or line.name not in here.shifts:
+            return
+        with tenant([self.caller.team_id]):
+            namespace = rows.lock_namespace(self.caller.team_id, here.target.to)
+            if namespace is not None:
+                leave_empty(namespace, line.name, line.last_position, here.shifts)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """One transaction's worth, in a locked namespace."""
+
+    work: _Work
+    here: _Here
+    door: Door
+    namespace: Namespace
+    done: int = 0
+
+    def bring(self, units: Sequence[_Unit]) -> None:
+        rows.expire(self.namespace, self.door.now)
+        keys = [unit.line.key for unit in units if unit.line.forgotten_at is None]
+        living = {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
+        fresh = []
+        for unit in units:
+            there = living.get(unit.line.key) if unit.line.forgotten_at is None else None
+            if there is None:
+                fresh.append(unit)
+            else:
+                self._meet(unit, there)
+        self._add(fresh)
+        if self.here.change is not None:
+            self.here.change.entry_count += self.done
+            self.here.change.save(update_fields=["entry_count"])
+
+    def _meet(self, unit: _Unit, there: Entry) -> None:
+        """Something lives under that key already."""
+        line, target = unit.line, self.here.target
+        if _says_the_same(line, there):
+            target.same += 1
+        elif self.work.clash is Clash.MINE or (
+            self.work.clash is Clash.NEWER and line.updated_at <= there.updated_at
+        ):
+            target.kept += 1
+        else:
+            self._overwrite(unit)
+
+    def _overwrite(self, unit: _Unit) -> None:
+        """A revision more; what the file tells of the time before stays in the file."""
+        line, now = unit.line, self.door.now
+        try:
+            ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
+            if ttl is not None and ttl <= 0:
+                raise InvalidInput(_("It has ended."))
+            params = StoreParams(
+                namespace=self.namespace.text,
+                key=line.key,
+                value=line.value,
+                metadata=line.metadata,
+                category=line.category,
+                tier=line.tier,
+                importance=line.importance,
+                ttl_seconds=ttl,
+                source=Source(actor=_told(line.source.actor, 120), rule=line.source.rule),
+            )
+            check_params(params)
+            check_value(self.door.policy, params.value)
+            if self.door.elsewhere is not None:
+                self.door.elsewhere.store(params)
+            else:
+                act = self.door.act(Operation.STORE, self.work.reason, self._change())
+                rows.write(self.namespace, params, act, self.door.policy)
+        except MemoryFault as fault:
+            self._refuse(unit, fault)
+            return
+        self.here.target.overwritten += 1
+        self.done += 1
+
+    def _add(self, units: Sequence[_Unit]) -> None:
+        if self.door.elsewhere is not None:
+            for unit in units:
+                if unit.line.forgotten_at is None:
+                    self._overwrite(unit)
+            return
+        self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
+        taken = self._taken([unit.line.id for unit in units])
+        brought: list[Brought] = []
+        count = size = 0
+        for unit in units:
+            try:
+                bytes_ = check_value(self.door.policy, unit.line.value)
+                if unit.line.forgotten_at is None:
+                    self._check_room(count + 1, size + bytes_)
+                    count, size = count + 1, size + bytes_
+            except QuotaExceeded as fault:
+                self._refuse(unit, fault)
+                continue
+            if (one := self._brought(unit, bytes_, taken)) is not None:
+                brought.append(one)
+        if brought:
+            policy = self.door.policy
+            rows.take_room(self.namespace, policy, entries=count, size=size)
+            bring(self.namespace, brought, self.here.shifts)
+        self.here.target.new += count
+        self.done += count
+
+    def _check_room(self, entries: int, size: int) -> None:
+        row = self.namespace
+        check_room(
+            self.door.policy,
+            row.text,
+            entries=row.entry_count + entries,
+            size=row.byte_count + size,
+        )
+
+    def _taken(self, old: Sequence[UUID]) -> set[UUID]:
+        """Of these ids, and of those they would get here, the ones that are here."""
+        wanted = [*old, *(moved_id(self.namespace, one) for one in old)]
+        found = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=wanted)
+        return set(found.values_list("pk", flat=True))
+
+    def _brought(self, unit: _Unit, size: int, taken: set[UUID]) -> Brought | None:
+        """None: what was forgotten over there, and is here as history already."""
+        line, now = unit.line, self.door.now
+        own = moved_id(self.namespace, line.id)
+        if line.forgotten_at is not None and not taken.isdisjoint((own, line.id)):
+            return None
+        if own in taken:
+            own = uuid7()
+        entry = Entry(
+            id=own,
+            team_id=self.namespace.team_id,
+            namespace=self.namespace,
+            key=line.key,
+            value=line.value,
+            metadata=line.metadata,
+            text=search_text(line.key, line.value),
+            size=size,
+            category=line.category,
+            tier=line.tier.value,
+            importance=line.importance,
+            revision=line.revision,
+            created_at=min(line.created_at, now),
+            updated_at=min(line.updated_at, now),
+            expires_at=line.expires_at,
+            deleted_at=min(line.forgotten_at, now) if line.forgotten_at else None,
+            source_actor=_told(line.source.actor, 120),
+            source_run=_told(line.source.run_id, 80),
+            source_node=line.source.node_id,
+            source_message=line.source.message,
+            source_rule=line.source.rule,
+        )
+        change = self._change()
+        past = unit.past or [_only(line)]
+        revisions = [_revision(entry, one, change, now) for one in past]
+        return Brought(entry, line.position, revisions)
+
+    def _change(self) -> UUID:
+        """Made with the first entry that needs it."""
+        if self.here.change is None:
+            self.here.change = Change.objects.unscoped().create(
+                team_id=self.namespace.team_id,
+                namespace=self.namespace,
+                operation=Operation.STORE,
+                actor=self.door.caller.principal.actor,
+                reason=self.work.reason[:500],
+                at=self.door.now,
+            )
+            self.work.report.changes.append(self.here.change.pk)
+        return self.here.change.pk
+
+    def _refuse(self, unit: _Unit, fault: MemoryFault) -> None:
+        self.here.target.refused += 1
+        self.work.report.refuse(
+            Refusal(unit.number, self.here.target.named, unit.line.key, str(fault))
+        )
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, exchange.Line]]:
+    """A second time through what was found good."""
+    for one in exchange.read(file, strict.loads):
+        if isinstance(one, exchange.Problem):
+            raise InvalidInput(f"file: line {one.line} changed while it was read.")
+        if not isinstance(one.line, exchange.Header):
+            yield one.number, one.line
+
+
+def _mine(caller: MemoryCaller, header: exchange.Header) -> dict[str, str]:
+    if header.of != "person" or caller.principal.user_id is None:
+        return {}
+    theirs = resolve_namespace("user", {"user_id": header.name})
+    return {theirs: resolve_namespace("user", {"user_id": str(caller.principal.user_id)})}
+
+
+def _says_the_same(line: exchange.EntryLine, there: Entry) -> bool:
+    mine: tuple[Json, ...] = (there.value, there.metadata, there.category, there.tier)
+    theirs = (line.value, line.metadata, line.category, line.tier.value)
+    return (
+        mine == theirs
+        and there.importance == line.importance
+        and there.expires_at == line.expires_at
+    )
+
+
+def _told(said: str, longest: int) -> str:
+    return said if not said or said.startswith(TOLD) else f"{TOLD}{said}"[:longest]
+
+
+def _only(line: exchange.EntryLine) -> exchange.RevisionLine:
+    """An entry without a past is at its only revision."""
+    return exchange.RevisionLine(
+        entry=line.id,
+        number=line.revision,
+        operation="forget" if line.forgotten_at else "store",
+        actor=line.source.actor,
+        at=line.forgotten_at or line.updated_at,
+        **{name: getattr(line, name) for name in _STATE},
+    )
+
+
+_STATE = ("value", "metadata", "category", "tier", "importance", "position", "expires_at")
+
+
+def _revision(entry: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+    return Revision(
+        team_id=entry.team_id,
+        entry=entry,
+        number=line.number,
+        operation=line.operation,
+        value=line.value,
+        metadata=line.metadata,
+        category=line.category,
+        tier=line.tier.value,
+        importance=line.importance,
+        position=line.position,
+        expires_at=line.expires_at,
+        actor=_told(line.actor, 120),
+        reason=line.reason,
+        run_id=_told(line.run_id, 80),
+        node_id=line.node_id,
+        change_id=change,
+        at=min(line.at, now),
+    )
+
+
+def _record_rehearsal(caller: MemoryCaller, report: Imported) -> None:
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action="memory.rehearsed",
+        subject="import",
+        detail={"import": True, "new": report.new, "overwritten": report.overwritten,
+                "refused": report.refused},
+    )  # fmt: skip

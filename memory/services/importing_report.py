@@ -1,0 +1,80 @@
+"""What became of an import, or would become of it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from memory.logic import exchange
+
+
+MOST_REFUSALS: Final = 100  # that are named; the others are counted
+
+
+class Clash(StrEnum):
+    """Whose word holds where both have one."""
+
+    MINE = "mine"
+    THEIRS = "theirs"
+    NEWER = "newer"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What did not come, and the line it stands in. No key: the whole namespace."""
+
+    line: int
+    namespace: str
+    key: str
+    why: str
+
+
+@dataclass(slots=True)
+class Target:
+    """A namespace of the file, what it is here, and what became of its entries."""
+
+    named: str
+    to: str
+    new: int = 0
+    overwritten: int = 0
+    same: int = 0  # there already, and says just that
+    kept: int = 0  # what was here holds
+    refused: int = 0
+    why: str = ""  # not let in at all
+
+
+@dataclass(slots=True)
+class Imported:
+    """``problems``: lines that can't be read, and then nothing was done. ``changes`` undo together."""
+
+    dry_run: bool
+    header: exchange.Header | None = None
+    problems: list[exchange.Problem] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    skipped: int = 0  # lines for reading alone
+    changes: list[UUID] = field(default_factory=list)
+
+    def refuse(self, refusal: Refusal) -> None:
+        if len(self.refusals) < MOST_REFUSALS:
+            self.refusals.append(refusal)
+
+    @property
+    def new(self) -> int:
+        return sum(one.new for one in self.targets)
+
+    @property
+    def overwritten(self) -> int:
+        return sum(one.overwritten for one in self.targets)
+
+    @property
+    def same(self) -> int:
+        return sum(one.same for one in self.targets)
+
+    @property
+    def kept(self) -> int:
+        return sum(one.kept for one in self.targets)
+
+    @property
+    def refused(self) -> int:
+        return sum(one.refused for one in self.targets)
