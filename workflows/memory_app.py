@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memory.services.curate import Finished as Finished
     from memory.services.curate import curate as curate
     from memory.services.curate import curation_of as curation_of
+    from memory.services.curate import curations_of as curations_of
     from memory.services.curate import plan_curation as plan_curation
     from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.forget import forget as forget
@@ -83,6 +84,7 @@ _WHERE = {
     "clear_run_notes": "memory.services.notes",
     "curate": "memory.services.curate",
     "curation_of": "memory.services.curate",
+    "curations_of": "memory.services.curate",
     "entries": "memory.services.listing",
     "forget": "memory.services.forget",
     "learning_of": "memory.services.rules",

@@ -84,6 +84,11 @@ def check_run(principal: Principal, workflow: Workflow) -> None:
     check(principal, "workflow.run", workflow)
 
 
+def check_task(principal: Principal, team_id: UUID) -> None:
+    """Who may run the team's workflows may write tasks down."""
+    check(principal, "workflow.run", team_id)
+
+
 def may_comment(principal: Principal, workflow: Workflow) -> bool:
     return can(principal, "workflow.comment", workflow)
 

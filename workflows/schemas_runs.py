@@ -216,3 +216,43 @@ class ComparisonOut(Schema):
     inputs: list[DifferenceOut]
     outputs: list[DifferenceOut]
     nodes: list[NodeComparisonOut]
+
+
+class TaskIn(Schema):
+    """``user`` names the person it is for. ``workflow`` does it; without one the team's for tasks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(min_length=1, max_length=255)]
+    description: Annotated[str, Field(max_length=100_000)] = ""
+    workflow: UUID | None = None
+    user: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+
+
+class LearntOut(Schema):
+    """What became of the run's curation; ``problem`` says why nothing was learnt."""
+
+    status: str
+    problem: str
+    counts: dict[str, int]
+
+
+class TaskOut(Schema):
+    """``status`` is ``created`` before it is executed, then its run's."""
+
+    id: UUID
+    title: str
+    description: str
+    status: str
+    workflow: UUID | None
+    run: UUID | None
+    user: str
+    outputs: dict[str, Any] | None
+    error: str
+    learnt: LearntOut | None
+    created_at: datetime
+
+
+class TaskPageOut(Schema):
+    items: list[TaskOut]
+    count: int

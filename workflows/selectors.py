@@ -25,6 +25,7 @@ from workflows.models import (
     Run,
     RunEvent,
     Step,
+    Task,
     TestCase,
     TestResult,
     Version,
@@ -82,6 +83,19 @@ def workflows_by_id(
     for workflow in found:
         CHECKS[verb](principal, workflow)
     return found
+
+
+def tasks_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Task]:
+    """One's own, newest first."""
+    teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
+    found = Task.objects.visible_to(principal).filter(team_id__in=teams)
+    if team_id is not None:
+        found = found.filter(team_id=team_id)
+    return found.select_related("run").order_by("-created_at", "-id")
+
+
+def task_for(principal: Principal, task_id: UUID) -> Task:
+    return _one(tasks_for(principal), pk=task_id)
 
 
 def folders_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:

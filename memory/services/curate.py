@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -121,9 +121,14 @@ def curations(
 
 
 def curation_of(caller: MemoryCaller, *, run_id: str) -> Curation | None:
+    return curations_of(caller, run_ids=[run_id]).get(run_id)
+
+
+def curations_of(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
+    """By run, where there is one the asker may see."""
     with tenant([caller.team_id]):
         found = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        return found.filter(run_id=run_id).first()
+        return {row.run_id: row for row in found.filter(run_id__in=run_ids)}
 
 
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:

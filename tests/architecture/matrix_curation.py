@@ -56,7 +56,14 @@ def _rule(person: Person, canary: str) -> Any:
         return CurationRule.objects.unscoped().create(team=person.team, app_id=canary).pk
 
 
+def _task(person: Person, canary: str) -> Any:
+    from workflows.services.tasks import create_task
+
+    return create_task(person.principal, team_id=person.team.pk, title=canary).pk
+
+
 OBJECTS: dict[str, Maker] = {
+    "task": _task,
     "proposal": _proposal,
     "private proposal": _private_proposal,
     "curation": _curation,
@@ -92,6 +99,17 @@ ROWS: list[Row] = [
             Row("POST", f"{REVIEW}/{verb}", "- 404 403 200 200 404", PROPOSAL, {}),
             Row("POST", f"{REVIEW}/{verb}", "- 404 404 404 404 404", PRIVATE, {}),
         )
+    ),
+    # A task is its owner's alone
+    Row("GET", "api/v1/tasks", "- 200 200 200 200 200"),
+    Row("POST", "api/v1/tasks", "- 201 201 201 201 201", body={"title": "Sort"}),
+    Row("GET", "api/v1/tasks/<uuid:task_id>", "- 404 404 404 404 404", {"task_id": "task"}),
+    Row(
+        "POST",
+        "api/v1/tasks/<uuid:task_id>/execute",
+        "- 404 404 404 404 404",
+        {"task_id": "task"},
+        {},
     ),
     # Nothing was decided yet that could be taken back
     *(

@@ -13,6 +13,7 @@ from workflows.api import (
     editing,
     folders,
     providers,
+    tasks,
 )
 
 
@@ -24,5 +25,6 @@ router.add_router("", conversations.router)
 router.add_router("", comments.router)
 router.add_router("", cases.router)
 router.add_router("", debugging.router)
+router.add_router("", tasks.router)
 if find_spec("workflows.api.runs"):
     router.add_router("", import_module("workflows.api.runs").router)

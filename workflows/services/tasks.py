@@ -1,0 +1,185 @@
+"""Tasks: written down, executed as runs, read with what came of them.
+
+A task without a workflow of its own is done by the team's workflow for tasks, an ordinary one that is
+made when the first is executed; it learns from its runs, so that the next similar task knows more.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.errors import NotFound
+from accounts.principals import key_id_of
+from accounts.tenancy import tenant
+from workflows import memory_app, permissions
+from workflows.engine.document import Json
+from workflows.engine.dsl import load_document
+from workflows.errors import InvalidValue
+from workflows.models import ModelProvider, Run, Task, Workflow
+from workflows.models.run import ENDED
+from workflows.services import audited, importing, publishing
+from workflows.services.runs import start_run, subject_of
+
+
+SAMPLE = "task"  # how the team's workflow for tasks is known again
+LONGEST_TITLE = 255
+
+
+def create_task(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    title: str,
+    description: str = "",
+    workflow: Workflow | None = None,
+    subject: str | None = None,
+) -> Task:
+    permissions.check_task(principal, team_id)
+    if workflow is not None:
+        permissions.check_run(principal, workflow)
+        if workflow.team_id != team_id:
+            raise NotFound(field="workflow")
+    named = " ".join(title.split())[:LONGEST_TITLE]
+    if not named:
+        raise InvalidValue(_("A task needs a title."), field="title")
+    with tenant([team_id]):
+        person = subject_of(principal, subject)
+        task = Task.objects.create(
+            team_id=team_id,
+            title=named,
+            description=description,
+            workflow=workflow,
+            subject=person.id,
+            subject_user_id=person.user_id,
+            started_by_id=principal.user_id,
+            api_key_id=key_id_of(principal),
+        )
+        audited.note(principal, task, "task.created")
+    return task
+
+
+def execute_task(principal: Principal, *, task: Task) -> Task:
+    """Starts a run of it. While one is under way there is no second: its own is the answer."""
+    with tenant([task.team_id]):
+        locked = Task.objects.unscoped().select_for_update(of=("self",)).get(pk=task.pk)
+        if locked.run is not None and locked.run.status not in ENDED:
+            return locked
+        if subject_of(principal, locked.subject).id != locked.subject:
+            raise NotFound(field="user")  # who made a key names nobody for it
+        workflow = locked.workflow or team_workflow(principal, locked.team_id)
+        locked.run = _started(principal, locked, workflow)
+        locked.save(update_fields=["run"])
+        audited.note(principal, locked, "task.executed", run=str(locked.run.pk))
+    return locked
+
+
+def team_workflow(principal: Principal, team_id: UUID) -> Workflow:
+    """The newest of the team's workflows for tasks; made, and published, where there is none."""
+    with tenant([team_id]):
+        _one_at_a_time(team_id)
+        there = Workflow.objects.unscoped().filter(
+            team_id=team_id, sample=SAMPLE, archived_at=None, published_version__isnull=False
+        )
+        found = there.order_by("-created_at", "-id").first()
+        if found is not None:
+            return found
+        permissions.check_create(principal, team_id)
+        document = load_document(_document(_model(team_id))).document
+        made = importing.create(
+            principal,
+            team_id=team_id,
+            document=document,
+            name=_("Tasks"),
+            sample=SAMPLE,
+            action="workflow.created",
+        )
+        publishing.publish(principal, workflow=made)
+        if memory_app.is_on():
+            _let_it_learn(principal, made)
+    return made
+
+
+def _started(principal: Principal, task: Task, workflow: Workflow) -> Run:
+    """Where the start node declares a title and a description it has them; a chat is told both."""
+    inputs = {"title": task.title, "description": task.description}
+    said = "\n\n".join(filter(None, inputs.values()))
+    return start_run(
+        principal,
+        workflow=workflow,
+        inputs=inputs,
+        query=said if workflow.is_chat else None,
+        subject=task.subject,
+    )
+
+
+def _let_it_learn(principal: Principal, workflow: Workflow) -> None:
+    """A key that may not write memories makes a workflow that doesn't learn, which an editor can change."""
+    caller = memory_app.MemoryCaller(principal, workflow.team_id)
+    try:
+        learning = memory_app.Learning(auto_memory=True)
+        memory_app.set_rule(caller, app_id=str(workflow.pk), learning=learning)
+    except memory_app.MemoryFault:
+        return
+
+
+def _one_at_a_time(team_id: UUID) -> None:
+    """Two first tasks make one workflow."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtext('workflow-for-tasks'), hashtext(%s))",
+            [str(team_id)],
+        )
+
+
+def _model(team_id: UUID) -> Mapping[str, Json]:
+    """The team's first connected provider; without one the offline model answers."""
+    rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
+    first = rows.exclude(default_model="").order_by("created_at", "id").first()
+    provider, name = (first.name, first.default_model) if first else ("offline", "offline")
+    return {"provider": provider, "name": name, "mode": "chat", "completion_params": {}}
+
+
+def _document(model: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {
+        "version": "0.1.0",
+        "nodes": [
+            {
+                "id": "start",
+                "data": {
+                    "type": "start",
+                    "title": _("A task arrives"),
+                    "variables": [
+                        {"variable": "title", "type": "string", "required": True},
+                        {"variable": "description", "type": "string", "required": False},
+                    ],
+                },
+            },
+            {
+                "id": "llm",
+                "data": {
+                    "type": "llm",
+                    "title": _("Do it"),
+                    "model": model,
+                    "prompt_template": [
+                        {"role": "system", "text": "You do the task you are given, and say how."},
+                        {"role": "user", "text": "{{#start.title#}}\n\n{{#start.description#}}"},
+                    ],
+                },
+            },
+            {
+                "id": "end",
+                "data": {
+                    "type": "end",
+                    "title": _("Result"),
+                    "outputs": [{"variable": "result", "value_selector": ["llm", "text"]}],
+                },
+            },
+        ],
+        "edges": [
+            {"id": "e1", "source": "start", "target": "llm"},
+            {"id": "e2", "source": "llm", "target": "end"},
+        ],
+    }
