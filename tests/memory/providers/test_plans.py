@@ -43,10 +43,10 @@ def crowded(cast: Cast, owner_db: psycopg.Connection[Any]) -> Cast:
     return cast
 
 
-def plan(sql: str, *params: Any) -> list[dict[str, Any]]:
+def plan(sql: str, *params: Any, named: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """Every node of the plan that was carried out."""
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", named or params)
         found = cursor.fetchone()[0]
     root = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
     nodes, todo = [], [root]
@@ -88,18 +88,29 @@ def test_store_reads_the_rows_it_changes_alone(crowded: Cast) -> None:
     assert scans(nodes) == {("memory_posting", "memory_posting_pkey")}
 
 
-def test_newest_page_reads_no_namespace_further_than_the_page(crowded: Cast) -> None:
+def test_newest_page_reads_one_of_each_namespace_and_a_page_of_few(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
         ids = list(Namespace.objects.unscoped().values_list("id", flat=True))
-        nodes = plan(newest.NEWEST, ids, timezone.now(), 5, 5)
+        nodes = plan(newest.NEWEST, named=newest.asked(ids, timezone.now(), 5))
 
-    assert ("memory_entry", "memory_entry_newest") in scans(nodes)
-    read = sum(
-        node["Actual Rows"] * node["Actual Loops"]
+    assert scans(nodes) == {("memory_entry", "memory_entry_newest")}
+    assert rows_read(nodes) == len(ids) + 5 * 5
+
+
+def test_newest_page_of_nothing_reads_no_entry(crowded: Cast) -> None:
+    with tenant([crowded.team_a.id]):
+        nodes = plan(newest.NEWEST, named=newest.asked([], timezone.now(), 5))
+
+    assert rows_read(nodes) == 0
+
+
+def rows_read(nodes: list[dict[str, Any]]) -> int:
+    """Of entries, those that a filter threw away included."""
+    return sum(
+        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
         for node in nodes
         if node.get("Relation Name") == "memory_entry"
     )
-    assert read == 5 * len(ids)
 
 
 def test_newest_page_is_what_one_may_see_newest_first(crowded: Cast) -> None:
