@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams
-from memory.logic.near import words_of
+from memory.logic.near import proofs, words_of
 from memory.logic.texts import texts_in
 
 
@@ -40,7 +40,7 @@ NEXT: dict[State, frozenset[State]] = {
     State.APPLIED: frozenset({State.UNDONE}),
     State.REJECTED: frozenset({State.OPEN}),
     State.REJECTED_ALWAYS: frozenset({State.OPEN}),
-    State.UNDONE: frozenset(),
+    State.UNDONE: frozenset({State.OPEN}),  # it waits again
 }
 
 
@@ -93,6 +93,26 @@ _SHAPE: dict[Kind, tuple[int, int, bool]] = {
     Kind.PROMOTE: (1, _MANY, False),
     Kind.LINK: (2, 50, False),
 }
+
+
+def joined(proposal: Proposal, there: MemoryEntry, value: Json) -> Proposal:
+    """In place of one more memory, a change of one that is there and says both from then on."""
+    if proposal.kind is not Kind.ADD or proposal.new is None:
+        raise InvalidInput(f"kind: {proposal.kind} brings nothing that could join another.")
+    metadata: dict[str, Json] = {
+        **proposal.new.metadata,
+        **there.metadata,
+        "proofs": proofs(there) + 1,
+    }
+    new = replace(
+        proposal.new,
+        key=there.key,
+        value=value,
+        metadata=metadata,
+        category=there.category,
+        importance=max(there.importance, proposal.new.importance),
+    )
+    return replace(proposal, kind=Kind.EDIT, targets=(Target.of(there),), new=new)
 
 
 def move(proposal: Proposal, state: State) -> Proposal:

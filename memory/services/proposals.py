@@ -19,7 +19,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.logic import applying, reviewing
 from memory.logic.applying import Outdated
 from memory.logic.planning import Diff, plan
-from memory.logic.proposals import NEXT, State
+from memory.logic.proposals import NEXT, State, joined
 from memory.logic.proposals import Proposal as Proposed
 from memory.logic.reviewing import Precision
 from memory.models import Namespace, Proposal
@@ -108,6 +108,26 @@ def apply_proposal(
             wanted = replace(wanted, new=replace(wanted.new, value=value))
             row.new = row_of(wanted)["new"]
         _apply(door, row, wanted, reason)
+        _decide(row, door, State.APPLIED, reason)
+        return row
+
+
+def merge_proposal(
+    caller: MemoryCaller, *, proposal_id: UUID, into: str, value: Json, reason: str = ""
+) -> Proposal:
+    """What is proposed as new joins a memory that is there, which says ``value`` from now on.
+
+    The proposal stays as it was made, so that it waits in its own words when this is taken back.
+    """
+    place = proposal(caller, proposal_id=proposal_id).namespace.text
+    with opened(caller, "write", "memory.proposal_applied", namespace=place) as door:
+        row = _locked(proposal_id)
+        wanted = proposed(row)
+        there = next(iter(at_once(_Looking(door).recall(MemoryQuery(place, key=into)))), None)
+        if there is None:
+            raise NotFound(_("There is no such memory; it may be forgotten."))
+        _apply(door, row, joined(wanted, there, value), reason)
+        row.edited = True
         _decide(row, door, State.APPLIED, reason)
         return row
 

@@ -1,0 +1,245 @@
+"""What waits for a person, of both kinds: shown with what it would change, decided, taken back."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from memory import services
+from memory.core.errors import AccessDenied, InvalidInput, NotFound
+from memory.logic.proposals import State
+from memory.logic.reviewing import Mode
+from memory.services import agreement, deciding
+from memory.services.review_sample import fill_review
+from memory.services.waiting import (
+    Filters,
+    Waiting,
+    count_waiting,
+    waiting,
+    waiting_among,
+    waiting_one,
+)
+from tests.memory.services.conftest import at_door, trail
+from tests.memory.services.curating import kept, learns, proposals_of
+from tests.memory.services.test_review import taught
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def queue(alice: Person) -> dict[str, list[Waiting]]:
+    """The sample's, by kind."""
+    fill_review(at_door(alice))
+    found: dict[str, list[Waiting]] = {}
+    for one in waiting(at_door(alice)).items:
+        found.setdefault(one.kind, []).append(one)
+    return found
+
+
+def values(person: Person) -> dict[str, object]:
+    return {one.key: one.value for one in kept(person) if one.tier != "quarantine"}
+
+
+def ids(found: list[Waiting]) -> list[UUID]:
+    return [one.id for one in found]
+
+
+def test_sample_brings_one_of_each_by_the_rules_that_notice_them(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    assert {kind: len(found) for kind, found in queue.items()} == {
+        "add": 2,
+        "contradiction": 1,
+        "held": 1,
+        "link": 1,
+        "merge": 1,
+    }
+    assert count_waiting(at_door(alice)) == 6
+    fill_review(at_door(alice))
+    assert count_waiting(at_door(alice)) == 6
+
+
+def test_each_is_shown_with_what_accepting_changes_now(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    [clash], [held], [link] = queue["contradiction"], queue["held"], queue["link"]
+
+    shown = [(c.before and c.before.value, c.after and c.after.value) for c in clash.diff.changes]
+    assert shown == [("Alice lives in Basel",) * 2, ("Alice lives in Lyon", None)]
+    [change] = held.diff.changes
+    assert (change.before, change.after and str(change.after.tier)) == (None, "long_term")
+    assert {c.before.value for c in link.diff.changes if c.before} == {
+        c.after.value for c in link.diff.changes if c.after
+    }
+    entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    services.forget(at_door(alice), entry_id=entry.id)
+    assert [p for _key, p in waiting_one(at_door(alice), item_id=clash.id).diff.problems] == [
+        "gone"
+    ]
+
+
+def test_queue_is_narrowed_by_kind_namespace_and_run(alice: Person) -> None:
+    learns(alice, scope="global", review=Mode.ALL)
+    taught(alice, "Tea is served at four", run_id="r9")
+    fill_review(at_door(alice))
+    everything = waiting(at_door(alice))
+    shared = next(place for place, _count in everything.places if place.scope == "global")
+
+    def kinds(**chosen: object) -> list[str]:
+        page = waiting(at_door(alice), filters=Filters(**chosen))  # type: ignore[arg-type]  # by name
+        assert page.total == len(page.items)
+        return [one.kind for one in page.items]
+
+    assert (everything.total, everything.in_all) == (8, 8)
+    assert kinds(kind="merge") == ["merge"]
+    assert kinds(kind="contradiction") == ["contradiction"]
+    assert kinds(kind="held") == ["held"]
+    assert kinds(namespace_id=shared.pk) == ["add", "add"]
+    assert kinds(run_id="r9") == ["add", "add"]
+    assert kinds(run_id="nobody") == []
+    pages = [waiting(at_door(alice), limit=3, offset=offset).items for offset in (0, 3, 6)]
+    assert ids([one for page in pages for one in page]) == ids(list(everything.items))
+
+
+@pytest.mark.parametrize("kind", ["add", "contradiction", "held", "link", "merge"])
+@pytest.mark.parametrize("act", ["accept", "reject", "always"])
+def test_whatever_is_decided_is_taken_back_and_waits_again(
+    alice: Person, queue: dict[str, list[Waiting]], kind: str, act: str
+) -> None:
+    one, before = queue[kind][0], values(alice)
+
+    if act == "accept":
+        deciding.accept(at_door(alice), item_id=one.id)
+    else:
+        deciding.reject(at_door(alice), item_id=one.id, always=act == "always")
+    assert count_waiting(at_door(alice)) == 5
+    assert (values(alice) == before) is (act != "accept" or kind == "link")
+    done = deciding.take_back(at_door(alice), item_ids=[one.id])
+
+    assert (done.done, done.left) == ((one.id,), ())
+    assert count_waiting(at_door(alice)) == 6
+    assert values(alice) == before
+    assert waiting_one(at_door(alice), item_id=one.id).kind == kind
+    assert agreement.agreement(at_door(alice)) == {}
+
+
+@pytest.mark.parametrize("kind", ["add", "held"])
+def test_accepted_in_other_words_is_remembered_in_those(
+    alice: Person, queue: dict[str, list[Waiting]], kind: str
+) -> None:
+    deciding.accept(at_door(alice), item_id=queue[kind][0].id, value="In my own words")
+
+    assert "In my own words" in values(alice).values()
+
+
+@pytest.mark.parametrize("kind", ["add", "held"])
+def test_new_one_joins_a_memory_that_is_there_and_leaves_it_when_taken_back(
+    alice: Person, queue: dict[str, list[Waiting]], kind: str
+) -> None:
+    one, before = queue[kind][0], values(alice)
+    into = deciding.alike(at_door(alice), item_id=one.id)[0]
+
+    deciding.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
+
+    [joined] = [entry for entry in kept(alice) if entry.key == into.key]
+    assert (joined.value, joined.metadata["proofs"]) == ("Both in one", 2)
+    assert values(alice) == {**before, into.key: "Both in one"}
+    deciding.take_back(at_door(alice), item_ids=[one.id])
+    assert values(alice) == before
+    assert waiting_one(at_door(alice), item_id=one.id).new == one.new
+
+
+def test_only_what_is_new_joins_another_and_only_one_that_is_there(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    with pytest.raises(InvalidInput):
+        deciding.merge(at_door(alice), item_id=queue["link"][0].id, into="sample:home", value="x")
+    for kind in ("add", "held"):
+        with pytest.raises(NotFound):
+            deciding.merge(at_door(alice), item_id=queue[kind][0].id, into="nowhere", value="x")
+    assert count_waiting(at_door(alice)) == 6
+
+
+def test_many_are_decided_each_for_itself_and_what_changed_since_is_left(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    everything = waiting(at_door(alice)).items
+    entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    services.forget(at_door(alice), entry_id=entry.id)
+
+    done = deciding.accept_many(at_door(alice), item_ids=[one.id for one in everything])
+
+    assert set(done.left) >= {queue["contradiction"][0].id}
+    assert len(done.done) + len(done.left) == 6
+    left = waiting_among(at_door(alice), item_ids=[one.id for one in everything])
+    assert {one.id for one in left} == set(done.left)
+    assert not any(one.diff.applicable for one in left)
+
+
+def test_rules_of_rejecting_for_good_are_listed_and_taken_back(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    new, held = queue["add"][0], queue["held"][0]
+    deciding.reject(at_door(alice), item_id=new.id, always=True, reason="nobody asked")
+    deciding.reject(at_door(alice), item_id=held.id)
+
+    rules = agreement.kept_out(at_door(alice))
+
+    assert {(one.id, one.kind, one.value, one.may) for one in rules} == {
+        (new.id, "add", new.new, True),
+        (held.id, "held", held.new, True),
+    }
+    assert next(one for one in rules if one.id == new.id).reason == "nobody asked"
+    deciding.take_back(at_door(alice), item_ids=[new.id, held.id])
+    assert agreement.kept_out(at_door(alice)) == []
+    assert count_waiting(at_door(alice)) == 6
+
+
+def test_agreement_counts_by_kind_what_people_decided_lately(
+    alice: Person, queue: dict[str, list[Waiting]]
+) -> None:
+    first, second = queue["add"]
+    deciding.accept(at_door(alice), item_id=first.id, value="Otherwise")
+    deciding.reject(at_door(alice), item_id=second.id)
+    deciding.accept(at_door(alice), item_id=queue["contradiction"][0].id)
+
+    found = agreement.agreement(at_door(alice))
+
+    assert {kind: (one.decided, one.share) for kind, one in found.items()} == {
+        "add": (2, 0.25),
+        "contradiction": (1, 1.0),
+    }
+    later = timezone.now() + timedelta(days=31)
+    assert agreement.agreement(at_door(alice), now=later) == {}
+
+
+def test_what_waits_about_a_person_is_theirs_alone(
+    cast: Cast, queue: dict[str, list[Waiting]]
+) -> None:
+    everything = [one.id for found in queue.values() for one in found]
+    for person in (cast.ada, cast.bob, cast.vic, cast.carol):
+        assert count_waiting(at_door(person)) == 0
+        assert waiting(at_door(person)).places == []
+        assert waiting_among(at_door(person), item_ids=everything) == []
+        for one in everything:
+            with pytest.raises(NotFound):
+                deciding.accept(at_door(person), item_id=one)
+            with pytest.raises(NotFound):
+                waiting_one(at_door(person), item_id=one)
+    assert {one.state for one in proposals_of(cast.alice)} == {State.OPEN}
+
+
+def test_viewer_looks_at_what_the_team_shares_and_decides_nothing(cast: Cast) -> None:
+    learns(cast.alice, scope="global", review=Mode.ALL)
+    taught(cast.alice, "Tea is served at four", run_id="r1")
+
+    found = waiting(at_door(cast.vic)).items
+
+    assert [one.may for one in found] == [False, False]
+    for act in (deciding.accept, deciding.reject):
+        with pytest.raises(AccessDenied):
+            act(at_door(cast.vic), item_id=found[0].id)
+    assert trail(cast.team_a.pk)[-1] == ("memory.refused", "global:app", False)
