@@ -33,7 +33,7 @@ register(api)
 
 ROUTERS = [
     "accounts.api",
-    *(["memory.api", "memory.api_pages", "memory.api_curation"] if settings.MEMORY_ENABLED else []),
+    *(["memory.api", "memory.api_pages", "memory.api_curation", "memory.api_me"] if settings.MEMORY_ENABLED else []),
     "workflows.api",
 ]
 for module in ROUTERS:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.views import browsing, changes, entries
+from memory.views import about, browsing, changes, entries
 
 
 app_name = "memory"
@@ -16,4 +16,12 @@ urlpatterns = [
     path("memory/entries/<uuid:entry_id>/forget/", entries.forget, name="forget"),
     path("memory/entries/<uuid:entry_id>/restore/", entries.restore, name="restore"),
     path("memory/changes/<uuid:change_id>/undo/", changes.undo, name="undo"),
+    path("memory/about/", about.page, name="about"),
+    path("memory/about/pause/", about.pause, name="about_pause"),
+    path("memory/about/resume/", about.resume, name="about_resume"),
+    path("memory/about/entries/<uuid:entry_id>/correct/", about.correct, name="about_correct"),
+    path("memory/about/entries/<uuid:entry_id>/forget/", about.forget, name="about_forget"),
+    path("memory/about/entries/<uuid:entry_id>/restore/", about.restore, name="about_restore"),
+    path("memory/about/<uuid:namespace_id>/forget/", about.forget_all, name="about_forget_all"),
+    path("memory/about/changes/<uuid:change_id>/undo/", about.undo, name="about_undo"),
 ]

@@ -5,26 +5,22 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.personas import key_subject
-from accounts.principals import key_id_of
 from accounts.tenancy import tenant
-from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.scopes import resolve_namespace
 from memory.models import Namespace
 from memory.models.namespaces import PauseChoice
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
+from memory.services.door import opened
 from memory.services.pausing import Pause, What, pause_of
 
 
 def own_namespace(caller: MemoryCaller) -> str:
-    """The name of what is kept about who asks: a person's account, or a programme itself."""
-    principal = caller.principal
-    key_id = key_id_of(principal)
-    me = str(principal.user_id) if principal.user_id else key_subject(key_id) if key_id else ""
-    return resolve_namespace("user", {"user_id": me})
+    """The name of what is kept about the person who asks; a programme is nobody."""
+    if caller.principal.kind != "user":
+        raise AccessDenied(_("This is for people; a key names whom it means."))
+    return resolve_namespace("user", {"user_id": str(caller.principal.user_id)})
 
 
 def own_pause(caller: MemoryCaller) -> Pause | None:
@@ -48,7 +44,6 @@ def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None =
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: remembering, recalling or both.")
     with opened(caller, "forget", "memory.paused", namespace=own_namespace(caller)) as door:
-        _check_own(door)
         if until is not None and until <= door.now:
             raise InvalidInput(_("until: a moment that is still to come."))
         row = door.claim()
@@ -61,7 +56,6 @@ def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None =
 def resume(caller: MemoryCaller) -> bool:
     """Whether anything was paused."""
     with opened(caller, "forget", "memory.resumed", namespace=own_namespace(caller)) as door:
-        _check_own(door)
         row = door.lock()
         was = pause_of(row, door.now)
         door.detail.update(what=was.what if was else "")
@@ -69,11 +63,6 @@ def resume(caller: MemoryCaller) -> bool:
             row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
             _save(row)
         return was is not None
-
-
-def _check_own(door: Door) -> None:
-    if not permissions.is_their_own(door.caller.principal, door.place):
-        raise AccessDenied(_("Only whose memory it is may pause it."))
 
 
 def _save(row: Namespace) -> None:

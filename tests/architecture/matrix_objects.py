@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.architecture import (
+    matrix_about,
     matrix_accounts,
     matrix_cases,
     matrix_curation,
@@ -22,6 +23,7 @@ from tests.architecture.matrix_core import Maker, Row
 
 
 TABLES = (
+    matrix_about,
     matrix_accounts,
     matrix_cases,
     matrix_curation,

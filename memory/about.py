@@ -1,0 +1,180 @@
+"""What is remembered about the one who asks, in people's words: their own, and that of their test persons."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.tenancy import tenant
+from memory import naming, provenance
+from memory.core.errors import AccessDenied, NotFound
+from memory.models import Entry, Namespace, Read
+from memory.models.entries import TierChoice
+from memory.models.namespaces import ScopeChoice
+from memory.provenance import RunTold
+from memory.services.caller import MemoryCaller
+from memory.services.pausing import Pause, pause_of
+
+
+MOST_SHOWN: Final = 200  # of all that is remembered; searching finds the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """``told``: the run it was learnt in, if the reader may see it; ``uses``: in how many answers it was."""
+
+    row: Entry
+    text: str
+    told: RunTold | None = None
+    uses: int = 0
+    used_at: datetime | None = None
+    used_in: RunTold | None = None  # the newest of them
+
+    @property
+    def by_hand(self) -> bool:
+        return not self.row.source_run
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.row.value, str)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.row.tier == TierChoice.QUARANTINE
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """``remembered``: newest first, at most so many that a page holds them."""
+
+    namespace: Namespace
+    name: str
+    is_own: bool
+    remembered: tuple[Remembered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """``total``: living memories, whether found by ``text`` or not."""
+
+    people: tuple[Person, ...]
+    total: int
+    shown: int
+    pause: Pause | None
+
+
+def about(caller: MemoryCaller, *, text: str = "") -> About:
+    """The person themselves first, then those they play."""
+    with tenant([caller.team_id]):
+        spaces = _own_spaces(caller)
+        ids = [row.pk for row in spaces]
+        visible: Any = Entry.objects.visible_to(
+            caller.principal
+        )  # Any: the manager's queryset is untyped
+        living = visible.living().filter(namespace_id__in=ids)
+        found = living.filter(text__icontains=text) if text else living
+        rows = list(found.order_by("-updated_at", "-id")[:MOST_SHOWN])
+        remembered = _with_sources(caller, rows)
+        total = living.count() if text or len(rows) == MOST_SHOWN else len(rows)
+    people = tuple(
+        Person(
+            one.row,
+            one.title,
+            one.is_own,
+            tuple(remembered[row.pk] for row in rows if row.namespace_id == one.row.pk),
+        )
+        for one in naming.named(spaces, reader_id=caller.principal.user_id)
+    )
+    own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
+    return About(people, total, len(rows), pause_of(own, timezone.now()))
+
+
+def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID, Entry]:
+    """Those of the entries that the asker may see, as they are now, forgotten or not."""
+    if not ids:
+        return {}
+    with tenant([caller.team_id]):
+        found = Entry.objects.visible_to(caller.principal).filter(
+            team_id=caller.team_id, pk__in=ids
+        )
+        return {row.pk: row for row in found.select_related("namespace")}
+
+
+def own_entry(caller: MemoryCaller, *, entry_id: UUID) -> Remembered:
+    """One of these, forgotten or not; what isn't about them isn't there."""
+    with tenant([caller.team_id]):
+        ids = [row.pk for row in _own_spaces(caller)]
+        rows = Entry.objects.visible_to(caller.principal).filter(pk=entry_id, namespace_id__in=ids)
+        row = rows.select_related("namespace").first()
+        if row is None:
+            raise NotFound(_("There is no such memory."))
+        return _with_sources(caller, [row])[row.pk]
+
+
+def own_space(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
+    with tenant([caller.team_id]):
+        row = next((one for one in _own_spaces(caller) if one.pk == namespace_id), None)
+    if row is None:
+        raise NotFound(_("There is no such namespace."))
+    return row
+
+
+def words_of(value: object) -> str:
+    """A remembered value as a sentence where it is one; anything else as people would write it down."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}: {words_of(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return "\n".join(f"· {words_of(one)}" for one in value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _own_spaces(caller: MemoryCaller) -> list[Namespace]:
+    if caller.principal.kind != "user":
+        raise AccessDenied(_("This is for people; a key names whom it means."))
+    user = caller.principal.user_id
+    found = Namespace.objects.visible_to(caller.principal).filter(
+        Q(owner_user=user) | Q(persona_of=user), team_id=caller.team_id, scope=ScopeChoice.USER
+    )
+    return sorted(found, key=lambda row: (row.owner_user_id != user, row.text))
+
+
+def _with_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, Remembered]:
+    reads = _reads(rows)
+    newest = _newest_readers(rows) if reads else {}
+    runs = {row.source_run for row in rows} | set(newest.values())
+    told = provenance.backers(caller.principal, (), runs).runs
+    return {
+        row.pk: Remembered(
+            row,
+            words_of(row.value),
+            told.get(row.source_run),
+            *reads.get(row.pk, (0, None)),
+            told.get(newest.get(row.pk, "")),
+        )
+        for row in rows
+    }
+
+
+def _reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:
+    """In how many runs each was read, and when last. The rows were admitted before."""
+    found = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
+    counted = (
+        found.order_by()
+        .values("entry")
+        .annotate(runs=Count("run_id", distinct=True), last=Max("at"))
+    )
+    return {one["entry"]: (one["runs"], one["last"]) for one in counted}
+
+
+def _newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:
+    found = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
+    newest = found.order_by("entry_id", "-at", "-id").distinct("entry_id")
+    return dict(newest.values_list("entry_id", "run_id"))

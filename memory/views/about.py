@@ -1,0 +1,237 @@
+"""“What I remember about you”: seen, corrected, forgotten and paused by the one it is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from memory import services
+from memory.about import Remembered, about, own_entry, own_space
+from memory.core.errors import AlreadyExists, InvalidInput
+from memory.views.asking import caller_of
+
+
+# Where a fragment stands: a card on this page, or a line under an answer of a chat.
+SHAPES: Final = {"card": "memory/_about_card.html", "line": "memory/_about_line.html"}
+
+# How long a pause is, as people choose it; none: until it is resumed.
+SPANS: Final[dict[str, tuple[str | Promise, timedelta | None]]] = {
+    "hour": (gettext_lazy("For an hour"), timedelta(hours=1)),
+    "day": (gettext_lazy("For a day"), timedelta(days=1)),
+    "week": (gettext_lazy("For a week"), timedelta(weeks=1)),
+    "good": (gettext_lazy("Until I resume it"), None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What was learnt in one workflow, or in one month."""
+
+    title: str
+    remembered: Sequence[Remembered]
+
+
+@login_required
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    return _show(request)
+
+
+@login_required
+@require_POST
+def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    caller = caller_of(request)
+    known = own_entry(caller, entry_id=entry_id)
+    words, number = request.POST.get("value", "").strip(), request.POST.get("revision", "")
+    problem = ""
+    if not words:
+        problem = _("Say what is right, or forget it.")
+    elif known.is_text and number.isdecimal() and len(number) < 10:
+        try:
+            services.edit(
+                caller,
+                entry_id=entry_id,
+                if_revision=int(number),
+                value=words,
+                reason=_("corrected by the person it is about"),
+            )
+        except AlreadyExists:
+            problem = _("This was changed in the meantime. Here is how it is now.")
+    else:
+        problem = _("This can't be corrected here.")
+    return _answer(request, entry_id, problem=problem, said="" if problem else _("Corrected."))
+
+
+@login_required
+@require_POST
+def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    caller = caller_of(request)
+    if not own_entry(caller, entry_id=entry_id).row.is_forgotten:
+        services.forget(caller, entry_id=entry_id, reason=_("forgotten by the person it is about"))
+    return _answer(request, entry_id, said=_("Forgotten."))
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    caller, problem = caller_of(request), ""
+    if own_entry(caller, entry_id=entry_id).row.is_forgotten:
+        try:
+            services.restore(caller, entry_id=entry_id)
+        except AlreadyExists as fault:
+            problem = str(fault)
+    return _answer(request, entry_id, problem=problem, said=_("Back again."))
+
+
+@login_required
+@require_POST
+def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """Asked first how much that is; done, it can be taken back as one."""
+    caller = caller_of(request)
+    row = own_space(caller, namespace_id=namespace_id)
+    if "sure" not in request.POST:
+        page = services.entries(caller, namespace=row.text, limit=1)
+        return _show(request, asked=row.pk, asked_count=page.total)
+    done = services.clear(
+        caller, namespace=row.text, reason=_("all forgotten by the person it is about")
+    )
+    return redirect(f"{reverse('memory:about')}?undo={done.change_id or ''}&count={done.count}")
+
+
+@login_required
+@require_POST
+def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
+    try:
+        done = services.undo(caller_of(request), change_id=change_id)
+        messages.success(request, _("Back again: %(count)d.") % {"count": done.count})
+    except AlreadyExists as fault:
+        messages.error(request, str(fault))
+    return redirect("memory:about")
+
+
+@login_required
+@require_POST
+def pause(request: HttpRequest) -> HttpResponse:
+    try:
+        services.pause(
+            caller_of(request),
+            what=request.POST.get("what", "both"),  # type: ignore[arg-type]  # the service looks
+            until=_until(request),
+        )
+    except InvalidInput as wrong:
+        return _show(request, wrong=str(wrong), status=422)
+    return redirect("memory:about")
+
+
+@login_required
+@require_POST
+def resume(request: HttpRequest) -> HttpResponse:
+    if services.resume(caller_of(request)):
+        messages.success(request, _("Resumed: memory works for you again."))
+    return redirect("memory:about")
+
+
+def _until(request: HttpRequest) -> datetime | None:
+    """A day that was picked ends with it."""
+    picked = request.POST.get("day", "")
+    span = request.POST.get("span", "good")
+    if span == "day_picked":
+        day = _day(picked)
+        if day is None:
+            raise InvalidInput(_("Choose the day until which it is paused."))
+        return day
+    if span not in SPANS:
+        raise InvalidInput(_("Choose how long it is paused."))
+    length = SPANS[span][1]
+    return None if length is None else timezone.now() + length
+
+
+def _day(picked: str) -> datetime | None:
+    try:
+        day = parse_date(picked)
+    except ValueError:
+        return None
+    if day is None:
+        return None
+    midnight = datetime.combine(day, datetime.min.time()) + timedelta(days=1)
+    return timezone.make_aware(midnight)
+
+
+def _answer(
+    request: HttpRequest, entry_id: UUID, *, problem: str = "", said: str = ""
+) -> HttpResponse:
+    if not getattr(request, "htmx", False):
+        (messages.error if problem else messages.success)(request, problem or said)
+        return redirect("memory:about")
+    template = SHAPES.get(request.POST.get("shape", ""), SHAPES["card"])
+    one = own_entry(caller_of(request), entry_id=entry_id)
+    context = {"one": one, "problem": problem, "may_change": True}
+    return render(request, template, context)
+
+
+def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:  # Any: context
+    text = request.GET.get("q", "")[:200].replace("\x00", "").strip()
+    by = "when" if request.GET.get("by") == "when" else "workflow"
+    found = about(caller_of(request), text=text)
+    context = {
+        "about": found,
+        "people": [(person, _groups(person.remembered, by)) for person in found.people],
+        "text": text,
+        "by": by,
+        "spans": [(name, label) for name, (label, _span) in SPANS.items()],
+        "tomorrow": timezone.localdate() + timedelta(days=1),
+        "undoable": _undoable(request),
+        "export_url": _url_of("memory:export_me"),
+        "has_any": found.total > 0,
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+        **more,
+    }
+    return render(request, "memory/about.html", context, status=status)
+
+
+def _groups(remembered: Sequence[Remembered], by: str) -> list[Group]:
+    made: dict[str, list[Remembered]] = {}
+    for one in remembered:
+        made.setdefault(_group_of(one, by), []).append(one)
+    return [Group(title, rows) for title, rows in made.items()]
+
+
+def _group_of(one: Remembered, by: str) -> str:
+    if by == "when":
+        month = timezone.localtime(one.row.updated_at)
+        return date_format(month, "YEAR_MONTH_FORMAT")
+    if one.told is not None:
+        return one.told.workflow
+    return _("Written by hand") if one.by_hand else _("Learnt elsewhere")
+
+
+def _undoable(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and a count
+    asked = request.GET.get("undo", "")
+    try:
+        change = UUID(asked)
+    except ValueError:
+        return None
+    count = request.GET.get("count", "")
+    return {"change": change, "count": count if count.isdecimal() and len(count) < 7 else ""}
+
+
+def _url_of(name: str) -> str:
+    """Of a page that another part of memory brings; none where it isn't installed."""
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return ""

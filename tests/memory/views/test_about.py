@@ -1,0 +1,209 @@
+"""The page “What I remember about you”: everything of one's own, and nothing of anybody else's."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.personas import persona_id
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry
+from tests.factories.workflows import make_run, make_workflow
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+
+
+def told(person: Person, key: str, value: Any, **identity: Any) -> Any:
+    return services.remember(in_run(person, **identity), scope="user", key=key, value=value)
+
+
+def page_of(person: Person, **asked: str) -> str:
+    answer = person.client.get("/memory/about/", asked)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_nothing_remembered_is_said_with_a_way_to_begin(alice: Person) -> None:
+    page = page_of(alice)
+
+    assert "Nothing is remembered about you" in page
+    assert "/samples/" in page
+    assert "/api/v1/memory/subjects/me" in page
+
+
+def test_own_and_test_persons_memories_are_there_with_where_from_and_how_often_used(
+    cast: Cast,
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    workflow = make_workflow(alice, name="Kitchen helper")
+    with tenant([alice.team.pk]):
+        run = make_run(alice, workflow, system={"query": "I like green tea"})
+    step = services.CallOrigin(str(run.pk), "store", "step-1")
+    services.remember(
+        replace(in_run(alice), origin=step),
+        scope="user",
+        key="tea",
+        value="Alice likes green tea.",
+    )
+    told(alice, "cat", "Alice has a cat.")
+    services.recall(in_run(alice, run_id="r9"), scope="user", query_text="green tea")
+    told(alice, "ben", "Ben plays the flute.", user_id=persona_id("ben", alice.user.pk))
+    told(bob, "bob", "Bob fears spiders.")
+
+    page = page_of(alice)
+
+    assert "Kitchen helper" in page
+    assert f"/runs/{run.pk}/" in page
+    assert "“I like green tea”" in page
+    assert "Used in answers: 1" in page
+    assert "No answer has used it yet" in page
+    assert "ben (test person)" in page
+    assert "Ben plays the flute." in page
+    assert "spiders" not in page
+    assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
+
+
+def test_search_and_months_narrow_and_group(alice: Person) -> None:
+    told(alice, "tea", "green tea")
+    told(alice, "cat", {"name": "Miso", "legs": 4})
+
+    assert "green tea" not in page_of(alice, q="miso")
+    assert "Nothing that is remembered matches" in page_of(alice, q="zebra")
+    assert timezone.localtime().strftime("%B %Y") in page_of(alice, by="when")
+    assert "name: Miso" in page_of(alice)
+
+
+def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> None:
+    entry = told(alice, "tea", "Alice drinks green tea.")
+    address = f"/memory/about/entries/{entry.id}/correct/"
+
+    card = alice.client.post(
+        address, {"value": "Alice drinks coffee.", "revision": "1"}, headers=HTMX
+    ).content.decode()
+
+    assert "Alice drinks coffee." in card
+    newest = services.revisions(at_door(alice), entry_id=entry.id)[0]
+    assert (newest.value, newest.reason) == (
+        "Alice drinks coffee.",
+        "corrected by the person it is about",
+    )
+    late = alice.client.post(address, {"value": "Tea!", "revision": "1"}, headers=HTMX)
+    assert "changed in the meantime" in late.content.decode()
+    assert "Alice drinks coffee." in late.content.decode()
+    empty = alice.client.post(address, {"value": " ", "revision": "2"}, headers=HTMX)
+    assert "Say what is right" in empty.content.decode()
+
+
+@pytest.mark.parametrize("shape", ["card", "line"])
+def test_forgotten_and_taken_back_in_either_shape(alice: Person, shape: str) -> None:
+    entry = told(alice, "tea", "Alice drinks green tea.")
+    address = f"/memory/about/entries/{entry.id}"
+
+    gone = alice.client.post(f"{address}/forget/", {"shape": shape}, headers=HTMX).content.decode()
+    assert ("Forgotten" in gone, "/restore/" in gone) == (True, True)
+    assert services.recall(in_run(alice), scope="user") == []
+    back = alice.client.post(f"{address}/restore/", {"shape": shape}, headers=HTMX)
+    assert "/forget/" in back.content.decode()
+    assert len(services.recall(in_run(alice), scope="user")) == 1
+
+
+def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Person) -> None:
+    for number in range(3):
+        told(alice, f"k{number}", f"fact number {number}")
+    told(alice, "ben", "Ben plays the flute.", user_id=persona_id("ben", alice.user.pk))
+    with tenant([alice.team.pk]):
+        space = Entry.objects.unscoped().filter(key="k0").get().namespace_id
+    address = f"/memory/about/{space}/forget/"
+
+    asked = alice.client.post(address).content.decode()
+    assert "This forgets all that is remembered here: 3" in asked
+    assert len(services.recall(in_run(alice), scope="user")) == 3
+
+    done = alice.client.post(address, {"sure": "1"}, follow=True).content.decode()
+    assert "All of it is forgotten: 3." in done
+    assert services.recall(in_run(alice), scope="user") == []
+    assert "Ben plays the flute." in done
+    undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)"', done)
+    assert undo is not None
+    assert "Back again: 3." in alice.client.post(undo[1], follow=True).content.decode()
+    assert len(services.recall(in_run(alice), scope="user")) == 3
+
+
+def test_paused_for_a_while_shown_and_resumed(alice: Person) -> None:
+    alice.client.post("/memory/about/pause/", {"what": "remembering", "span": "hour"})
+    pause = services.own_pause(at_door(alice))
+    assert pause is not None
+    assert pause.what == "remembering"
+    assert pause.until is not None
+    assert timedelta(minutes=58) < pause.until - timezone.now() <= timedelta(hours=1)
+    assert "Memory is paused for you" in page_of(alice)
+
+    alice.client.post("/memory/about/resume/")
+    assert services.own_pause(at_door(alice)) is None
+    assert "Memory is paused for you" not in page_of(alice)
+
+
+def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> None:
+    tomorrow = timezone.localdate() + timedelta(days=1)
+    sent = {"what": "both", "span": "day_picked", "day": tomorrow.isoformat()}
+    assert alice.client.post("/memory/about/pause/", sent).status_code == 302
+    pause = services.own_pause(at_door(alice))
+    assert pause is not None
+    assert pause.until is not None
+    assert timezone.localtime(pause.until).date() == tomorrow + timedelta(days=1)
+    services.resume(at_door(alice))
+
+    for wrong in ({"day": ""}, {"day": "2020-13-99"}, {"day": "2020-01-01"}, {"span": "aeon"}):
+        answer = alice.client.post("/memory/about/pause/", {**sent, **wrong})
+        assert (answer.status_code, services.own_pause(at_door(alice))) == (422, None)
+
+
+def test_page_asks_as_often_for_ten_memories_as_for_two(alice: Person) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            page_of(alice)
+        return len(asked)
+
+    for number in range(2):
+        told(alice, f"k{number}", "tea")
+    services.recall(in_run(alice), scope="user")
+    count()
+    few = count()
+    for number in range(2, 10):
+        told(alice, f"k{number}", "tea")
+    services.recall(in_run(alice, run_id="r2"), scope="user")
+    assert count() == few
+
+
+def test_api_lists_pauses_and_resumes(cast: Cast) -> None:
+    alice = cast.alice
+    told(alice, "tea", "green tea")
+    told(cast.people["bob"], "bob", "spiders")
+    me = "/api/v1/memory/subjects/me"
+
+    body = alice.client.get(me).json()
+    assert [one["text"] for one in body["people"][0]["memories"]] == ["green tea"]
+    assert (body["people"][0]["is_me"], body["total"], body["pause"]) == (True, 1, None)
+    paused = alice.client.post(
+        f"{me}/pause", json.dumps({"what": "recalling"}), content_type="application/json"
+    )
+    assert (paused.status_code, paused.json()["what"]) == (200, "recalling")
+    assert alice.client.get(me).json()["pause"]["what"] == "recalling"
+    resumed = alice.client.post(f"{me}/resume", "{}", content_type="application/json")
+    assert resumed.json() == {"resumed": True}
+    wrong = alice.client.post(
+        f"{me}/pause", json.dumps({"what": "all"}), content_type="application/json"
+    )
+    assert wrong.status_code == 422
