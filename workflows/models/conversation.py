@@ -56,6 +56,7 @@ class Conversation(TenantModel):
     dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
+    archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
 
     objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 

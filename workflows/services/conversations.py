@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import F
@@ -76,7 +77,9 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
         if Message.objects.unscoped().filter(run=run).exists():
             return
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(
-            dialogue_count=F("dialogue_count") + 1, last_message_at=timezone.now()
+            dialogue_count=F("dialogue_count") + 1,
+            last_message_at=timezone.now(),
+            archived_at=None,
         )
         conversation.refresh_from_db(fields=["dialogue_count", "last_message_at", "name"])
         Message.objects.create(
@@ -111,9 +114,26 @@ def save_variables(conversation: Conversation, variables: Mapping[str, Json]) ->
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
 
 
+def put_away(principal: Principal, *, conversation: Conversation) -> Conversation:
+    """Out of the lists; nothing of it is lost, and saying something in it brings it back."""
+    return _put(principal, conversation, timezone.now())
+
+
+def bring_back(principal: Principal, *, conversation: Conversation) -> Conversation:
+    return _put(principal, conversation, None)
+
+
 def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
     permissions.check_rename(principal, conversation)
     with tenant([conversation.team_id]):
         conversation.name = " ".join(name.split())[:255]
         conversation.save(update_fields=["name"])
+    return conversation
+
+
+def _put(principal: Principal, conversation: Conversation, when: datetime | None) -> Conversation:
+    permissions.check_rename(principal, conversation)
+    with tenant([conversation.team_id]):
+        conversation.archived_at = when
+        conversation.save(update_fields=["archived_at"])
     return conversation
