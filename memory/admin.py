@@ -15,6 +15,7 @@ from memory.models import (
     Curation,
     CurationRule,
     Entry,
+    Erasure,
     Glass,
     Group,
     Namespace,
@@ -114,6 +115,13 @@ class ProposalAdmin(VisibleAdmin):
 class GlassAdmin(VisibleAdmin):
     list_display = ("by", "namespace", "reason", "created_at", "expires_at", "ended_at")
     list_select_related = ("by", "namespace")
+
+
+@admin.register(Erasure)
+class ErasureAdmin(VisibleAdmin):
+    list_display = ("subject", "asked_by", "status", "created_at", "finished_at")
+    list_filter = ("status",)
+    list_select_related = ("asked_by",)
 
 
 @admin.register(Policy)

@@ -2,6 +2,7 @@
 
 from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.entries import Change, Entry, Read, Revision
+from memory.models.erasures import Erasure
 from memory.models.glass import Glass
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
@@ -13,6 +14,7 @@ __all__ = [
     "Curation",
     "CurationRule",
     "Entry",
+    "Erasure",
     "Glass",
     "Group",
     "Namespace",

@@ -1,0 +1,78 @@
+"""Erasing somebody for good, as a job: who asked, what would go, and the receipt of what went."""
+
+from typing import ClassVar, Self, cast
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.principals import Principal
+from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+
+
+class ErasureStatus(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+
+
+class ErasureQuerySet(TenantQuerySet["Erasure"]):
+    def visible_to(self, principal: HasTeams) -> Self:
+        """Who asked, and whom it was about, if they have an account."""
+        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if who.kind != "user" or who.user_id is None:
+            return self.none()
+        seen = Q(asked_by=who.user_id) | Q(subject=str(who.user_id))
+        return super().visible_to(principal).filter(seen)
+
+
+class Erasure(TenantModel):
+    """The row is also the outbox: waiting means "to be done". The receipt names numbers, never what was remembered."""
+
+    subject = models.CharField(_("person"), max_length=80, editable=False)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="+",
+        editable=False,
+        verbose_name=_("asked by"),
+    )
+    status = models.CharField(
+        _("status"), max_length=8, choices=ErasureStatus, default=ErasureStatus.WAITING
+    )
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    held_until = models.DateTimeField(null=True, blank=True, editable=False)
+    planned = models.JSONField(_("what would go"), default=dict, editable=False)
+    receipt = models.JSONField(_("receipt"), null=True, blank=True, editable=False)
+    problem = models.CharField(_("problem"), max_length=500, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ErasureQuerySet)()
+
+    class Meta:
+        verbose_name = _("erasure of a person")
+        verbose_name_plural = _("erasures of persons")
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(status__in=ErasureStatus.values), name="memory_erasure_status"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("team", "created_at"),
+                condition=Q(status__in=("waiting", "running")),
+                name="memory_erasure_waiting",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d} {self.status}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in (ErasureStatus.DONE, ErasureStatus.FAILED)
