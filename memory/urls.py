@@ -15,6 +15,7 @@ urlpatterns = [
     path("memory/entries/<uuid:entry_id>/edit/", entries.edit, name="edit"),
     path("memory/entries/<uuid:entry_id>/forget/", entries.forget, name="forget"),
     path("memory/entries/<uuid:entry_id>/restore/", entries.restore, name="restore"),
+    path("memory/entries/<uuid:entry_id>/move/", entries.move, name="move"),
     path("memory/changes/<uuid:change_id>/undo/", changes.undo, name="undo"),
     path("memory/about/", about.page, name="about"),
     path("memory/about/pause/", about.pause, name="about_pause"),

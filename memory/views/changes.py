@@ -14,7 +14,7 @@ from accounts.principals import current_team_id, principal_of
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
 from memory.models import Namespace
-from memory.views.asking import again, caller_of, reason_of, undoable_change
+from memory.views.asking import again, caller_of, is_id, reason_of, undoable_change
 from memory.views.browsing import show_namespace
 
 
@@ -44,6 +44,8 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     if getattr(request, "htmx", False):
         return show_namespace(request, again(change.namespace), None)
     messages.success(request, _("Back again."))
+    if is_id(request.POST.get("entry", "")):  # asked from the page of one
+        return redirect("memory:entry", entry_id=request.POST["entry"])
     return redirect("memory:namespace", namespace_id=change.namespace_id)
 
 

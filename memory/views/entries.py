@@ -1,21 +1,36 @@
 """One memory: what it is, where it came from, whom it reached; edited, forgotten, restored."""
 
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import principal_of
-from memory import selectors, services
+from memory import services
 from memory.core.errors import AlreadyExists
+from memory.core.records import Tier
 from memory.forms import EditForm
+from memory.logic.conversation import BEGINNING
+from memory.logic.tiers import Move
 from memory.models import Entry
-from memory.views.asking import caller_of, entry_or_404, may, reason_of, title_of
+from memory.services import MemoryCaller, MovedEntries
+from memory.views.asking import (
+    caller_of,
+    entry_or_404,
+    may,
+    reason_of,
+    title_of,
+    undoable_change,
+)
 from memory.views.changes import after_forgetting
+from memory.views.differences import Piece, pieces_between
+from memory.views.story import is_page, moves_of, story
 
 
 @login_required
@@ -34,15 +49,28 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         return _show_entry(request, row, form, status=422)
     try:
         services.edit(caller_of(request), entry_id=entry_id, **form.changes())
-    except (
-        AlreadyExists
-    ) as fault:  # somebody was quicker: their version and what was typed, side by side
-        newest = entry_or_404(request, entry_id)
-        form.add_error(None, str(fault))
-        form.data = {**request.POST.dict(), "revision": str(newest.revision)}  # now a choice
-        return _show_entry(request, newest, form, status=409)
+    except AlreadyExists as fault:
+        return _show_clash(request, entry_or_404(request, entry_id), form, fault)
     messages.success(request, _("Saved."))
     return redirect("memory:entry", entry_id=entry_id)
+
+
+@login_required
+@require_POST
+def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Out of quarantine, into it, or from a day to for good: whatever the tier it is in allows."""
+    row = entry_or_404(request, entry_id)
+    wanted = request.POST.get("move", "")
+    known = {f"{one.move} {one.to}": one for one in moves_of(row)}
+    if wanted not in known:
+        messages.error(request, _("It can't go there from the tier it is in."))
+        return redirect("memory:entry", entry_id=entry_id)
+    done = _MOVES[known[wanted].move](
+        caller_of(request), [row.pk], known[wanted].to, reason_of(request)
+    )
+    (kept,) = done.entries
+    address = reverse("memory:entry", args=[kept.id])
+    return HttpResponseRedirect(f"{address}?undo={done.change_id}")
 
 
 @login_required
@@ -71,17 +99,50 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect("memory:entry", entry_id=entry_id)
 
 
+Ids = list[UUID]
+
+_MOVES: dict[Move, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]] = {
+    Move.APPROVE: lambda caller, ids, to, why: services.approve(
+        caller, entry_ids=ids, to=str(to), reason=why
+    ),
+    Move.REJECT: lambda caller, ids, _to, why: services.reject(caller, entry_ids=ids, reason=why),
+    Move.PROMOTE: lambda caller, ids, _to, why: services.promote(caller, entry_ids=ids, reason=why),
+    Move.QUARANTINE: lambda caller, ids, _to, why: services.quarantine(
+        caller, entry_ids=ids, reason=why
+    ),
+}
+
+
+def _show_clash(
+    request: HttpRequest, newest: Entry, form: EditForm, fault: AlreadyExists
+) -> HttpResponse:
+    """Somebody was quicker: what is there now, what was typed, and what differs. Saving again is a choice."""
+    typed = form.changes()["value"]
+    form.add_error(None, str(fault))
+    form.data = {**request.POST.dict(), "revision": str(newest.revision)}
+    clash = pieces_between(newest.value, typed)
+    return _show_entry(request, newest, form, status=409, clash=clash)
+
+
 def _show_entry(
-    request: HttpRequest, row: Entry, form: EditForm, status: int = 200
+    request: HttpRequest,
+    row: Entry,
+    form: EditForm,
+    status: int = 200,
+    clash: Sequence[Piece] = (),
 ) -> HttpResponse:
     context = {
         "entry": row,
-        "own_actor": principal_of(request).actor,
+        "story": story(principal_of(request), row),
         "namespace_title": title_of(request, row.namespace),
         "form": form,
-        "revisions": selectors.revisions_of(row),
-        "reads": selectors.reads_of(row),
+        "clash": clash,
+        "is_text": isinstance(row.value, str),
+        "is_page": is_page(row) and not row.is_forgotten,
+        "is_message": row.key.startswith(BEGINNING),
+        "restore_url": reverse("memory:restore", args=[row.pk]),
         "may_write": may(request, "write", row.namespace),
         "may_forget": may(request, "forget", row.namespace),
+        "undoable": undoable_change(request, request.GET.get("undo", "")),
     }
     return render(request, "memory/entry.html", context, status=status)

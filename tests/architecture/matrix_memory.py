@@ -97,6 +97,7 @@ FORM = {
     "tier": "long_term",
     "revision": "1",
 }
+MOVE = {"move": "quarantine quarantine"}
 SHARED = {"namespace": "global:matrix"}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
@@ -119,6 +120,8 @@ ROWS = [
     Row("POST", "memory/entries/<uuid:entry_id>/forget/", "- 404 403 302 302 -", ENTRY, {}),
     Row("POST", "memory/entries/<uuid:entry_id>/forget/", "- 404 404 404 404 -", PRIVATE, {}),
     Row("POST", "memory/entries/<uuid:entry_id>/restore/", "- 404 403 302 302 -", ENTRY, {}),
+    Row("POST", "memory/entries/<uuid:entry_id>/move/", "- 404 403 302 302 -", ENTRY, MOVE),
+    Row("POST", "memory/entries/<uuid:entry_id>/move/", "- 404 404 404 404 -", PRIVATE, MOVE),
     Row("POST", "memory/changes/<uuid:change_id>/undo/", "- 404 403 302 302 -", CHANGE, {}),
     # The API
     *(
@@ -177,4 +180,20 @@ ROWS = [
         {},
     ),
     Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
+    # Tiers; without If-Match nobody gets further
+    Row("GET", "api/v1/memory/quarantine", "- 422 422 422 422 422"),
+    Row(
+        "POST",
+        "api/v1/memory/entries/<uuid:entry_id>/move",
+        "- 422 422 422 422 422",
+        ENTRY,
+        {"move": "quarantine"},
+        foreign=422,
+    ),
+    Row(
+        "POST",
+        "api/v1/memory/move",
+        "- 404 404 404 404 404",
+        body={"move": "promote", "entries": ["01a0c3f0-0000-7000-8000-000000000000"]},
+    ),
 ]

@@ -1,0 +1,36 @@
+"""What an entry is linked with, in its own namespace: for who was admitted at the entry."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db.models import F, Q
+
+from memory.models import Entry
+
+
+MOST = 20
+
+
+def named_beside(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequence[Entry]:
+    """Those that an entry's links name; the living first, then the newest."""
+    valid = [one for one in ids if _is_id(one)]
+    beside = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id)
+    found = beside.filter(Q(key__in=list(keys)) | Q(pk__in=valid))
+    return list(found.order_by(F("deleted_at").desc(nulls_first=True), "-updated_at", "-id"))
+
+
+def superseding(entry: Entry) -> Sequence[Entry]:
+    """Entries that say they took this one's place, or took it in."""
+    beside = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id, deleted_at=None)
+    took_place = Q(metadata__supersedes=entry.key)
+    took_in = Q(metadata__merged_from__contains=[{"id": str(entry.pk)}])
+    found = beside.filter(took_place | took_in).exclude(pk=entry.pk)
+    return list(found.order_by("-updated_at", "-id")[:MOST])
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
