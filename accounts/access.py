@@ -8,6 +8,7 @@ role may do, it never opens a team.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from django.utils.translation import gettext as _
 from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from accounts.errors import NotAllowed
-from accounts.models import Membership, Team, User
+from accounts.models import Membership, Team, TeamGroup, User
 from accounts.principals import (
     KeyPrincipal,
     Principal,
@@ -37,6 +38,7 @@ __all__ = [
     "KeyPrincipal",
     "Principal",
     "RunPrincipal",
+    "Shared",
     "UserPrincipal",
     "can",
     "check",
@@ -44,9 +46,10 @@ __all__ = [
     "count_shared",
     "current_team_id",
     "end_sharing",
+    "end_sharing_with",
     "grant",
     "granted_ids",
-    "holders",
+    "grants_on",
     "principal_of",
     "revoke",
     "revoke_all",
@@ -85,13 +88,13 @@ def check_key(principal: Principal, scope: str | None) -> None:
 
 
 def grant(who: User | Group, verb: str, obj: models.Model) -> None:
-    """Share one object with a member (or a group of members) for one verb."""
+    """Share one object with a member (or a group of the team's members) for one verb."""
     team_id = _team_of(obj)
     permission, content_type = _permission(verb, type(obj)), _type(type(obj))
     with tenant([team_id]):  # guardian reads the object again when it saves
+        if not _is_of_team(who, team_id):
+            raise NotAllowed(_("Only members of the team can be given something of it."))
         if isinstance(who, User):
-            if not Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists():
-                raise NotAllowed(_("Only members of the team can be given something of it."))
             UserObjectPermission.objects.get_or_create(
                 user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
             )
@@ -118,6 +121,8 @@ def revoke_all(user: User, team_id: UUID) -> None:
     """Forget what was shared with somebody who leaves the team, so that coming back starts afresh."""
     rows = UserObjectPermission.objects.filter(user=user)
     with tenant([team_id]):
+        theirs = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
+        user.groups.remove(*theirs.values_list("group_id", flat=True))
         for type_id in rows.order_by().values_list("content_type_id", flat=True).distinct():
             model = ContentType.objects.get_for_id(type_id).model_class()
             if model is None or not hasattr(model, "team_id"):
@@ -138,6 +143,11 @@ def count_shared(objects: Sequence[models.Model]) -> int:
 def end_sharing(objects: Sequence[models.Model]) -> int:
     """Take back whatever was granted on these objects; how much it was."""
     return sum(rows.delete()[0] for rows in _grants_on(objects))
+
+
+def end_sharing_with(group: Group) -> int:
+    """Take back whatever was granted to a group; how much it was."""
+    return GroupObjectPermission.objects.filter(group=group).delete()[0]
 
 
 def _grants_on(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
@@ -166,12 +176,45 @@ def granted_ids(principal: Principal, verb: str, model: type[models.Model]) -> l
     return sorted(UUID(pk) for pk in ids)
 
 
-def holders(verb: str, obj: models.Model) -> list[UUID]:
-    """People with whom this object was shared one by one for a verb; for the page that says who can see it."""
-    rows = UserObjectPermission.objects.filter(
-        permission__codename=_codename(verb), content_type=_type(type(obj)), object_pk=str(obj.pk)
-    )
-    return sorted(rows.values_list("user_id", flat=True))
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One verb of one object, shared with one person or with a group."""
+
+    verb: str
+    user: User | None = None
+    group: TeamGroup | None = None
+
+
+def grants_on(obj: models.Model) -> list[Shared]:
+    """Whatever was shared of this object, people before groups; for the page that says who can see it."""
+    which = {"content_type": _type(type(obj)), "object_pk": str(obj.pk)}
+    people = UserObjectPermission.objects.filter(**which).select_related("permission", "user")
+    groups = GroupObjectPermission.objects.filter(**which).select_related("permission")
+    with tenant([_team_of(obj)]):
+        named = TeamGroup.objects.unscoped().filter(group__in=[row.group_id for row in groups])
+        by_group = {row.group_id: row for row in named}
+    found = [Shared(_verb(row.permission), user=row.user) for row in people]
+    found += [
+        Shared(_verb(row.permission), group=by_group[row.group_id])
+        for row in groups
+        if row.group_id in by_group
+    ]
+    return sorted(found, key=_by_name)
+
+
+def _by_name(shared: Shared) -> tuple[bool, str, str, str]:
+    who = shared.user or shared.group
+    return shared.user is None, str(who).casefold(), str(who.pk if who else ""), shared.verb
+
+
+def _verb(permission: Permission) -> str:
+    return permission.codename.replace("_", ".", 1)
+
+
+def _is_of_team(who: User | Group, team_id: UUID) -> bool:
+    if isinstance(who, User):
+        return Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists()
+    return TeamGroup.objects.unscoped().filter(team_id=team_id, group_id=who.pk).exists()
 
 
 def _is_granted(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:

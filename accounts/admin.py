@@ -21,6 +21,7 @@ from accounts.models import (
     Membership,
     StartToken,
     Team,
+    TeamGroup,
     User,
 )
 
@@ -108,3 +109,9 @@ class AuditHeadAdmin(ReadOnlyTenantAdmin):
 class StartTokenAdmin(ReadOnlyAdmin):
     list_display = ("user", "created_at", "expires_at", "used_at")
     exclude = ("token_hash",)
+
+
+@admin.register(TeamGroup)
+class TeamGroupAdmin(ReadOnlyAdmin, TenantAdmin):
+    list_display = ("name", "team", "created_at")
+    list_select_related = ("team",)

@@ -61,6 +61,12 @@ class AlreadyMember(AccountsFault):
     sentence = _("That person is in the team already.")
 
 
+class NameTaken(AccountsFault):
+    """There is one of that name already."""
+
+    sentence = _("There is one of that name already.")
+
+
 class InvalidChoice(AccountsFault):
     """That value is not one of those offered."""
 

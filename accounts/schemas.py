@@ -9,6 +9,8 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from accounts.selectors import GroupOfPeople
+
 
 Text = Annotated[str, Field(min_length=1, max_length=120)]
 RoleName = Literal["owner", "admin", "editor", "viewer"]
@@ -114,3 +116,17 @@ class ChainOut(Schema):
     intact: bool
     broken_seq: int | None
     reason: str | None
+
+
+class GroupIn(In):
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class GroupOut(Schema):
+    id: UUID
+    name: str
+    members: list[UUID] = Field(description="accounts")
+
+
+def group_out(one: GroupOfPeople) -> GroupOut:
+    return GroupOut(id=one.row.pk, name=one.row.name, members=[who.pk for who in one.people])

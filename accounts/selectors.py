@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from accounts.access import Principal, check
 from accounts.errors import NotFound
-from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team, User
+from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team, TeamGroup, User
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOfPeople:
+    row: TeamGroup
+    people: tuple[User, ...]
 
 
 def teams_of(principal: Principal) -> QuerySet[Team]:
@@ -44,6 +51,24 @@ def keys_of(principal: Principal, team: Team) -> QuerySet[ApiKey]:
     check(principal, "key.manage", team)
     rows = ApiKey.objects.visible_to(principal).filter(team=team)
     return rows.select_related("created_by").order_by("-created_at", "id")
+
+
+def groups_of(principal: Principal, team: Team) -> list[GroupOfPeople]:
+    """Two queries, whatever their number."""
+    check(principal, "team.view", team)
+    rows = TeamGroup.objects.visible_to(principal).filter(team=team).select_related("group")
+    people = User.objects.order_by("name", "email", "id")
+    found = rows.order_by("name", "id").prefetch_related(Prefetch("group__user_set", people))
+    return [GroupOfPeople(row, tuple(row.group.user_set.all())) for row in found]
+
+
+def group_for(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup:
+    """With whom something can be shared."""
+    rows = TeamGroup.objects.visible_to(principal).filter(team_id=team_id, pk=group_id)
+    row = rows.select_related("group").first()
+    if row is None:
+        raise NotFound
+    return row
 
 
 def trail_of(

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import keys, people, teams
+from accounts.views import groups, keys, people, teams
 
 
 app_name = "accounts"
@@ -24,6 +24,10 @@ urlpatterns = [
         teams.revoke_invitation,
         name="revoke_invitation",
     ),
+    path("team/groups/", groups.groups, name="groups"),
+    path("team/groups/<uuid:group_id>/add/", groups.add, name="add_to_group"),
+    path("team/groups/<uuid:group_id>/remove/", groups.remove, name="remove_from_group"),
+    path("team/groups/<uuid:group_id>/delete/", groups.delete, name="delete_group"),
     path("team/keys/", keys.keys, name="keys"),
     path("team/keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
 ]

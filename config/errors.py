@@ -54,6 +54,7 @@ STATUS: Mapping[type[Exception], int] = {
     accounts.StartTokenUnusable: 410,
     accounts.LastOwner: 409,
     accounts.AlreadyMember: 409,
+    accounts.NameTaken: 409,
     accounts.InvalidChoice: 422,
     accounts.UnscopedQuery: 500,
     workflows.WorkflowFault: 400,

@@ -1,6 +1,7 @@
 """People, teams, and what lets them in. One noun a module."""
 
 from accounts.models.audit import AuditEntry, AuditHead
+from accounts.models.groups import TeamGroup
 from accounts.models.secrets import ApiKey, Invitation, StartToken
 from accounts.models.teams import Membership, Role, Team
 from accounts.models.users import User
@@ -15,5 +16,6 @@ __all__ = [
     "Role",
     "StartToken",
     "Team",
+    "TeamGroup",
     "User",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
+from django.db.models import F, Q
+from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -39,8 +42,24 @@ class AuditEntry(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("team_id", "seq"), name="accounts_auditentry_seq"),
         )
+        # What a page of the trail is asked by. The time goes by blocks, for a fraction of a tree's price.
         indexes = (
             models.Index(fields=("team_id", "subject", "-seq"), name="accounts_audit_subject"),
+            models.Index(fields=("team_id", "actor", "-seq"), name="accounts_audit_actor"),
+            models.Index(fields=("team_id", "action", "-seq"), name="accounts_audit_action"),
+            models.Index(
+                "team_id",
+                KeyTextTransform("run", "detail"),
+                F("seq").desc(),
+                condition=Q(detail__has_key="run"),
+                name="accounts_audit_run",
+            ),
+            models.Index(
+                fields=("team_id", "-seq"),
+                condition=Q(success=False),
+                name="accounts_audit_refused",
+            ),
+            BrinIndex(fields=("at",), name="accounts_audit_at"),
         )
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """What people do here. Each verb checks, changes and writes the audit entry in one transaction."""
 
 from accounts.services.firstrun import first_run, redeem_start_token
+from accounts.services.groups import create_group, delete_group, put_in, take_out
 from accounts.services.invitations import (
     accept_invitation,
     create_invitation,
@@ -26,15 +27,19 @@ __all__ = [
     "change_password",
     "change_profile",
     "change_role",
+    "create_group",
     "create_invitation",
     "create_team",
+    "delete_group",
     "find_invitation",
     "first_run",
     "issue_key",
+    "put_in",
     "redeem_start_token",
     "remove_member",
     "rename_team",
     "revoke_invitation",
     "revoke_key",
     "sign_up",
+    "take_out",
 ]

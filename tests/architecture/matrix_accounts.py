@@ -51,12 +51,32 @@ def _start_token(person: Person, canary: str) -> Any:
     return "no-such-token"
 
 
+def _group(person: Person, canary: str) -> Any:
+    """With the person in it."""
+    from accounts.services import create_group, put_in
+    from accounts.tenancy import tenant
+
+    with tenant([person.team.id]):
+        from accounts.models import TeamGroup
+
+        taken = TeamGroup.objects.unscoped().filter(team=person.team).count()
+    row = create_group(person.principal, team=person.team, name=f"{canary} {taken}")
+    put_in(person.principal, group_id=row.id, user_id=person.user.pk)
+    return row.id
+
+
+def _account(person: Person, canary: str) -> Any:
+    return person.user.pk
+
+
 OBJECTS: dict[str, Maker] = {
     "team": _team,
     "member": _member,
     "invitation": _invitation,
     "invitation token": _invitation_token,
     "key": _key,
+    "group": _group,
+    "somebody of the team": _account,
     "start token": _start_token,
 }
 
@@ -64,6 +84,9 @@ TEAM = {"team_id": "team"}
 MEMBER = {"membership_id": "member"}
 INVITATION = {"invitation_id": "invitation"}
 KEY = {"key_id": "key"}
+GROUP = {"group_id": "group"}
+IN_GROUP = {"group_id": "group", "user_id": "somebody of the team"}
+MEMBER_OF_GROUP = {"group_id": "group", "member": "somebody of the team"}
 NEW_KEY = {"name": "a", "scopes": ["runs:read"]}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
@@ -86,6 +109,11 @@ ROWS = [
     Row("POST", "team/members/<uuid:membership_id>/remove/", "- 404 403 403 302 -", MEMBER, {}),
     Row("POST", "team/invitations/", "- 200 403 403 200 -", body={"role": "viewer"}),
     Row("POST", "team/invitations/<uuid:invitation_id>/revoke/", "- 404 403 403 302 -", INVITATION, {}),
+    Row("GET", "team/groups/", "- 200 200 200 200 -"),
+    Row("POST", "team/groups/", "- 302 403 403 302 -", body={"name": "x"}),
+    Row("POST", "team/groups/<uuid:group_id>/add/", "- 404 403 403 302 -", MEMBER_OF_GROUP, {}),
+    Row("POST", "team/groups/<uuid:group_id>/remove/", "- 404 403 403 302 -", MEMBER_OF_GROUP, {}),
+    Row("POST", "team/groups/<uuid:group_id>/delete/", "- 404 403 403 302 -", GROUP, {}),
     Row("GET", "team/keys/", "- 200 403 403 200 -"),
     Row("POST", "team/keys/", "- 200 403 403 200 -", body={**NEW_KEY, "days": "30"}),
     Row("POST", "team/keys/<uuid:key_id>/revoke/", "- 404 403 403 302 -", KEY, {}),
@@ -102,6 +130,11 @@ ROWS = [
     Row("DELETE", "api/v1/invitations/<uuid:invitation_id>", "- 404 403 403 204 404", INVITATION),
     Row("GET", "api/v1/teams/<uuid:team_id>/keys", "- 404 403 403 200 404", TEAM),
     Row("POST", "api/v1/teams/<uuid:team_id>/keys", "- 404 403 403 201 404", TEAM, NEW_KEY),
+    Row("GET", "api/v1/teams/<uuid:team_id>/groups", "- 404 200 200 200 404", TEAM),
+    Row("POST", "api/v1/teams/<uuid:team_id>/groups", "- 404 403 403 201 404", TEAM, {"name": "x"}),
+    Row("DELETE", "api/v1/groups/<uuid:group_id>", "- 404 403 403 204 404", GROUP),
+    Row("PUT", "api/v1/groups/<uuid:group_id>/members/<uuid:user_id>", "- 404 403 403 204 404", IN_GROUP),
+    Row("DELETE", "api/v1/groups/<uuid:group_id>/members/<uuid:user_id>", "- 404 403 403 204 404", IN_GROUP),
     Row("DELETE", "api/v1/keys/<uuid:key_id>", "- 404 403 403 204 404", KEY),
     Row("GET", "api/v1/teams/<uuid:team_id>/audit", "- 404 403 403 200 404", TEAM),
     Row("GET", "api/v1/teams/<uuid:team_id>/audit/verify", "- 404 403 403 200 404", TEAM),

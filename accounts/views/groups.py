@@ -1,0 +1,77 @@
+"""Groups of the team's members, to share something with all of them at once."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import selectors, services
+from accounts.access import can
+from accounts.errors import InvalidChoice, NameTaken, NotFound
+from accounts.models import Membership
+from accounts.principals import current_team_id, principal_of
+
+
+@require_http_methods(["GET", "POST"])
+def groups(request: HttpRequest) -> HttpResponse:
+    """The list; a POST makes one."""
+    principal = principal_of(request)
+    verb = "member.manage" if request.method == "POST" else "team.view"
+    team = selectors.team_for(principal, verb, current_team_id(request))
+    typed, problem = request.POST.get("name", ""), ""
+    if request.method == "POST":
+        try:
+            services.create_group(principal, team=team, name=typed)
+        except (InvalidChoice, NameTaken) as fault:
+            problem = str(fault)
+        else:
+            messages.success(request, _("The group was made."))
+            return redirect("accounts:groups")
+    found = selectors.groups_of(principal, team)
+    members = list(selectors.members_of(principal, team))
+    context = {
+        "team": team,
+        "groups": [(one, _outside(members, one)) for one in found],
+        "manages": can(principal, "member.manage", team),
+        "typed": typed,
+        "problem": problem,
+    }
+    return render(request, "accounts/groups.html", context, status=422 if problem else 200)
+
+
+@require_POST
+def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    user_id = _uuid(request.POST.get("member", ""))
+    services.put_in(principal_of(request), group_id=group_id, user_id=user_id)
+    return redirect("accounts:groups")
+
+
+@require_POST
+def remove(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    user_id = _uuid(request.POST.get("member", ""))
+    services.take_out(principal_of(request), group_id=group_id, user_id=user_id)
+    return redirect("accounts:groups")
+
+
+@require_POST
+def delete(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    services.delete_group(principal_of(request), group_id=group_id)
+    messages.success(request, _("The group was deleted, and what was shared with it ended."))
+    return redirect("accounts:groups")
+
+
+def _outside(members: list[Membership], one: selectors.GroupOfPeople) -> list[object]:
+    inside = {person.pk for person in one.people}
+    return [member.user for member in members if member.user_id not in inside]
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound from None

@@ -1,0 +1,130 @@
+"""Groups of members: sharing with one is sharing with whoever is in it at the moment."""
+
+from typing import Any
+
+import pytest
+
+from accounts import access, selectors
+from accounts.errors import NameTaken, NotAllowed, NotFound
+from accounts.models import AuditEntry, Membership
+from accounts.services import (
+    create_group,
+    delete_group,
+    put_in,
+    remove_member,
+    take_out,
+)
+from accounts.tenancy import tenant
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def support(cast: Cast) -> Any:
+    return create_group(cast.ada.principal, team=cast.team_a, name="Support")
+
+
+def membership(cast: Cast, name: str) -> Membership:
+    with tenant([cast.team_a.pk]):
+        return Membership.objects.unscoped().get(user=cast.people[name].user, team=cast.team_a)
+
+
+def test_group_brings_its_grants_to_who_is_in_it_and_takes_them_along(cast: Cast, support: Any):
+    shared = membership(cast, "alice")  # anything of the team
+    access.grant(support.group, "workflow.edit", shared)
+    asked = ("workflow.edit", shared)
+    assert not access.can(cast.vic.principal, *asked)
+
+    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    assert access.can(cast.vic.principal, *asked)
+    assert access.grants_on(shared) == [access.Shared("workflow.edit", group=support)]
+
+    take_out(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    assert not access.can(cast.vic.principal, *asked)
+
+
+def test_member_who_leaves_the_team_leaves_its_groups(cast: Cast, support: Any):
+    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+
+    with tenant([cast.team_a.pk]):
+        remove_member(cast.ada.principal, membership_id=membership(cast, "vic").pk)
+
+    assert not support.group.user_set.exists()
+
+
+def test_group_that_is_deleted_ends_what_was_shared_with_it(cast: Cast, support: Any):
+    shared = membership(cast, "alice")
+    access.grant(support.group, "workflow.edit", shared)
+    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+
+    delete_group(cast.ada.principal, group_id=support.pk)
+
+    assert access.grants_on(shared) == []
+    assert not access.can(cast.vic.principal, "workflow.edit", shared)
+    with tenant([cast.team_a.pk]):
+        last = AuditEntry.objects.unscoped().filter(action="group.deleted").get()
+    assert last.detail == {"name": "Support", "grants": 1}
+
+
+def test_group_of_another_team_is_neither_found_nor_given_anything(cast: Cast, support: Any):
+    with tenant([cast.team_b.pk]):
+        theirs = Membership.objects.unscoped().get(user=cast.carol.user)
+        with pytest.raises(NotFound):
+            put_in(cast.carol.principal, group_id=support.pk, user_id=cast.carol.user.pk)
+    with pytest.raises(NotAllowed):
+        access.grant(support.group, "workflow.edit", theirs)
+    with pytest.raises(NotFound):  # nor is a stranger put into ours
+        put_in(cast.ada.principal, group_id=support.pk, user_id=cast.carol.user.pk)
+
+
+@pytest.mark.parametrize("name", ["support", " SUPPORT "])
+def test_name_is_there_once_whatever_its_letters(cast: Cast, support: Any, name: str):
+    with pytest.raises(NameTaken):
+        create_group(cast.ada.principal, team=cast.team_a, name=name)
+
+
+@pytest.mark.parametrize("name", ["bob", "vic"])
+def test_groups_are_made_by_who_manages_members(cast: Cast, support: Any, name: str):
+    person = cast.people[name]
+
+    with pytest.raises(NotAllowed):
+        create_group(person.principal, team=cast.team_a, name="Mine")
+    with pytest.raises(NotAllowed):
+        put_in(person.principal, group_id=support.pk, user_id=person.user.pk)
+    with tenant([cast.team_a.pk]):
+        assert [one.row for one in selectors.groups_of(person.principal, cast.team_a)] == [support]
+
+
+def test_page_makes_fills_and_deletes_a_group(cast: Cast):
+    client = cast.ada.client
+    assert "No group yet" in client.get("/team/groups/").content.decode()
+
+    client.post("/team/groups/", {"name": "Support"})
+    with tenant([cast.team_a.pk]):
+        (one,) = selectors.groups_of(cast.ada.principal, cast.team_a)
+    client.post(f"/team/groups/{one.row.pk}/add/", {"member": str(cast.vic.user.pk)})
+    shown = client.get("/team/groups/").content.decode()
+    assert ("Support" in shown, "Take out" in shown) == (True, True)
+    again = client.post("/team/groups/", {"name": "support"})
+    assert (again.status_code, "of that name already" in again.content.decode()) == (422, True)
+    assert client.post(f"/team/groups/{one.row.pk}/add/", {"member": "x"}).status_code == 404
+    seen = cast.vic.client.get("/team/groups/").content.decode()
+    assert ("Support" in seen, "Take out" in seen) == (True, False)
+
+    client.post(f"/team/groups/{one.row.pk}/delete/")
+    assert "No group yet" in client.get("/team/groups/").content.decode()
+
+
+def test_api_makes_fills_and_deletes_a_group(cast: Cast):
+    client, team = cast.ada.client, cast.team_a.pk
+    made = client.post(f"/api/v1/teams/{team}/groups", {"name": "S"}, "application/json").json()
+    inside = f"/api/v1/groups/{made['id']}/members/{cast.vic.user.pk}"
+
+    assert client.put(inside).status_code == 204
+    listed = cast.vic.client.get(f"/api/v1/teams/{team}/groups").json()
+    assert listed == [{"id": made["id"], "name": "S", "members": [str(cast.vic.user.pk)]}]
+    assert client.delete(inside).status_code == 204
+    assert client.delete(f"/api/v1/groups/{made['id']}").status_code == 204
+    assert client.get(f"/api/v1/teams/{team}/groups").json() == []
