@@ -1,14 +1,17 @@
 """The llm kind: its messages, its outputs, thinking, structured answers, failures; and mocks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
+from memory.core.records import MemoryEntry, StoreParams
+from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, start
 from tests.support.engine import EchoModels
+from workflows.engine.events import MemoryRecalled
 from workflows.engine.mocks import words
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Usage
+from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Reminder, Usage
 from workflows.engine.reasoning import Reasoning
 from workflows.engine.records import RunStatus
 from workflows.engine.runner import WorkflowRunner
@@ -30,12 +33,30 @@ class Past:
         return turns if limit is None else turns[-limit:]
 
 
-async def ask(models: Any, *messages: tuple[str, str], system: Any = None, history: Any = None,
-              mocks: Any = None, **data: Any) -> RunResult:  # fmt: skip
+class Reminds:
+    """An application that learnt these; ``asked``: what it was asked with."""
+
+    def __init__(self, *known: MemoryEntry) -> None:
+        self.known, self.asked = known, list[str]()
+
+    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
+        self.asked.append(f"{origin.node_id}: {messages[-1].text}")
+        return Reminder("user", "sorting", self.known) if self.known else None
+
+
+def asking(models: Any, *messages: tuple[str, str], history: Any = None, mocks: Any = None,
+           provider: Any = None, reminder: Any = None, **data: Any) -> WorkflowRunner:  # fmt: skip
     nodes = [start("q"), llm("x", *messages, **data), end(text=["x", "text"])]
     made = document(nodes, ["start -> x", "x -> end"])
-    runner = WorkflowRunner(made, models=models, history=history, mocks=mocks)
-    return await runner.run(inputs={"q": "Q"}, system=system)
+    return WorkflowRunner(
+        made, models=models, history=history, mocks=mocks, memory=provider, reminder=reminder
+    )
+
+
+async def ask(
+    models: Any, *messages: tuple[str, str], system: Any = None, **given: Any
+) -> RunResult:
+    return await asking(models, *messages, **given).run(inputs={"q": "Q"}, system=system)
 
 
 async def test_prompt_empty_messages_are_dropped_and_usage_is_summed() -> None:
@@ -51,6 +72,60 @@ async def test_prompt_without_any_message_fails() -> None:
     result = await ask(EchoModels(), ("user", " "))
 
     assert (result.status, result.error_type) == (RunStatus.FAILED, "NoPromptFoundError")
+
+
+PIVOT = MemoryEntry(
+    id="m1", namespace="user:ana", key="learning:1", value="Pivots are random", score=0.8
+)
+
+
+async def test_what_earlier_runs_taught_is_put_behind_the_system_message_and_shown() -> None:
+    models, reminder = EchoModels(), Reminds(PIVOT)
+
+    runner = asking(models, ("system", "S"), ("user", "{{#start.q#}}"), reminder=reminder)
+    handle = runner.start(inputs={"q": "Q"})
+    events = [one async for one in handle.events() if isinstance(one, MemoryRecalled)]
+    result = await handle.result()
+
+    assert reminder.asked == ["x: Q"]
+    assert [(m.role, m.text) for m in models.requests[0].messages] == [
+        ("system", "S"),
+        ("system", "[Memory Context]\n- learning:1: Pivots are random"),
+        ("user", "Q"),
+    ]
+    [step] = [one for one in result.steps if one.key.node_id == "x"]
+    assert step.inputs["memories"] == [{"id": "m1", "key": "learning:1", "score": 0.8}]
+    [event] = events
+    assert (event.scope, event.query, event.injected) == ("user", "sorting", True)
+    assert [(one["key"], one["score"]) for one in event.entries] == [("learning:1", 0.8)]
+
+
+async def test_node_that_recalls_for_itself_is_reminded_only_where_it_found_nothing() -> None:
+    found, nothing = InMemoryProvider(), InMemoryProvider()
+    await found.store(StoreParams("user:ana", "k", "its own"))
+    prompts = []
+    for provider in (found, nothing):
+        models = EchoModels()
+        await ask(
+            models, ("user", "hi"), provider=provider, reminder=Reminds(PIVOT),
+            system={"user_id": "ana"}, enhanced_memory={"enabled": True, "scope": "user"},
+        )  # fmt: skip
+        prompts.append(models.requests[0].messages[0].text)
+
+    assert [text.removeprefix("[Memory Context]\n- ") for text in prompts] == [
+        "k: its own",
+        "learning:1: Pivots are random",
+    ]
+
+
+async def test_nothing_learnt_changes_nothing_and_completion_models_are_not_reminded() -> None:
+    models, knows = EchoModels(), Reminds(PIVOT)
+
+    await ask(models, ("user", "hi"), reminder=Reminds())
+    await ask(models, ("user", "hi"), reminder=knows, model={"provider": "p", "mode": "completion"})
+
+    assert [request.messages for request in models.requests] == [(Message("user", "hi"),)] * 2
+    assert knows.asked == []
 
 
 async def test_context_replaces_its_mark_and_is_not_read_again() -> None:

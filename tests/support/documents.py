@@ -51,7 +51,7 @@ def answer(node_id: str, text: str) -> NodeSpec:
 def llm(node_id: str, *messages: tuple[str, str], **data: Any) -> NodeSpec:
     prompt = [{"role": role, "text": text} for role, text in messages or [("user", "hi")]]
     model = {"provider": "offline", "name": "offline", "mode": "chat"}
-    return node(node_id, "llm", model=model, prompt_template=prompt, **data)
+    return node(node_id, "llm", **{"model": model, "prompt_template": prompt, **data})
 
 
 def branch(node_id: str, selector: list[str], value: str) -> NodeSpec:

@@ -130,6 +130,21 @@ class MemorySource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Reminder:
+    """What an application learnt from its earlier runs, and what was looked for."""
+
+    scope: str
+    query: str
+    hits: Sequence[MemoryHit]
+
+
+class ReminderPort(Protocol):
+    """Asked before a chat model is, where the node found nothing by itself. It fails no run."""
+
+    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     provider: str
     model: str
@@ -138,7 +153,7 @@ class ModelRequest:
     mode: Literal["chat", "completion"] = "chat"
     params: Mapping[str, Json] = field(default_factory=dict)
     json_schema: Mapping[str, Json] | None = None
-    # What enhanced_memory injected; the offline provider cites it.
+    # What memory put into the prompt; the offline provider cites it.
     memories: tuple[MemoryHit, ...] = ()
 
 
@@ -262,6 +277,7 @@ class Ports:
     code: CodePort | None = None
     http: HttpPort | None = None
     history: HistoryPort | None = None
+    reminder: ReminderPort | None = None
 
 
 class Journal(Protocol):

@@ -12,7 +12,7 @@ from workflows.engine.events import MemoryRecalled
 from workflows.engine.jinja import plain_template
 from workflows.engine.kinds import NodeContext
 from workflows.engine.ports import MemoryHit, Message, Role
-from workflows.engine.recalling import as_entry, query_of, recall
+from workflows.engine.recalling import as_entry, query_of, recall, recalled
 from workflows.engine.rendering import as_text
 from workflows.engine.templating import Template
 
@@ -101,7 +101,7 @@ class PromptSpec:
 class Prompt:
     messages: tuple[Message, ...]
     memories: tuple[MemoryHit, ...] = ()
-    event: MemoryRecalled | None = None
+    events: tuple[MemoryRecalled, ...] = ()
 
     def shown(self) -> dict[str, Json]:
         """For the step's record: what was sent, and what of it came from memory."""
@@ -129,6 +129,8 @@ async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, recalls: bool = Tr
     prompt = Prompt(tuple(messages))
     if recalls and spec.memory is not None and spec.memory.enabled:
         prompt = await _with_memory(spec.memory, ctx, messages)
+    if recalls and not prompt.memories and not spec.completion:
+        prompt = await _reminded(prompt, ctx)
     if not any(message.text for message in prompt.messages if message.text):
         raise NodeFailed("NoPromptFoundError", "No message is left to send to the model")
     return prompt
@@ -248,10 +250,28 @@ async def _with_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[
         injected=True,
     )
     if not hits:
-        return Prompt(tuple(messages), event=event)
+        return Prompt(tuple(messages), events=(event,))
     injected = Message("system", await _memory_text(config, hits, ctx))
     at = _position(config.injection_position, messages)
-    return Prompt((*messages[:at], injected, *messages[at:]), tuple(hits), event)
+    return Prompt((*messages[:at], injected, *messages[at:]), tuple(hits), (event,))
+
+
+async def _reminded(prompt: Prompt, ctx: NodeContext) -> Prompt:
+    """What earlier runs taught, where the application learns from them; put as ``enhanced_memory`` puts it."""
+    if ctx.ports.reminder is None:
+        return prompt
+    found = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
+    if found is None:
+        return prompt
+    event = recalled(ctx, found.scope, found.query, found.hits, injected=True)
+    events = (*prompt.events, event)
+    if not found.hits:
+        return replace(prompt, events=events)
+    injected = Message("system", _listed(found.hits))
+    at = _position("after_system", prompt.messages)
+    return Prompt(
+        (*prompt.messages[:at], injected, *prompt.messages[at:]), tuple(found.hits), events
+    )
 
 
 async def _memory_text(config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: NodeContext) -> str:
@@ -259,6 +279,10 @@ async def _memory_text(config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: N
         entries = [as_entry(hit) for hit in hits]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return await render_jinja(config.format_template, inputs, ctx)
+    return _listed(hits)
+
+
+def _listed(hits: Sequence[MemoryHit]) -> str:
     lines = [f"- {hit.key}: {as_text(hit.value)}" for hit in hits]
     return "\n".join([MEMORY_HEADING, *lines])
 

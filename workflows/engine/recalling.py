@@ -51,7 +51,18 @@ async def recall(
         top_k=top_k,
         injected=injected,
     )
-    event = MemoryRecalled(
+    return list(hits), recalled(ctx, scope, query, hits, injected=injected)
+
+
+def recalled(
+    ctx: NodeContext,
+    scope: str,
+    query: str | None,
+    hits: Sequence[MemoryHit],
+    *,
+    injected: bool = False,
+) -> MemoryRecalled:
+    return MemoryRecalled(
         node=ctx.node_id,
         scope=scope,
         namespace=hits[0].namespace if hits else "",
@@ -60,7 +71,6 @@ async def recall(
         injected=injected,
         withheld=getattr(hits, "withheld", None),  # not every memory can say why it gave nothing
     )
-    return list(hits), event
 
 
 def kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> MemoryKeptOut | None:

@@ -30,6 +30,7 @@ from workflows.engine.ports import (
     MemorySource,
     ModelPort,
     Ports,
+    ReminderPort,
     TemplatePort,
 )
 from workflows.engine.runs import MAX_SECONDS, MAX_STEPS, RunControl, RunResult, RunStart
@@ -52,6 +53,7 @@ class WorkflowRunner:
         code: CodePort | None = None,
         http: HttpPort | None = None,
         history: HistoryPort | None = None,
+        reminder: ReminderPort | None = None,
         plugins: Iterable[AnyKind] = (),
         mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
         environment: Mapping[str, Json] | None = None,
@@ -74,6 +76,7 @@ class WorkflowRunner:
             code=code,
             http=http,
             history=history,
+            reminder=reminder,
         )
         self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
         self._environment = dict(environment or {})

@@ -7,7 +7,7 @@ Neither ever fails a run or keeps it waiting: the end is written before anything
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from django.db import DatabaseError
@@ -15,17 +15,7 @@ from django.db import DatabaseError
 from workflows import memory_app
 from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.ports import (
-    MemoryHit,
-    MemoryPort,
-    Message,
-    ModelChunk,
-    ModelPort,
-    ModelRequest,
-    Ports,
-)
-from workflows.engine.prompting import MEMORY_HEADING
-from workflows.engine.rendering import as_text
+from workflows.engine.ports import MemoryPort, Message, Origin, Ports, Reminder
 from workflows.execution.adapters import memory_caller
 from workflows.execution.claims import Claim
 from workflows.execution.debugging import Debug
@@ -39,10 +29,10 @@ LONGEST_QUESTION = 2_000  # characters; a task is asked for by its beginning
 
 
 def with_learning(ports: Ports, claim: Claim) -> Ports:
-    """The same world, whose model is told what earlier runs of the application taught."""
-    if ports.memory is None or ports.model is None:
+    """The same world, that reminds of what earlier runs of the application taught."""
+    if ports.memory is None:
         return ports
-    return replace(ports, model=RemindedModels(ports.model, ports.memory, claim))
+    return replace(ports, reminder=Learnt(ports.memory, claim))
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
@@ -55,38 +45,34 @@ async def plan_curation(ports: Ports, claim: Claim) -> None:
         log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(away)})
 
 
-class RemindedModels:
-    """Implements ``engine.ports.ModelPort`` over another."""
+class Learnt:
+    """Implements ``engine.ports.ReminderPort`` for one run."""
 
-    def __init__(self, models: ModelPort, memory: MemoryPort, claim: Claim) -> None:
-        self._models, self._memory, self._claim = models, memory, claim
+    def __init__(self, memory: MemoryPort, claim: Claim) -> None:
+        self._memory, self._claim = memory, claim
         self._learning: memory_app.Learning | None = None
         self._lock = asyncio.Lock()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        reminded = await self._reminded(request)
-        async for chunk in self._models.stream(reminded):
-            yield chunk
-
-    async def _reminded(self, request: ModelRequest) -> ModelRequest:
-        if request.memories or request.mode != "chat":
-            return request
+    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
+        """Nothing where nothing is known; a memory that can't be asked is a line in the log."""
         try:
             learning = await self._rule()
             if not learning.auto_memory:
-                return request
+                return None
+            question = question_of(self._claim.row, messages)
             hits = await self._memory.recall(
                 scope=learning.scope,
                 identity={},
-                origin=request.origin,
-                query_text=question_of(self._claim.row, request.messages),
+                origin=origin,
+                query_text=question,
                 top_k=MOST_INJECTED,
                 injected=True,
             )
         except (DatabaseError, WorkflowFault, memory_app.MemoryFault) as away:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(away)})
-            return request
-        return with_memories(request, tuple(hits)) if hits else request
+            return None
+        found = bool(hits) or getattr(hits, "withheld", None)
+        return Reminder(learning.scope, question, hits) if found else None
 
     async def _rule(self) -> "memory_app.Learning":
         async with self._lock:
@@ -96,18 +82,7 @@ class RemindedModels:
             return self._learning
 
 
-def with_memories(request: ModelRequest, hits: tuple[MemoryHit, ...]) -> ModelRequest:
-    """As ``enhanced_memory`` puts them: one message behind those of the system."""
-    lines = [f"- {hit.key}: {as_text(hit.value)}" for hit in hits]
-    injected = Message("system", "\n".join([MEMORY_HEADING, *lines]))
-    at = 0
-    while at < len(request.messages) and request.messages[at].role == "system":
-        at += 1
-    messages = (*request.messages[:at], injected, *request.messages[at:])
-    return replace(request, messages=messages, memories=hits)
-
-
-def question_of(row: Mapping[str, Json], messages: tuple[Message, ...] = ()) -> str:
+def question_of(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
     """What a run is about: what was said, else what was given, else what the model is asked."""
     texts = [str(row["system"].get("query") or "")]
     texts += [one for one in row["inputs"].values() if isinstance(one, str)]

@@ -210,11 +210,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         }
         if config.schema_wanted is not None:
             outputs["structured_output"] = _parsed(text)
-        return NodeResult(
-            outputs,
-            usage=usage,
-            events=(prompt.event,) if prompt.event is not None else (),
-        )
+        return NodeResult(outputs, usage=usage, events=prompt.events)
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         try:
