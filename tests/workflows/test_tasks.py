@@ -110,7 +110,7 @@ def test_chat_is_told_the_task_and_other_workflows_what_they_ask_for(cast: Cast)
         told, filled = (Run.objects.unscoped().get(pk=run) for run in runs)
     assert told.system["query"] == "Sort\n\nIn Rust"
     assert "query" not in filled.system
-    assert filled.inputs == {"text": None}
+    assert filled.inputs == {"text": "Sort\n\nIn Rust"}
 
 
 def test_archived_workflow_does_no_task_and_nothing_is_left(cast: Cast) -> None:

@@ -15,6 +15,10 @@ from workflows.engine.schemas import schema_complaint
 from workflows.engine.values import ValueType, matches, parse_constant, parse_number, parse_type
 
 
+# Where anything may be written.
+TEXT_FIELDS: Final = frozenset({"text-input", "paragraph", "string"})
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     name: str
@@ -183,7 +187,7 @@ _SWITCHES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),
     **dict.fromkeys(("false", "0", "no", "off"), False),
 }
-_TEXT_FIELDS: Final = frozenset({"text-input", "paragraph", "select", "string"})
+_TEXT_FIELDS: Final = TEXT_FIELDS | {"select"}
 _RULES: Final[Mapping[str, Rule]] = {
     "text-input": _text,
     "paragraph": _text,

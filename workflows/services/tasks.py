@@ -17,11 +17,13 @@ from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.document import Json
 from workflows.engine.dsl import load_document
+from workflows.engine.inputs import TEXT_FIELDS, fields_of
 from workflows.errors import InvalidValue
 from workflows.models import ModelProvider, Run, Task, Workflow
+from workflows.models.documents import from_json
 from workflows.models.run import ENDED
 from workflows.services import audited, importing, publishing
-from workflows.services.runs import start_run, subject_of
+from workflows.services.runs import pinned_snapshot, start_run, subject_of
 
 
 SAMPLE = "task"  # how the team's workflow for tasks is known again
@@ -87,7 +89,8 @@ def team_workflow(principal: Principal, team_id: UUID) -> Workflow:
         if found is not None:
             return found
         permissions.check_create(principal, team_id)
-        document = load_document(_document(_model(team_id))).document
+        provider = _provider(team_id)
+        document = load_document(_document(provider)).document
         made = importing.create(
             principal,
             team_id=team_id,
@@ -98,28 +101,45 @@ def team_workflow(principal: Principal, team_id: UUID) -> Workflow:
         )
         publishing.publish(principal, workflow=made)
         if memory_app.is_on():
-            _let_it_learn(principal, made)
+            _let_it_learn(principal, made, provider)
     return made
 
 
 def _started(principal: Principal, task: Task, workflow: Workflow) -> Run:
-    """Where the start node declares a title and a description it has them; a chat is told both."""
-    inputs = {"title": task.title, "description": task.description}
-    said = "\n\n".join(filter(None, inputs.values()))
+    said = "\n\n".join(filter(None, [task.title, task.description]))
     return start_run(
         principal,
         workflow=workflow,
-        inputs=inputs,
+        inputs=_inputs(principal, task, workflow, said),
         query=said if workflow.is_chat else None,
         subject=task.subject,
     )
 
 
-def _let_it_learn(principal: Principal, workflow: Workflow) -> None:
-    """A key that may not write memories makes a workflow that doesn't learn, which an editor can change."""
+def _inputs(principal: Principal, task: Task, workflow: Workflow, said: str) -> Mapping[str, Json]:
+    """Title and description by their names; one that asks for neither is told both in its first text."""
+    told: dict[str, Json] = {"title": task.title, "description": task.description}
+    snapshot, _version = pinned_snapshot(principal, workflow, None)
+    document = from_json(snapshot.document)
+    start = next((node for node in document.nodes if node.kind == "start"), None)
+    asked = fields_of(start) if start else ()
+    if any(field.name in told for field in asked):
+        return told
+    return next(({field.name: said} for field in asked if field.type in TEXT_FIELDS), {})
+
+
+def _let_it_learn(principal: Principal, workflow: Workflow, provider: ModelProvider | None) -> None:
+    """As the team's applications do, if they do. A key that may not write memories makes a workflow
+    that doesn't learn, which an editor can change."""
+    if memory_app.learning_of(workflow.team_id, "").auto_memory:
+        return
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
+    learning = memory_app.Learning(
+        auto_memory=True,
+        provider=provider.name if provider else "",
+        model=provider.default_model if provider else "",
+    )
     try:
-        learning = memory_app.Learning(auto_memory=True)
         memory_app.set_rule(caller, app_id=str(workflow.pk), learning=learning)
     except memory_app.MemoryFault:
         return
@@ -134,15 +154,19 @@ def _one_at_a_time(team_id: UUID) -> None:
         )
 
 
-def _model(team_id: UUID) -> Mapping[str, Json]:
-    """The team's first connected provider; without one the offline model answers."""
+def _provider(team_id: UUID) -> ModelProvider | None:
+    """The team's first connected one that says which model; without one the offline model answers."""
     rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
-    first = rows.exclude(default_model="").order_by("created_at", "id").first()
-    provider, name = (first.name, first.default_model) if first else ("offline", "offline")
-    return {"provider": provider, "name": name, "mode": "chat", "completion_params": {}}
+    return rows.exclude(default_model="").order_by("created_at", "id").first()
 
 
-def _document(model: Mapping[str, Json]) -> Mapping[str, Json]:
+def _document(provider: ModelProvider | None) -> Mapping[str, Json]:
+    model: dict[str, Json] = {
+        "provider": provider.name if provider else "offline",
+        "name": provider.default_model if provider else "offline",
+        "mode": "chat",
+        "completion_params": {},
+    }
     return {
         "version": "0.1.0",
         "nodes": [
