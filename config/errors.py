@@ -66,6 +66,7 @@ STATUS: Mapping[type[Exception], int] = {
     drafts.NothingToPublish: 409,
     drafts.WorkflowArchived: 409,
     drafts.RunNotPaused: 409,
+    drafts.StillRunning: 409,
     drafts.NameTaken: 409,
     drafts.EditClash: 409,
     drafts.NothingToUndo: 409,

@@ -59,6 +59,13 @@ class WorkflowArchived(WorkflowsFault):
     sentence = _("This workflow is archived.")
 
 
+class StillRunning(WorkflowsFault):
+    """A run for this person is going on."""
+
+    retryable = True
+    sentence = _("A run for this person is going on. Try again when it has ended.")
+
+
 class RunNotPaused(WorkflowsFault):
     """Only a run that stands still at a breakpoint can go on, or be changed."""
 

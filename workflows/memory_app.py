@@ -11,6 +11,8 @@ from django.conf import settings
 
 
 if TYPE_CHECKING:
+    from memory.about import remembered_now as remembered_now
+    from memory.about import words_of as words_of
     from memory.core import errors as errors
     from memory.core.errors import AlreadyExists as AlreadyExists
     from memory.core.errors import MemoryFault as MemoryFault
@@ -38,11 +40,14 @@ if TYPE_CHECKING:
     from memory.services.curate import curation_of as curation_of
     from memory.services.curate import curations_of as curations_of
     from memory.services.curate import plan_curation as plan_curation
+    from memory.services.erase import asks_to_erase_too as asks_to_erase_too
     from memory.services.erase import asks_what_is_of as asks_what_is_of
+    from memory.services.exporting import asks_what_is_known_of as asks_what_is_known_of
     from memory.services.forget import forget as forget
     from memory.services.listing import entries as entries
     from memory.services.notes import clear_run_notes as clear_run_notes
     from memory.services.notes import write_run_down as write_run_down
+    from memory.services.pause import own_pause as own_pause
     from memory.services.port import RunMemory as RunMemory
     from memory.services.recall import recall as recall
     from memory.services.recalled import recalled_in as recalled_in
@@ -78,6 +83,8 @@ _WHERE = {
     "Status": "memory.logic.curation.work",
     "WouldChange": "memory.services.sandbox",
     "asks_to_curate": "memory.upkeep.curating",
+    "asks_to_erase_too": "memory.services.erase",
+    "asks_what_is_known_of": "memory.services.exporting",
     "asks_what_is_of": "memory.services.erase",
     "asks_which_ended": "memory.upkeep.notes",
     "asks_who_takes_part": "memory.permissions",
@@ -90,17 +97,20 @@ _WHERE = {
     "learning_of": "memory.services.rules",
     "make_provider": "memory.plugins",
     "name_with": "memory.naming",
+    "own_pause": "memory.services.pause",
     "plan_curation": "memory.services.curate",
     "plugged_scopes": "memory.core.scopes",
     "reach_of": "memory.services.caller",
     "recall": "memory.services.recall",
     "recalled_in": "memory.services.recalled",
     "remember": "memory.services.remember",
+    "remembered_now": "memory.about",
     "resolve_namespace": "memory.core.scopes",
     "set_rule": "memory.services.rules",
     "stream_of": "memory.core.scopes",
     "tell_runs_with": "memory.provenance",
     "undo": "memory.services.undo",
+    "words_of": "memory.about",
     "write_run_down": "memory.services.notes",
 }
 

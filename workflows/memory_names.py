@@ -11,6 +11,7 @@ from workflows import memory_app, selectors
 from workflows.execution.curating import curate_run
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
+from workflows.services import erasing
 
 
 LONGEST = 60
@@ -24,6 +25,8 @@ def register() -> None:
         memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
+    memory_app.asks_what_is_known_of(erasing.known_of)
+    memory_app.asks_to_erase_too(erasing.erase_person)
     memory_app.asks_to_curate(curate_run)
     memory_app.tell_runs_with(runs_told)
 
@@ -49,8 +52,9 @@ def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
 
 def namespaces_of(team_id: UUID, subject: str) -> list[str]:
     """Those of a person's conversations and runs."""
-    talks = Conversation.objects.unscoped().filter(team_id=team_id, subject=subject)
-    runs = Run.objects.unscoped().filter(team_id=team_id, subject=subject)
+    theirs = erasing.of_person(subject)
+    talks = Conversation.objects.unscoped().filter(theirs, team_id=team_id)
+    runs = Run.objects.unscoped().filter(theirs, team_id=team_id)
     of_runs = [
         f"{beginning}:{pk}"
         for pk in runs.values_list("pk", flat=True)

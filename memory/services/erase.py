@@ -1,8 +1,9 @@
 """Erase a person: everything memory keeps for them, history included, and no way back.
 
-What is theirs: their own namespace, those of their conversations, and those of the runs that were for
-them; whose conversations and runs are, another app says (``asks_what_is_of``). It ends with a receipt:
-how many rows of each table went, the same question asked anew, and what stays and why.
+What is theirs: their own namespace, those of their test persons, of their conversations, and of the runs
+that were for them; whose conversations and runs are, another app says (``asks_what_is_of``), and erases
+those too when asked (``asks_to_erase_too``). It ends with a receipt: how many rows of each table went, the
+same question asked anew, and what stays.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +17,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts import access, audit
-from accounts.models import AuditEntry
+from accounts.models import AuditEntry, Role
+from accounts.personas import key_of, played_by
 from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import AccessDenied, NotFound
@@ -31,6 +33,8 @@ from memory.services.caller import MemoryCaller
 
 # A team and a person's id → the namespaces of their conversations and runs.
 WhatIsOf = Callable[[UUID, str], Iterable[str]]
+# A team, a person's id, and whether to do it → rows of each table that are theirs, or went.
+EraseToo = Callable[[UUID, str, bool], Mapping[str, int]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
@@ -70,20 +74,30 @@ def asks_what_is_of(resolver: WhatIsOf) -> None:
     _RESOLVERS["person"] = resolver
 
 
-def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Receipt:
-    """The person themselves may, the key that names them, and the team's owner, who sees nothing of it."""
+def asks_to_erase_too(eraser: EraseToo) -> None:
+    """What another app keeps of a person. It raises rather than leave half of it."""
+    _ERASERS["person"] = eraser
+
+
+def erase(
+    caller: MemoryCaller, *, subject: str, dry_run: bool = False, runs: bool = True
+) -> Receipt:
+    """The person themselves may, the key that names them, and who leads the team, who sees nothing of it.
+
+    ``runs``: their conversations and runs as well. Outside people an admin may erase, members the owner.
+    """
     with tenant([caller.team_id]):
         found = what_is_theirs(caller.team_id, subject)
-        _check(caller, subject, found)
-        ids = [row.pk for row in found]
+        too = _too(caller.team_id, subject, runs)
+        _check(caller, subject, bool(found) or any(too(False).values()))
+        trail = _in_the_trail(caller.team_id, found)
         if dry_run:
-            tables = left = _counted(caller.team_id, found) | {
-                "sharing": access.count_shared(found)
-            }
+            tables = left = _all_counted(caller.team_id, found) | too(False)
         else:
             gone = _cleared_elsewhere(caller.team_id, found)
-            tables = {"elsewhere": gone, "sharing": access.end_sharing(found)} | _erased(ids)
-            left = _counted(caller.team_id, found) | {"sharing": access.count_shared(found)}
+            tables = {"elsewhere": gone, "sharing": access.end_sharing(found)}
+            tables |= _erased([row.pk for row in found]) | too(True)
+            left = _all_counted(caller.team_id, found) | too(False)
         receipt = Receipt(
             subject,
             dry_run,
@@ -91,24 +105,42 @@ def erase(caller: MemoryCaller, *, subject: str, dry_run: bool = False) -> Recei
             len(found),
             tables,
             left,
-            {"accounts_auditentry": _in_the_trail(caller.team_id, found)},
+            {"accounts_auditentry": trail},
         )
         if not dry_run:
             _record(caller, receipt)
     return receipt
 
 
-def _check(caller: MemoryCaller, subject: str, found: list[Namespace]) -> None:
+def _too(team_id: UUID, subject: str, runs: bool) -> Callable[[bool], dict[str, int]]:
+    eraser = _ERASERS.get("person") if runs else None
+    return lambda do: dict(eraser(team_id, subject, do)) if eraser else {}
+
+
+def _all_counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
+    return _counted(team_id, found) | {"sharing": access.count_shared(found)}
+
+
+def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
     principal, team_id = caller.principal, caller.team_id
     named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
     place = Place(team_id, named, rows.find_namespace(team_id, named.text))
     if permissions.is_their_own(principal, place):
         return
-    if found and principal.kind == "user" and principal.role_in(team_id) == "owner":
+    if known and principal.kind == "user" and _leads(principal.role_in(team_id), place):
         return
     if principal.kind == "key" and not principal.allows("memory:write"):
         raise AccessDenied(_("This key has no scope %(scope)s.") % {"scope": "memory:write"})
     raise NotFound(_("There is no such person."))
+
+
+def _leads(role: Role | None, place: Place) -> bool:
+    """Whoever has an account here can ask for it themselves; the owner may for those who don't."""
+    if role == Role.OWNER:
+        return True
+    subject = place.named.ids[0]
+    own = played_by(subject) or key_of(subject) or permissions.account_named(place.named)
+    return role == Role.ADMIN and own is None
 
 
 def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
@@ -186,3 +218,4 @@ def _record(caller: MemoryCaller, receipt: Receipt) -> None:
 
 
 _RESOLVERS: dict[str, WhatIsOf] = {}
+_ERASERS: dict[str, EraseToo] = {}

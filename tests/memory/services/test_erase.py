@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -15,9 +16,11 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.models import Curation, Glass, Namespace, Proposal
 from memory.services.erase import TABLES
-from tests.factories.workflows import make_conversation, make_run, make_workflow
+from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from workflows.errors import StillRunning
+from workflows.models import Conversation, Message, Run
 
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +81,12 @@ def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
     workflow = make_workflow(alice)
     with tenant([alice.team.pk]):
         talk = make_conversation(alice, workflow)
-        run = make_run(alice, workflow)
+        run = make_run(alice, workflow, conversation=talk, status="succeeded", finished_at=timezone.now())
+        Message.objects.create(
+            team_id=run.team_id, conversation=talk, run=run, number=1, query="a", answer="b"
+        )
+    make_journal(run)
+    theirs = make_run(bob, workflow, status="succeeded", finished_at=timezone.now())
     remembered(bob, str(bob.user.pk))
     others = counts(alice.team.pk)
     own = str(alice.user.pk)
@@ -91,7 +99,12 @@ def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
 
     assert counts(alice.team.pk) == others
     assert {t: receipt.tables[t] for t in TABLES} == {t: present[t] - others[t] for t in TABLES}
-    assert all(count for table, count in receipt.tables.items() if table != "elsewhere")
+    assert all(receipt.tables[table] for table in TABLES)
+    of_runs = ("run", "step", "runevent", "runpartial", "stepintent", "conversation", "message")
+    assert {receipt.tables[f"workflows_{table}"] for table in of_runs} == {1}
+    with tenant([alice.team.pk]):
+        assert [one.pk for one in Run.objects.unscoped()] == [theirs.pk]
+        assert not Conversation.objects.unscoped().exists()
     assert set(receipt.left.values()) == {0}
     assert receipt.tables["sharing"] == 1
     assert receipt.namespaces == 3
@@ -115,6 +128,92 @@ def test_owner_erases_an_outside_person_whose_memory_they_may_not_see(alice: Per
 
     assert receipt.tables["memory_entry"] == 3
     assert set(counts(alice.team.pk).values()) == {0}
+
+
+def test_admin_erases_an_outside_person_but_no_member(cast: Cast):
+    remembered(cast.alice, "ben@example.org")
+    remembered(cast.bob, f"play@{cast.bob.user.pk}")
+
+    receipt = services.erase(at_door(cast.ada), subject="ben@example.org")
+
+    assert receipt.tables["memory_entry"] == 3
+    for subject in (f"play@{cast.bob.user.pk}", str(cast.bob.user.pk), "nobody@example.org"):
+        with pytest.raises(NotFound):
+            services.erase(at_door(cast.ada), subject=subject)
+
+
+def test_erased_member_takes_their_test_persons_along(cast: Cast):
+    own, play = str(cast.alice.user.pk), f"ben@{cast.alice.user.pk}"
+    remembered(cast.alice, play)
+    make_run(cast.alice, make_workflow(cast.alice), subject=play, status="failed", finished_at=timezone.now())
+
+    receipt = services.erase(at_door(cast.alice), subject=own)
+
+    assert (receipt.tables["memory_entry"], receipt.tables["workflows_run"]) == (3, 1)
+    assert set(receipt.left.values()) == {0}
+
+
+def test_nothing_is_erased_while_a_run_goes_on(alice: Person):
+    remembered(alice, str(alice.user.pk))
+    make_run(alice, make_workflow(alice), status="running")
+    before = counts(alice.team.pk)
+
+    with pytest.raises(StillRunning), transaction.atomic():
+        services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert counts(alice.team.pk) == before
+
+
+def test_runs_stay_where_only_memory_was_to_go(alice: Person):
+    remembered(alice, str(alice.user.pk))
+    make_run(alice, make_workflow(alice), status="running")
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk), runs=False)
+
+    assert "workflows_run" not in receipt.tables
+    assert set(counts(alice.team.pk).values()) == {0}
+
+
+# What of a person an erasure leaves in the team's tables, and why.
+STAYS = {
+    "accounts_auditentry": "names and numbers, never what was remembered; it can't be shortened",
+    "accounts_audithead": "the newest number and hash of the trail",
+    "accounts_membership": "whether somebody is in the team is no memory of them; removed by leaving",
+    "accounts_invitation": "as their membership",
+    "accounts_apikey": "a programme's, not a person's",
+    "accounts_teamgroup": "the team's order, as their membership",
+    "memory_policy": "the team's rules",
+    "memory_curationrule": "the team's rules",
+    "memory_erasure": "the receipt itself: that it was asked for, and done",
+    "workflows_workflow": "the team's work, whoever drew it",
+    "workflows_workflowsecret": "the team's work",
+    "workflows_folder": "the team's order",
+    "workflows_node": "the team's work",
+    "workflows_edge": "the team's work",
+    "workflows_variable": "the team's work",
+    "workflows_snapshot": "the team's work",
+    "workflows_version": "the team's work",
+    "workflows_revision": "the team's work",
+    "workflows_comment": "what colleagues said to each other about a workflow",
+    "workflows_pin": "part of a draft, placed there by hand",
+    "workflows_testcase": "part of a draft, written by hand",
+    "workflows_testresult": "what became of a test case",
+    "workflows_modelprovider": "the team's settings",
+    "workflows_credential": "the team's settings",
+}
+
+
+def test_every_table_of_a_team_is_erased_or_says_why_not(alice: Person):
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk), dry_run=True)
+    tables = {
+        model._meta.db_table
+        for model in apps.get_models()
+        if any(field.column == "team_id" for field in model._meta.fields)
+    }
+
+    assert tables - set(receipt.tables) - set(STAYS) == set()
+    assert set(STAYS) & set(receipt.tables) == set()
+    assert set(STAYS) - tables == set()
 
 
 @pytest.mark.parametrize("name", ["bob", "vic", "ada", "carol"])

@@ -1,9 +1,7 @@
 """Out as a file and in again: the same memory elsewhere, and nothing that nobody may bring."""
 
 import io
-import json
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,17 +11,25 @@ from accounts.errors import NotAllowed
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.errors import AccessDenied, InvalidInput, NotFound
+from memory.core.errors import AccessDenied, NotFound
 from memory.core.provider import MAX_TOP_K
 from memory.models import Change, Entry, Group, Policy, Revision
-from memory.services.importing import MOST_BYTES
 from tests.memory.services.conftest import at_door, in_run, trail
+from tests.memory.services.exchanging import (
+    AT,
+    SHARED,
+    brought,
+    entry,
+    exported,
+    file_of,
+    lines,
+    space,
+)
 from tests.support.cast import Cast, Person
 
 
 pytestmark = pytest.mark.django_db
 
-SHARED = "global:app"
 WORDS = [
     "tea",
     "coffee",
@@ -90,51 +96,6 @@ def answers(person: Person, questions: list[str]) -> list[list[tuple[str, float 
         ]
         for asked in questions
     ]
-
-
-def exported(made: services.Exported) -> bytes:
-    data = b"".join(made.chunks())
-    assert len(data) == made.size
-    return data
-
-
-def lines(data: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in data.splitlines()]
-
-
-def file_of(*given: dict[str, Any]) -> io.BytesIO:
-    """A file around these lines, with its first and its last."""
-    head = {"format": "mnemoflow-memory", "version": 1, "of": "team", "name": "x", "at": AT}
-    body = [head, *given, {"type": "end", "lines": len(given) + 2}]
-    return io.BytesIO(b"".join(json.dumps(one).encode() + b"\n" for one in body))
-
-
-AT = "2026-05-01T10:00:00Z"
-
-
-def space(text: str = SHARED) -> dict[str, Any]:
-    return {"type": "namespace", "namespace": text, "scope": "global", "created_at": AT}
-
-
-def entry(key: str = "k", number: int = 1, **changes: Any) -> dict[str, Any]:
-    return {
-        "type": "entry",
-        "namespace": SHARED,
-        "id": f"01900000-0000-7000-8000-{number:012d}",
-        "key": key,
-        "value": "v",
-        "metadata": {},
-        "category": "fact",
-        "tier": "long_term",
-        "importance": 0.5,
-        "revision": 1,
-        "created_at": AT,
-        "updated_at": AT,
-    } | changes
-
-
-def brought(person: Person, file: io.BytesIO, **how: Any) -> Any:
-    return services.import_file(at_door(person), file, **{"dry_run": False} | how)
 
 
 def past(person: Person) -> list[tuple[Any, ...]]:
@@ -323,96 +284,6 @@ def test_history_told_by_a_file_is_attached_to_no_run_change_or_person_here(cast
     assert (row.source_actor, row.source_run) == (f"file:{alice.principal.actor}", "file:r1")
     assert (revision.actor, revision.run_id) == (f"file:{alice.principal.actor}", "file:r1")
     assert revision.change_id != own.change_id
-
-
-HOSTILE: dict[str, tuple[Callable[[], bytes], int, str, str]] = {
-    "nothing": (lambda: b"", 1, "", "empty"),
-    "no export": (lambda: b'{"hello": 1}\n', 1, "format", "no export"),
-    "another version": (
-        lambda: file_of().getvalue().replace(b'"version": 1', b'"version": 9'),
-        1,
-        "version",
-        "9",
-    ),
-    "cut off": (lambda: b"".join(file_of(space()).getvalue().splitlines(True)[:-1]), 2, "", "breaks off"),
-    "a line missing": (
-        lambda: file_of(space(), entry()).getvalue().replace(json.dumps(entry()).encode() + b"\n", b""),
-        3,
-        "lines",
-        "there are 3",
-    ),
-    "huge line": (lambda: with_line(b'{"value": "' + b"x" * 7_000_000 + b'"}'), 3, "", "Longer"),
-    "deep": (lambda: with_value(b"[" * 2_000 + b"]" * 2_000), 3, "value", "deep"),
-    "NaN": (lambda: with_value(b"NaN"), 3, "value", "NaN"),
-    "infinite metadata": (lambda: with_line(with_field("metadata", b'{"a": -Infinity}')), 3, "metadata", "Infinity"),
-    "twice": (lambda: with_line(with_field("key", b'"k", "key": "l"')), 3, "key", "twice"),
-    "NUL": (lambda: with_value(b'"a\\u0000b"'), 3, "value", "NUL"),
-    "half a character": (lambda: with_value(b'"\\ud800"'), 3, "value", "surrogate"),
-    "bad UTF-8": (lambda: with_value(b'"\xff\xfe"'), 3, "value", "UTF-8"),
-    "not JSON": (lambda: with_value(b"'single'"), 3, "value", "JSON"),
-    "a list": (lambda: with_line(b"[1]"), 3, "", "braces"),
-    "unknown kind": (lambda: with_line(b'{"type": "user"}'), 3, "type", "expected"),
-    "unknown field": (lambda: file_of(space(), entry(team_id="x")).getvalue(), 3, "team_id", "Extra"),
-    "importance": (lambda: file_of(space(), entry(importance=7)).getvalue(), 3, "importance", "less"),
-    "huge number": (lambda: file_of(space(), entry(revision=2**40)).getvalue(), 3, "revision", "less"),
-    "no id": (lambda: file_of(space(), entry(id="1")).getvalue(), 3, "id", "UUID"),
-    "no time zone": (lambda: file_of(space(), entry(created_at="2026-01-01T00:00:00")).getvalue(), 3, "created_at", "timezone"),
-    "no namespace": (lambda: file_of(space("team:b")).getvalue(), 2, "namespace", "is not a namespace"),
-    "another's namespace": (lambda: file_of(space(), entry(namespace="user:bob")).getvalue(), 3, "namespace", "Not the namespace"),
-    "same id": (lambda: file_of(space(), entry("a"), entry("b")).getvalue(), 4, "id", "already"),
-    "same key": (lambda: file_of(space(), entry("a", 1), entry("a", 2)).getvalue(), 4, "key", "line 3"),
-    "after the end": (lambda: file_of().getvalue() + b'{"type": "end", "lines": 3}\n', 3, "", "After the end"),
-}  # fmt: skip
-
-
-def with_line(line: bytes) -> bytes:
-    first, second, *_rest = file_of(space(), entry()).getvalue().splitlines(keepends=True)
-    return first + second + line + b'\n{"type": "end", "lines": 4}\n'
-
-
-def with_field(name: str, value: bytes) -> bytes:
-    said = json.dumps(entry()[name]).encode()
-    return (
-        json.dumps(entry())
-        .encode()
-        .replace(b'"%b": %b' % (name.encode(), said), b'"%b": %b' % (name.encode(), value))
-    )
-
-
-def with_value(value: bytes) -> bytes:
-    return with_line(with_field("value", value))
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_file_is_refused_with_line_and_field(alice: Person, name: str) -> None:
-    make, line, field, said = HOSTILE[name]
-
-    report = brought(alice, io.BytesIO(make()))
-
-    first = report.problems[0]
-    assert (first.line, first.field) == (line, field)
-    assert said in first.message
-    with tenant([alice.team.pk]):
-        assert not Entry.objects.unscoped().exists()
-
-
-def test_file_of_too_many_bytes_is_refused_while_it_is_read(alice: Person) -> None:
-    class Endless(io.RawIOBase):
-        def __init__(self) -> None:
-            self.read_ = 0
-            self.head = file_of(space()).getvalue().splitlines(keepends=True)[:2]
-
-        def readline(self, size: int | None = -1, /) -> bytes:
-            line = self.head.pop(0) if self.head else b'{"type": "about"}\n' + b"" * 1000
-            line = line if len(line) > 30 else b" " * 5_000_000 + line
-            self.read_ += len(line)
-            return line
-
-    endless = Endless()
-    with pytest.raises(InvalidInput, match="at most"):
-        brought(alice, endless)  # type: ignore[arg-type]  # as much of a file as is read
-
-    assert endless.read_ < MOST_BYTES + 6_000_000
 
 
 def test_places_far_apart_in_a_file_take_no_room_of_their_own(alice: Person) -> None:

@@ -1,0 +1,122 @@
+"""Whether a file can be imported at all: every line by itself, and what it says of the ones before."""
+
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final
+
+from config import strict
+from memory.core.errors import InvalidInput, MemoryFault
+from memory.core.scopes import parse_namespace
+from memory.logic import exchange
+
+
+MOST_BYTES: Final = 50 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Checked:
+    header: exchange.Header | None = None
+    problems: list[exchange.Problem] = field(default_factory=list)
+
+
+def check_file(file: BinaryIO) -> Checked:
+    """Every line by itself, and what it says of the ones before."""
+    found = Checked()
+    seen = _Seen()
+    for one in exchange.read(_Bounded(file), strict.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
+        problem = one if isinstance(one, exchange.Problem) else None
+        if isinstance(one, exchange.Numbered):
+            if isinstance(one.line, exchange.Header):
+                found.header = one.line
+            else:
+                problem = seen.problem(one.number, one.line)
+        if problem is not None:
+            found.problems.append(problem)
+            if len(found.problems) >= exchange.MOST_PROBLEMS:
+                break
+    return found
+
+
+class _Bounded:
+    """The lines of a file, up to as many bytes as a file may have."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, MOST_BYTES
+
+    def readline(self, most: int) -> bytes:
+        line = self._file.readline(most)
+        self._left -= len(line)
+        if self._left < 0:
+            raise InvalidInput(f"file: at most {MOST_BYTES} bytes.")
+        return line
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the lines so far have said. Keys by what they hash to: a file may have a million."""
+
+    namespace: str = ""
+    spaces: set[str] = field(default_factory=set)
+    living: dict[int, int] = field(default_factory=dict)
+    ids: set[int] = field(default_factory=set)
+    entry: exchange.EntryLine | None = None
+    revision: int = 0
+
+    def problem(
+        self, number: int, line: exchange.Line | exchange.Header
+    ) -> exchange.Problem | None:
+        before = self._unfinished(number) if not isinstance(line, exchange.RevisionLine) else None
+        match line:
+            case exchange.NamespaceLine():
+                return before or self._of_namespace(number, line)
+            case exchange.EntryLine():
+                return before or self._of_entry(number, line)
+            case exchange.RevisionLine():
+                return self._of_revision(number, line)
+            case exchange.GroupLine() if line.namespace != self.namespace:
+                return exchange.Problem(
+                    number, "namespace", "Not the namespace these lines are of."
+                )
+        return before
+
+    def _unfinished(self, number: int) -> exchange.Problem | None:
+        """An entry's revisions end where it is now, if it has any."""
+        entry, last = self.entry, self.revision
+        self.entry, self.revision = None, 0
+        if entry is None or last in (0, entry.revision):
+            return None
+        said = f"The revisions of {entry.key!r} end at {last}; it is at {entry.revision}."
+        return exchange.Problem(number - 1, "number", said)
+
+    def _of_namespace(self, number: int, line: exchange.NamespaceLine) -> exchange.Problem | None:
+        try:
+            parse_namespace(line.namespace)
+        except MemoryFault as fault:
+            return exchange.Problem(number, "namespace", str(fault))
+        if line.namespace in self.spaces:
+            return exchange.Problem(number, "namespace", "It was there already.")
+        self.namespace = line.namespace
+        self.spaces.add(line.namespace)
+        return None
+
+    def _of_entry(self, number: int, line: exchange.EntryLine) -> exchange.Problem | None:
+        if line.namespace != self.namespace:
+            return exchange.Problem(number, "namespace", "Not the namespace these lines are of.")
+        if hash(line.id) in self.ids:
+            return exchange.Problem(number, "id", "It was there already.")
+        self.ids.add(hash(line.id))
+        self.entry = line
+        if line.forgotten_at is None:
+            mark = hash((line.namespace, line.key))
+            if mark in self.living:
+                said = f"It lives in line {self.living[mark]} already."
+                return exchange.Problem(number, "key", said)
+            self.living[mark] = number
+        return None
+
+    def _of_revision(self, number: int, line: exchange.RevisionLine) -> exchange.Problem | None:
+        if self.entry is None or line.entry != self.entry.id:
+            return exchange.Problem(number, "entry", "Not the entry these lines are of.")
+        if not self.revision < line.number <= self.entry.revision:
+            return exchange.Problem(number, "number", "Revisions come in their order.")
+        self.revision = line.number
+        return None

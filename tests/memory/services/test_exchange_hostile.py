@@ -1,0 +1,106 @@
+"""Files that somebody made to break in, or that broke on the way: refused, with line and field."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from accounts.tenancy import tenant
+from memory.core.errors import InvalidInput
+from memory.models import Entry
+from memory.services.importing_check import MOST_BYTES
+from tests.memory.services.exchanging import brought, entry, file_of, space
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE: dict[str, tuple[Callable[[], bytes], int, str, str]] = {
+    "nothing": (lambda: b"", 1, "", "empty"),
+    "no export": (lambda: b'{"hello": 1}\n', 1, "format", "no export"),
+    "another version": (
+        lambda: file_of().getvalue().replace(b'"version": 1', b'"version": 9'),
+        1,
+        "version",
+        "9",
+    ),
+    "cut off": (lambda: b"".join(file_of(space()).getvalue().splitlines(True)[:-1]), 2, "", "breaks off"),
+    "a line missing": (
+        lambda: file_of(space(), entry()).getvalue().replace(json.dumps(entry()).encode() + b"\n", b""),
+        3,
+        "lines",
+        "there are 3",
+    ),
+    "huge line": (lambda: with_line(b'{"value": "' + b"x" * 7_000_000 + b'"}'), 3, "", "Longer"),
+    "deep": (lambda: with_value(b"[" * 2_000 + b"]" * 2_000), 3, "value", "deep"),
+    "NaN": (lambda: with_value(b"NaN"), 3, "value", "NaN"),
+    "infinite metadata": (lambda: with_line(with_field("metadata", b'{"a": -Infinity}')), 3, "metadata", "Infinity"),
+    "twice": (lambda: with_line(with_field("key", b'"k", "key": "l"')), 3, "key", "twice"),
+    "NUL": (lambda: with_value(b'"a\\u0000b"'), 3, "value", "NUL"),
+    "half a character": (lambda: with_value(b'"\\ud800"'), 3, "value", "surrogate"),
+    "bad UTF-8": (lambda: with_value(b'"\xff\xfe"'), 3, "value", "UTF-8"),
+    "not JSON": (lambda: with_value(b"'single'"), 3, "value", "JSON"),
+    "a list": (lambda: with_line(b"[1]"), 3, "", "braces"),
+    "unknown kind": (lambda: with_line(b'{"type": "user"}'), 3, "type", "expected"),
+    "unknown field": (lambda: file_of(space(), entry(team_id="x")).getvalue(), 3, "team_id", "Extra"),
+    "importance": (lambda: file_of(space(), entry(importance=7)).getvalue(), 3, "importance", "less"),
+    "huge number": (lambda: file_of(space(), entry(revision=2**40)).getvalue(), 3, "revision", "less"),
+    "no id": (lambda: file_of(space(), entry(id="1")).getvalue(), 3, "id", "UUID"),
+    "no time zone": (lambda: file_of(space(), entry(created_at="2026-01-01T00:00:00")).getvalue(), 3, "created_at", "timezone"),
+    "no namespace": (lambda: file_of(space("team:b")).getvalue(), 2, "namespace", "is not a namespace"),
+    "another's namespace": (lambda: file_of(space(), entry(namespace="user:bob")).getvalue(), 3, "namespace", "Not the namespace"),
+    "same id": (lambda: file_of(space(), entry("a"), entry("b")).getvalue(), 4, "id", "already"),
+    "same key": (lambda: file_of(space(), entry("a", 1), entry("a", 2)).getvalue(), 4, "key", "line 3"),
+    "after the end": (lambda: file_of().getvalue() + b'{"type": "end", "lines": 3}\n', 3, "", "After the end"),
+}  # fmt: skip
+
+
+def with_line(line: bytes) -> bytes:
+    first, second, *_rest = file_of(space(), entry()).getvalue().splitlines(keepends=True)
+    return first + second + line + b'\n{"type": "end", "lines": 4}\n'
+
+
+def with_field(name: str, value: bytes) -> bytes:
+    said = json.dumps(entry()[name]).encode()
+    return (
+        json.dumps(entry())
+        .encode()
+        .replace(b'"%b": %b' % (name.encode(), said), b'"%b": %b' % (name.encode(), value))
+    )
+
+
+def with_value(value: bytes) -> bytes:
+    return with_line(with_field("value", value))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_file_is_refused_with_line_and_field(alice: Person, name: str) -> None:
+    make, line, field, said = HOSTILE[name]
+
+    report = brought(alice, io.BytesIO(make()))
+
+    first = report.problems[0]
+    assert (first.line, first.field) == (line, field)
+    assert said in first.message
+    with tenant([alice.team.pk]):
+        assert not Entry.objects.unscoped().exists()
+
+
+def test_file_of_too_many_bytes_is_refused_while_it_is_read(alice: Person) -> None:
+    class Endless(io.RawIOBase):
+        def __init__(self) -> None:
+            self.read_ = 0
+            self.head = file_of(space()).getvalue().splitlines(keepends=True)[:2]
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            line = self.head.pop(0) if self.head else b'{"type": "about"}\n' + b"" * 1000
+            line = line if len(line) > 30 else b" " * 5_000_000 + line
+            self.read_ += len(line)
+            return line
+
+    endless = Endless()
+    with pytest.raises(InvalidInput, match="at most"):
+        brought(alice, endless)  # type: ignore[arg-type]  # as much of a file as is read
+
+    assert endless.read_ < MOST_BYTES + 6_000_000
