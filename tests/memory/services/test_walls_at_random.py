@@ -26,7 +26,7 @@ from accounts.models import AuditEntry, Role, User
 from accounts.principals import user_principal
 from accounts.services import add_member, create_team
 from accounts.tenancy import tenant
-from memory import places, services
+from memory import permissions, places, services
 from memory.core.errors import MemoryFault
 from memory.models import Namespace, Policy
 from memory.providers.http import HttpProvider
@@ -434,3 +434,14 @@ def test_nothing_crosses_a_wall_over_http(
     monkeypatch.setattr(places, "provider_factory", lambda _name, _offered: here)
     play(over_http(served, settings), examples // 2)
     places.close()
+
+
+@pytest.mark.django_db
+def test_wall_taken_away_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permissions, "_is_person_of", lambda *_asked, **_more: True)
+
+    with pytest.raises(AssertionError) as found:
+        play(InPostgres, LONG)
+
+    told = [str(one) for one in (found.value, found.value.__context__)]
+    assert any("it should have been refused" in one for one in told), told
