@@ -34,7 +34,17 @@ register(api)
 ROUTERS = [
     "accounts.api",
     "accounts.api_groups",
-    *(["memory.api", "memory.api_pages", "memory.api_curation", "memory.api_me"] if settings.MEMORY_ENABLED else []),
+    *(
+        [
+            "memory.api",
+            "memory.api_pages",
+            "memory.api_tiers",
+            "memory.api_curation",
+            "memory.api_me",
+        ]
+        if settings.MEMORY_ENABLED
+        else []
+    ),
     "workflows.api",
 ]
 for module in ROUTERS:

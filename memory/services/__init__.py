@@ -30,7 +30,17 @@ from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.restore import restore
 from memory.services.share import share, unshare
-from memory.services.tiers import MovedEntries, approve, promote, quarantine, reject, waiting
+from memory.services.tiers import (
+    MovedEntries,
+    PlannedMove,
+    approve,
+    move,
+    plan_moves,
+    promote,
+    quarantine,
+    quarantined,
+    reject,
+)
 from memory.services.undo import Undone, undo
 
 
@@ -44,6 +54,7 @@ __all__ = [
     "MovedEntries",
     "Opened",
     "Pause",
+    "PlannedMove",
     "Receipt",
     "Shelf",
     "Undone",
@@ -67,13 +78,16 @@ __all__ = [
     "import_pages",
     "look",
     "look_back",
+    "move",
     "namespaces",
     "open_page",
     "own_pause",
     "page_revisions",
     "pause",
+    "plan_moves",
     "promote",
     "quarantine",
+    "quarantined",
     "reach_of",
     "recall",
     "reject",
@@ -88,6 +102,5 @@ __all__ = [
     "undo_import",
     "unshare",
     "values",
-    "waiting",
     "write_pages",
 ]

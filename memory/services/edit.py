@@ -49,7 +49,7 @@ def edit(
         entry = rows.living(namespace).filter(pk=UUID(str(entry_id))).first()
         if entry is None:
             raise NotFound(_("There is no such memory; it may be forgotten."))
-        _check_revision(entry, if_revision)
+        check_revision(entry, if_revision)
         params = _params(door, entry, value, tier, changes)
         check_params(params)
         door.detail.update(key=key_hash(entry.key), bytes=check_value(door.policy, params.value))
@@ -59,7 +59,7 @@ def edit(
         return rows.entry_of(entry, namespace.text)
 
 
-def _check_revision(entry: Entry, if_revision: int) -> None:
+def check_revision(entry: Entry, if_revision: int) -> None:
     if entry.revision != if_revision:
         raise RevisionConflict(
             f"The entry was changed in the meantime: it is at revision {entry.revision}, "

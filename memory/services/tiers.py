@@ -6,7 +6,7 @@ and several made together undo as one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
+from memory.services.edit import check_revision
 from memory.services.forget import MOST_AT_ONCE
 from memory.services.gate import MEANT_FOR
 from memory.services.listing import EntryPage, entries
@@ -36,6 +37,19 @@ class MovedEntries:
     change_id: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """What a move would make of an entry. ``replaces``: what is in use under the key it was meant for.
+
+    With a ``problem`` none of them would be moved.
+    """
+
+    entry: MemoryEntry
+    to: Tier
+    replaces: MemoryEntry | None = None
+    problem: str = ""
+
+
 Ids = Sequence[UUID | str]
 
 # Each move's word in the audit trail.
@@ -45,6 +59,43 @@ ACTIONS: Final[Mapping[Move, str]] = {
     Move.PROMOTE: "memory.promoted",
     Move.QUARANTINE: "memory.quarantined",
 }
+
+
+# Where each leads unless it is said.
+LEADS_TO: Final[Mapping[Move, Tier]] = {
+    Move.APPROVE: Tier.LONG_TERM,
+    Move.REJECT: Tier.QUARANTINE,
+    Move.PROMOTE: Tier.LONG_TERM,
+    Move.QUARANTINE: Tier.QUARANTINE,
+}
+
+
+def move(
+    caller: MemoryCaller,
+    *,
+    move: str,
+    entry_ids: Ids,
+    to: str | None = None,
+    reason: str = "",
+    if_revision: int | None = None,
+) -> MovedEntries:
+    """By its name. ``if_revision``, of a single entry: only if nobody was quicker."""
+    named = _named(move)
+    return _move(caller, named, _leads(named, to), entry_ids, reason, if_revision)
+
+
+def plan_moves(
+    caller: MemoryCaller, *, move: str, entry_ids: Ids, to: str | None = None
+) -> tuple[PlannedMove, ...]:
+    """The same without a trace but its row in the trail, entry by entry, for whoever might do it."""
+    named = _named(move)
+    leads = _leads(named, to)
+    _check_count(entry_ids)
+    place = shared_place(caller, entry_ids)
+    with opened(caller, "write", "memory.listed", namespace=place) as door:
+        chosen = _chosen(door.place.row, entry_ids, door.now)
+        door.detail.update(keys=len(chosen), planned=str(named))
+        return tuple(_planned(one, named, leads, door.now) for one in chosen)
 
 
 def approve(
@@ -69,7 +120,7 @@ def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> Mov
     return _move(caller, Move.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
-def waiting(
+def quarantined(
     caller: MemoryCaller,
     *,
     scope: str | None = None,
@@ -91,17 +142,61 @@ def waiting(
     )
 
 
-def _move(caller: MemoryCaller, move: Move, to: Tier, entry_ids: Ids, reason: str) -> MovedEntries:
+def _named(move: str) -> Move:
+    try:
+        return Move(move)
+    except ValueError:
+        raise InvalidInput(f"move: use one of {', '.join(Move)}.") from None
+
+
+def _leads(move: Move, to: str | None) -> Tier:
+    return tier_named(to) if to else LEADS_TO[move]
+
+
+def _check_count(entry_ids: Ids) -> None:
     if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
-    place = shared_place(caller, entry_ids)
+
+
+def _chosen(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
+    """All of them, or NotFound."""
     wanted = {UUID(str(one)) for one in entry_ids}
+    found: list[Entry] = []
+    if namespace is not None:
+        fresh = rows.living(namespace).exclude(expires_at__lte=now)
+        found = list(fresh.filter(pk__in=wanted).select_related("namespace").order_by("id"))
+    if len(found) != len(wanted):
+        raise NotFound(_("There is no such memory; it may be forgotten."))
+    return found
+
+
+def _planned(row: Entry, move: Move, to: Tier, now: datetime) -> PlannedMove:
+    entry = rows.entry_of(row, row.namespace.text)
+    try:
+        moved(entry, move, to)
+    except InvalidInput as fault:
+        return PlannedMove(entry, to, problem=str(fault))
+    meant_for = entry.metadata.get(MEANT_FOR) if move is Move.APPROVE else None
+    there = rows.visible_key(row.namespace, str(meant_for), now) if meant_for else None
+    return PlannedMove(entry, to, rows.entry_of(there, row.namespace.text) if there else None)
+
+
+def _move(
+    caller: MemoryCaller,
+    move: Move,
+    to: Tier,
+    entry_ids: Ids,
+    reason: str,
+    if_revision: int | None = None,
+) -> MovedEntries:
+    _check_count(entry_ids)
+    place = shared_place(caller, entry_ids)
     with opened(caller, "write", ACTIONS[move], namespace=place) as door:
         namespace = door.claim()
         rows.expire(namespace, door.now)
-        chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
-        if len(chosen) != len(wanted):
-            raise NotFound(_("There is no such memory; it may be forgotten."))
+        chosen = _chosen(namespace, entry_ids, door.now)
+        if if_revision is not None:
+            check_revision(chosen[0], if_revision)
         change = _change(door, namespace, len(chosen), reason)
         act = door.act(Operation.EDIT, reason, change.pk)
         apart = [one for one in chosen if move is Move.APPROVE and one.metadata.get(MEANT_FOR)]

@@ -249,7 +249,7 @@ def test_order_of_a_tool_waits_while_a_stand_in_keeps_the_pair_whole(alice: Pers
     assert [one["role"] for one in said.messages] == ["assistant", "tool"]
     assert ORDER not in str(said.messages)
     assert (again.count, len(again.held)) == (2, 1)
-    waiting = services.waiting(at_door(alice), namespace=PLACE)
+    waiting = services.quarantined(at_door(alice), namespace=PLACE)
     assert [
         (one.value, one.metadata["quarantined_for"][0]["reason"]) for one in waiting.entries
     ] == [(ORDER, "gives_orders")]

@@ -309,7 +309,7 @@ def test_order_of_the_web_is_no_page_until_somebody_approves_it(alice: Person) -
         == DEPLOY["content"]
     )
     assert services.find_pages(at_door(alice), namespace=WIKI, query="previous instructions") == ()
-    assert [one.id for one in services.waiting(at_door(alice), namespace=WIKI).entries] == [
+    assert [one.id for one in services.quarantined(at_door(alice), namespace=WIKI).entries] == [
         held.entry.id
     ]
 

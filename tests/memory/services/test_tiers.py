@@ -212,8 +212,8 @@ def test_rejected_entry_stays_and_is_refused_when_it_is_proposed_again(alice: Pe
         work(alice, "other", "alice hates green tea!")
     assert refused.value.reasons == ("rejected_before",)
     door = at_door(alice)
-    assert services.waiting(door, namespace=HERE).total == 0
-    page = services.waiting(door, namespace=HERE, rejected=True)
+    assert services.quarantined(door, namespace=HERE).total == 0
+    page = services.quarantined(door, namespace=HERE, rejected=True)
     assert [(one.key, one.metadata["review_reason"]) for one in page.entries] == [
         ("k", "she doesn't")
     ]
@@ -223,7 +223,7 @@ def test_waiting_shows_what_nobody_decided_yet(alice: Person) -> None:
     work(alice, "a", "one that waits", tier="quarantine")
     work(alice, "b", "one in use already", tier="long_term")
 
-    page = services.waiting(at_door(alice), namespace=HERE)
+    page = services.quarantined(at_door(alice), namespace=HERE)
 
     assert ([one.key for one in page.entries], page.total) == (["a"], 1)
 

@@ -1,0 +1,75 @@
+"""Bodies of moves between tiers. Unknown fields are refused."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from config.schema import Body, Limit, Offset
+from memory.schemas import EntryOut, entry_out
+from memory.services import MovedEntries, PlannedMove
+from memory.services.forget import MOST_AT_ONCE
+
+
+MoveWord = Literal["approve", "reject", "promote", "quarantine"]
+TierWord = Literal["quarantine", "working", "long_term"]
+
+
+class MoveIn(Body):
+    """``to`` matters to approving alone: long-term memory unless it says working."""
+
+    move: MoveWord
+    to: TierWord | None = None
+    reason: str = Field("", max_length=500)
+
+
+class MovesIn(MoveIn):
+    """Entries of one namespace, all or none. ``dry_run``: what would become of each, and nothing does."""
+
+    entries: list[UUID] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    dry_run: bool = False
+
+
+class QuarantineQuery(Body):
+    namespace: str = Field(max_length=200)
+    rejected: bool = False
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class MovedOut(Body):
+    """``change`` undoes it as one."""
+
+    entries: list[EntryOut]
+    change: UUID
+
+
+class PlannedOut(Body):
+    """``replaces`` is what is in use in the place it was meant for; ``problem``: why it can't be moved."""
+
+    entry: EntryOut
+    to: str
+    replaces: EntryOut | None
+    problem: str
+
+
+class MovesOut(Body):
+    """Of a dry run ``planned``, else what was moved and the change that undoes it as one."""
+
+    count: int
+    entries: list[EntryOut] = []
+    change: UUID | None = None
+    planned: list[PlannedOut] = []
+
+
+def moved_out(done: MovedEntries) -> MovedOut:
+    return MovedOut(entries=[entry_out(one) for one in done.entries], change=done.change_id)
+
+
+def planned_out(one: PlannedMove) -> PlannedOut:
+    return PlannedOut(
+        entry=entry_out(one.entry),
+        to=one.to,
+        replaces=entry_out(one.replaces) if one.replaces else None,
+        problem=one.problem,
+    )
