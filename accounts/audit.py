@@ -96,6 +96,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "memory.glass_broken": _("opened private memory by emergency access"),
     "memory.glass_ended": _("ended emergency access"),
     "memory.glass_seen": _("saw who looked into their memory"),
+    "memory.access_explained": _("asked who can see a namespace, and why"),
     "memory.looked_into": _("looked into private memory"),
     "audit.verified": _("verified the audit trail"),
     "audit.exported": _("exported the audit trail"),

@@ -37,6 +37,7 @@ ROUTERS = [
     *(
         [
             "memory.api",
+            "memory.api_access",
             "memory.api_pages",
             "memory.api_tiers",
             "memory.api_curation",

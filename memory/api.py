@@ -9,7 +9,7 @@ from ninja import Header, Query, Router, Status
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
 from config.schema import refuse_unknown
-from memory import permissions, schemas, selectors, services
+from memory import permissions, schemas, services
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.records import Source
 from memory.core.scopes import scope_named
@@ -31,29 +31,6 @@ def list_namespaces(request: HttpRequest, scope: str | None = None) -> list[sche
     word = None if scope is None else str(scope_named(scope).word)
     found = services.namespaces(caller_of(request), scope=word)
     return [schemas.namespace_out(row) for row in found]
-
-
-@router.post("/memory/namespaces/{uuid:namespace_id}/grants", response={204: None})
-def share_namespace(
-    request: HttpRequest, namespace_id: UUID, body: schemas.GrantIn
-) -> Status[None]:
-    """Let a member look, write or forget here. Only whose the namespace is may."""
-    caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
-    member = selectors.member_for(caller.principal, caller.team_id, body.member)
-    services.share(caller, namespace=row.text, verb=body.verb, member=member)
-    return Status(204, None)
-
-
-@router.delete("/memory/namespaces/{uuid:namespace_id}/grants", response={204: None})
-def unshare_namespace(
-    request: HttpRequest, namespace_id: UUID, body: schemas.GrantIn
-) -> Status[None]:
-    caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
-    member = selectors.member_for(caller.principal, caller.team_id, body.member)
-    services.unshare(caller, namespace=row.text, verb=body.verb, member=member)
-    return Status(204, None)
 
 
 @router.get("/memory/entries", response=schemas.EntriesOut)

@@ -1,7 +1,7 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, PlainSerializer, WithJsonSchema
@@ -194,13 +194,6 @@ class ReceiptOut(Body):
     tables: dict[str, int]
     left: dict[str, int]
     kept: dict[str, int]
-
-
-class GrantIn(Body):
-    """``member`` is the account of somebody of the team."""
-
-    verb: Literal["view", "write", "forget"]
-    member: UUID
 
 
 class RestoreIn(Body):

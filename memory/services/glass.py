@@ -112,6 +112,14 @@ def notices(principal: Principal, team_id: UUID) -> list[Glass]:
         return list(rows_[:20])
 
 
+def is_told(principal: Principal, glass: Glass) -> bool:
+    """Whether it is into what is theirs; ``glass`` with its namespace."""
+    row, who = glass.namespace, principal.user_id
+    if principal.kind == "key":
+        return True  # it named the person
+    return who is not None and who in (row.owner_user_id, row.persona_of_id, *row.participants)
+
+
 def what_was_read(glasses: Sequence[Glass]) -> Mapping[UUID, Looked]:
     """From the trail, where who looked can't take it back."""
     found: dict[UUID, Looked] = {}

@@ -1,30 +1,37 @@
-"""Share a namespace with a member, for one verb; and end it. Only whose it is may."""
+"""Share a namespace with a member or a group of the team, for one verb; and end it. Only who may share may."""
 
+from django.contrib.auth.models import Group
 from django.utils.translation import gettext as _
 
 from accounts import access
-from accounts.models import User
+from accounts.models import TeamGroup, User
 from memory.core.errors import NotFound
 from memory.models import Namespace
 from memory.permissions import Verb
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
+from memory.services.explain import recipient
 
 
-def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User) -> None:
+def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
     with opened(caller, "share", "memory.shared", namespace=namespace) as door:
         _note(door, verb, member)
-        access.grant(member, f"memory.{verb}", _row(door))
+        access.grant(_holder(member), f"memory.{verb}", _row(door))
 
 
-def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User) -> None:
+def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
     with opened(caller, "share", "memory.unshared", namespace=namespace) as door:
         _note(door, verb, member)
-        access.revoke(member, f"memory.{verb}", _row(door))
+        access.revoke(_holder(member), f"memory.{verb}", _row(door))
 
 
-def _note(door: Door, verb: Verb, member: User) -> None:
-    door.detail.update({"verb": verb, "with": str(member.pk)})
+def _note(door: Door, verb: Verb, member: User | TeamGroup) -> None:
+    user, group = (None, member) if isinstance(member, TeamGroup) else (member, None)
+    door.detail.update({"verb": verb, "with": recipient(user, group)})
+
+
+def _holder(member: User | TeamGroup) -> User | Group:
+    return member.group if isinstance(member, TeamGroup) else member
 
 
 def _row(door: Door) -> Namespace:

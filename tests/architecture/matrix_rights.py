@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests.architecture.matrix_core import Maker, Row
-from tests.architecture.matrix_memory import _private_namespace
+from tests.architecture.matrix_memory import NAMESPACE, PRIVATE_NAMESPACE, _private_namespace
 from tests.support.cast import Person
 
 
@@ -31,4 +31,20 @@ def _glass(person: Person, canary: str) -> Any:
 
 OBJECTS: dict[str, Maker] = {"glass": _glass}
 
-ROWS: list[Row] = []
+GLASS = {"glass_id": "glass"}
+ASKED = {"namespace": "user:nobody", "reason": "why", "minutes": 15}
+API = "api/v1/memory/namespaces/<uuid:namespace_id>"
+PAGE = "memory/namespaces/<uuid:namespace_id>/access/"
+
+# anonymous, outsider, viewer, editor, admin, other team's key
+ROWS: list[Row] = [
+    Row("GET", f"{API}/access", "- 404 200 200 200 404", NAMESPACE),
+    Row("GET", f"{API}/access", "- 404 404 404 404 404", PRIVATE_NAMESPACE),
+    Row("GET", f"{API}/grants", "- 404 200 200 200 404", NAMESPACE),
+    Row("GET", f"{API}/grants", "- 404 404 404 404 404", PRIVATE_NAMESPACE),
+    Row("GET", "api/v1/memory/glass", "- 200 200 200 200 200"),
+    Row("POST", "api/v1/memory/glass", "- 404 403 403 404 403", body=ASKED),
+    Row("POST", "api/v1/memory/glass/<uuid:glass_id>/end", "- 404 404 404 200 404", GLASS, {}),
+    # Whose memory it is says so, nobody else
+    Row("POST", "api/v1/memory/glass/<uuid:glass_id>/seen", "- 404 404 404 404 404", GLASS, {}),
+]

@@ -1,0 +1,136 @@
+"""Bodies of rights: grants, who can see a namespace and why, emergency access."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from config.schema import Body
+from memory.models import Glass
+from memory.services.explain import Explained, Given, Reason, Runs, Seer
+from memory.services.glass import LONGEST_REASON, Looked
+
+
+class GrantIn(Body):
+    """``member`` is the account of somebody of the team, ``group`` one of its groups."""
+
+    verb: Literal["view", "write", "forget", "share"]
+    member: UUID | None = None
+    group: UUID | None = None
+
+    @model_validator(mode="after")
+    def one_of_the_two(self) -> Self:
+        if (self.member is None) == (self.group is None):
+            raise ValueError("give either a member or a group")
+        return self
+
+
+class GrantOut(Body):
+    verb: str
+    member: UUID | None
+    group: UUID | None
+    name: str
+    by: str = Field(description="who shared it, as the audit trail calls them")
+    at: datetime | None
+
+
+class ReasonOut(Body):
+    """``why`` is a word; the others are set where they say more."""
+
+    why: str
+    grant: GrantOut | None = None
+    until: datetime | None = None
+    reason: str = ""
+
+
+class SeerOut(Body):
+    kind: Literal["user", "key"]
+    id: UUID
+    name: str
+    role: str
+    may: dict[str, list[ReasonOut]]
+
+
+class AccessOut(Body):
+    """``runs``: which of a workflow's runs reach it; a run's notes nobody else does."""
+
+    namespace: str
+    seers: list[SeerOut]
+    runs: Runs
+    runs_for_outside_people_write: bool
+
+
+class GlassIn(Body):
+    """``minutes``: 15, 60 or 240. Its person reads the reason."""
+
+    namespace: str = Field(max_length=200)
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON)
+    minutes: Literal[15, 60, 240]
+
+
+class GlassOut(Body):
+    id: UUID
+    namespace: str
+    by: UUID
+    by_name: str
+    reason: str
+    created_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+    is_open: bool
+    reads: int = Field(description="how often something was read under it")
+    entries: list[UUID] = Field(description="those looked at one by one; only for whose they are")
+
+
+def grant_out(one: Given) -> GrantOut:
+    return GrantOut(
+        verb=one.verb,
+        member=one.user.pk if one.user else None,
+        group=one.group.pk if one.group else None,
+        name=str(one.user or one.group),
+        by=one.by,
+        at=one.at,
+    )
+
+
+def access_out(found: Explained) -> AccessOut:
+    return AccessOut(
+        namespace=found.namespace.text,
+        seers=[_seer_out(one) for one in found.seers if one.may],
+        runs=found.runs,
+        runs_for_outside_people_write=found.outside_runs_write,
+    )
+
+
+def glass_out(one: Glass, read: Mapping[UUID, Looked], *, theirs: bool) -> GlassOut:
+    looked = read.get(one.pk, Looked(0, ()))
+    return GlassOut(
+        id=one.pk,
+        namespace=one.namespace.text,
+        by=one.by_id,
+        by_name=str(one.by),
+        reason=one.reason,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        ended_at=one.ended_at,
+        is_open=one.is_open(),
+        reads=looked.times,
+        entries=list(looked.entries) if theirs else [],
+    )
+
+
+def _seer_out(one: Seer) -> SeerOut:
+    may: dict[str, list[ReasonOut]]
+    may = {verb: [_reason_out(reason) for reason in why] for verb, why in one.may.items()}
+    return SeerOut(kind=one.kind, id=one.id, name=one.name, role=one.role, may=may)
+
+
+def _reason_out(reason: Reason) -> ReasonOut:
+    return ReasonOut(
+        why=reason.why.value,
+        grant=grant_out(reason.given) if reason.given else None,
+        until=reason.glass.expires_at if reason.glass else None,
+        reason=reason.glass.reason if reason.glass else "",
+    )

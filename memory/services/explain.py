@@ -1,0 +1,232 @@
+"""Who can see a namespace, and why: every member and key of the team, with what they may and the reason.
+
+It asks the rules themselves (``permissions.reasons``), so it can't say anything else than they do; what
+they would ask the tables once for each person is read once for all.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts import access
+from accounts.access import KeyPrincipal, Principal, UserPrincipal
+from accounts.models import ApiKey, AuditEntry, Membership, TeamGroup, User
+from accounts.roles import Role
+from memory.core.errors import NotFound
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import Scope
+from memory.models import Glass, Namespace
+from memory.permissions import Facts, Place, Verb, Why, reasons
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door, opened
+
+
+Runs = Literal["person", "conversation", "application", "workflow", "run"]
+VERBS: Final[tuple[Verb, ...]] = ("view", "write", "forget", "share")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A grant on this namespace: to whom, and who gave it when, as the trail has it."""
+
+    verb: Verb
+    user: User | None
+    group: TeamGroup | None
+    by: str = ""  # an actor as the trail calls it
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """``given`` tells a grant further, ``glass`` an emergency access."""
+
+    why: Why
+    given: Given | None = None
+    glass: Glass | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seer:
+    """Somebody of the team, member or key; ``may`` has a row for each verb they have."""
+
+    kind: Literal["user", "key"]
+    id: UUID
+    name: str
+    role: str
+    may: Mapping[Verb, tuple[Reason, ...]]
+    scopes: tuple[str, ...] = ()
+
+    @property
+    def sees(self) -> bool:
+        return "view" in self.may
+
+    @property
+    def why(self) -> tuple[Reason, ...]:
+        """All reasons there are, each once."""
+        found = [reason for every in self.may.values() for reason in every]
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """``runs`` says in a word which runs reach it, and how far."""
+
+    namespace: Namespace
+    seers: tuple[Seer, ...]
+    grants: tuple[Given, ...]
+    runs: Runs
+    outside_runs_write: bool
+
+    @property
+    def who_see(self) -> tuple[Seer, ...]:
+        return tuple(one for one in self.seers if one.sees)
+
+    @property
+    def who_dont(self) -> tuple[Seer, ...]:
+        return tuple(one for one in self.seers if not one.sees)
+
+
+def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
+    """For all who may look into it themselves; a key needs to be let see the team's members as well."""
+    if caller.principal.kind != "user":
+        access.check_key(caller.principal, "team:read")
+    with opened(caller, "view", "memory.access_explained", namespace=namespace) as door:
+        row = door.place.row
+        if row is None:
+            raise NotFound(_("There is no such namespace."))
+        place = door.place
+        grants = given_on(row)
+        facts = _Known(place, grants, _members_of(grants), _open_glasses(row))
+        seers = tuple(_seen_by(place, facts, one) for one in _everybody(caller.team_id))
+        return Explained(row, seers, tuple(grants), _runs(door), door.rules.subjects_write_global)
+
+
+def given_on(row: Namespace) -> list[Given]:
+    """The trail is asked for all of them at once; what an old trail doesn't know stays unsaid."""
+    shared = access.grants_on(row)
+    told = _told(row) if shared else {}
+    found = []
+    for one in shared:
+        verb: Verb = one.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
+        by, at = told.get((verb, recipient(one.user, one.group)), ("", None))
+        found.append(Given(verb, one.user, one.group, by, at))
+    return sorted(found, key=lambda one: VERBS.index(one.verb))
+
+
+def recipient(user: User | None, group: TeamGroup | None) -> str:
+    """As the trail names whom something was shared with."""
+    return f"group:{group.pk}" if group else str(user.pk if user else "")
+
+
+class _Known(Facts):
+    """What would be asked for each person, known for all."""
+
+    def __init__(
+        self,
+        place: Place,
+        grants: Iterable[Given],
+        members: Mapping[UUID, frozenset[UUID]],
+        glasses: Mapping[UUID, Glass],
+    ) -> None:
+        super().__init__(place)
+        self._grants, self._members, self._glasses = list(grants), members, glasses
+
+    def is_granted(self, principal: Principal, verb: Verb) -> bool:
+        return self.grant_of(principal.user_id, verb) is not None
+
+    def glass_of(self, principal: Principal) -> Glass | None:
+        may = access.can(principal, "memory.break_glass", self.place.team_id)
+        return self._glasses.get(principal.user_id) if may and principal.user_id else None
+
+    def grant_of(self, user_id: UUID | None, verb: Verb) -> Given | None:
+        if user_id is None:
+            return None
+        return next((one for one in self._grants if self._fits(one, user_id, verb)), None)
+
+    def _fits(self, one: Given, user_id: UUID, verb: Verb) -> bool:
+        if one.verb != verb:
+            return False
+        if one.user is not None:
+            return one.user.pk == user_id
+        return one.group is not None and user_id in self._members.get(one.group.pk, ())
+
+
+def _seen_by(place: Place, facts: _Known, who: tuple[Principal, str, str]) -> Seer:
+    principal, name, role = who
+    may: dict[Verb, tuple[Reason, ...]] = {}
+    for verb in VERBS:
+        if found := tuple(
+            _told_further(why, facts, principal, verb)
+            for why in reasons(principal, verb, place, facts)
+        ):
+            may[verb] = found
+    if isinstance(principal, KeyPrincipal):
+        return Seer("key", principal.key.pk, name, role, may, tuple(principal.key.scopes))
+    assert principal.user_id is not None  # noqa: S101  # the others are members
+    return Seer("user", principal.user_id, name, role, may)
+
+
+def _told_further(why: Why, facts: _Known, principal: Principal, verb: Verb) -> Reason:
+    if why is Why.GRANT:
+        return Reason(why, given=facts.grant_of(principal.user_id, verb))
+    return Reason(why, glass=facts.glass_of(principal) if why is Why.GLASS else None)
+
+
+def _everybody(team_id: UUID) -> list[tuple[Principal, str, str]]:
+    members = Membership.objects.unscoped().filter(team_id=team_id).select_related("user")
+    keys = ApiKey.objects.unscoped().filter(team_id=team_id, revoked_at=None)
+    people: list[tuple[Principal, str, str]] = [
+        (UserPrincipal(row.user, {team_id: Role(row.role)}), str(row.user), row.role)
+        for row in members.order_by("joined_at", "id")
+    ]
+    usable = [key for key in keys.order_by("name", "id") if key.is_usable()]
+    return people + [(KeyPrincipal(key), key.name, "") for key in usable]
+
+
+def _members_of(grants: Iterable[Given]) -> dict[UUID, frozenset[UUID]]:
+    groups = [one.group for one in grants if one.group]
+    if not groups:
+        return {}
+    inside = User.groups.through.objects.filter(group__in=[one.group_id for one in groups])
+    found: dict[int, set[UUID]] = {}
+    for group_id, user_id in inside.values_list("group_id", "user_id"):
+        found.setdefault(group_id, set()).add(user_id)
+    return {one.pk: frozenset(found.get(one.group_id, ())) for one in groups}
+
+
+def _open_glasses(row: Namespace) -> dict[UUID, Glass]:
+    """Of several of one person the one that lasts longest."""
+    now = timezone.now()
+    found = Glass.objects.unscoped().filter(Q(namespace=row), ended_at=None, expires_at__gt=now)
+    return {one.by_id: one for one in found.order_by("expires_at", "id")}
+
+
+def _told(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
+    """(verb, with whom) → by whom and when, of the last time each was shared."""
+    trail = AuditEntry.objects.unscoped().filter(
+        team_id=row.team_id, action="memory.shared", subject=row.text, success=True
+    )
+    found = {}
+    for detail, actor, at in trail.order_by("seq").values_list("detail", "actor", "at"):
+        found[str(detail.get("verb")), str(detail.get("with"))] = (actor, at)
+    return found
+
+
+_RUNS: Final[Mapping[SeenBy, Runs]] = {
+    SeenBy.PERSON: "person",
+    SeenBy.PARTICIPANTS: "conversation",
+    SeenBy.TEAM: "application",
+    SeenBy.RUN: "run",
+}
+
+
+def _runs(door: Door) -> Runs:
+    """Which runs reach it; a plug-in's scope as one of the built-in ones of its kind."""
+    named = door.place.named
+    return "workflow" if named.scope == Scope.WORKFLOW else _RUNS[named.seen_by]

@@ -1,0 +1,292 @@
+"""Emergency access: reading alone, for a while, with a reason, and its person is told of it at once."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+from django.utils import timezone
+
+from accounts import audit
+from accounts.errors import NotAllowed
+from accounts.models import AuditEntry, Membership, Role
+from accounts.personas import persona_id
+from accounts.tenancy import tenant
+from memory import permissions, selectors, services
+from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
+from memory.core.scopes import parse_namespace
+from memory.models import Entry, Glass, Namespace
+from memory.permissions import Place, Why
+from memory.services.glass import (
+    acknowledge,
+    break_glass,
+    end_glass,
+    glasses,
+    notices,
+    what_was_read,
+)
+from tests.memory.services.conftest import at_door, in_run, trail
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def secret(cast: Cast) -> str:
+    """What bob told a chatbot about himself; his namespace."""
+    services.remember(in_run(cast.bob), scope="user", key="secret", value="bob's secret")
+    return f"user:{cast.bob.user.pk}"
+
+
+def broken(person: Person, namespace: str, minutes: int = 15) -> Glass:
+    return break_glass(
+        at_door(person), namespace=namespace, reason="Police inquiry 7", minutes=minutes
+    )
+
+
+def rows_of(team_id: UUID, glass: Glass) -> list[AuditEntry]:
+    with tenant([team_id]):
+        found = AuditEntry.objects.unscoped().filter(team_id=team_id, detail__glass=str(glass.pk))
+        return list(found.order_by("seq"))
+
+
+@pytest.mark.parametrize("name", ["ada", "alice"])
+def test_admin_reads_private_memory_by_emergency_access_and_changes_nothing(
+    cast: Cast, secret: str, name: str
+) -> None:
+    person = cast.people[name]
+    with pytest.raises(NotFound):
+        services.entries(at_door(person), namespace=secret)
+
+    broken(person, secret)
+
+    page = services.entries(at_door(person), namespace=secret)
+    assert [entry.value for entry in page.entries] == ["bob's secret"]
+    entry_id = page.entries[0].id
+    for change in (
+        lambda: services.remember(at_door(person), namespace=secret, key="planted", value=1),
+        lambda: services.forget(at_door(person), namespace=secret, key="secret"),
+        lambda: services.edit(at_door(person), entry_id=entry_id, if_revision=1, value="x"),
+        lambda: services.share(at_door(person), namespace=secret, verb="view", member=person.user),
+    ):
+        with pytest.raises(AccessDenied):
+            change()
+    assert services.look(at_door(cast.bob), entry_id=entry_id).value == "bob's secret"
+
+
+@pytest.mark.parametrize("name", ["vic", "carol"])
+def test_nobody_below_an_admin_breaks_the_glass(cast: Cast, secret: str, name: str) -> None:
+    person = cast.people[name]
+
+    with pytest.raises((NotAllowed, MemoryFault)):
+        break_glass(
+            services.MemoryCaller(person.principal, cast.team_a.pk),
+            namespace=secret,
+            reason="curious",
+            minutes=15,
+        )
+
+    with tenant([cast.team_a.pk]):
+        assert Glass.objects.unscoped().count() == 0
+    refused = [row for row in trail(cast.team_a.pk) if row == ("memory.refused", secret, False)]
+    assert len(refused) == (1 if name == "vic" else 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"reason": "  "}, "reason"),
+        ({"reason": "x" * 501}, "reason"),
+        ({"minutes": 16}, "minutes"),
+        ({"namespace": "user:nobody"}, "Nothing is remembered"),
+        ({"namespace": "global:app"}, "not private"),
+        ({"namespace": "ai:notes:r1"}, "not private"),
+        ({"namespace": "own"}, "already"),
+    ],
+)
+def test_access_that_is_not_one_is_refused_with_the_reason(
+    cast: Cast, secret: str, asked: dict[str, Any], message: str
+) -> None:
+    services.remember(in_run(cast.ada), scope="user", key="k", value=1)
+    services.remember(in_run(cast.ada), scope="global", key="k", value=1)
+    services.remember(in_run(cast.ada), scope="run", key="k", value=1)
+    wanted = {"namespace": secret, "reason": "why", "minutes": 15, **asked}
+    if wanted["namespace"] == "own":
+        wanted["namespace"] = f"user:{cast.ada.user.pk}"
+
+    with pytest.raises((InvalidInput, NotFound), match=message):
+        break_glass(at_door(cast.ada), **wanted)
+
+
+def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> None:
+    glass, caller = broken(cast.ada, secret), at_door(cast.ada)
+    with tenant([cast.team_a.pk]):
+        row = Namespace.objects.unscoped().get(text=secret)
+        entry = Entry.objects.unscoped().get(namespace=row)
+    reads: dict[str, Callable[[], object]] = {
+        "recall": lambda: services.recall(caller, namespace=secret),
+        "entries": lambda: services.entries(caller, namespace=secret),
+        "look": lambda: services.look(caller, entry_id=entry.pk),
+        "revisions": lambda: services.revisions(caller, entry_id=entry.pk),
+        "values": lambda: services.values(caller, namespace=secret, key="secret"),
+        "namespace page": lambda: selectors.namespace_for(caller.principal, cast.team_a.pk, row.pk),
+        "entry page": lambda: selectors.entry_for(caller.principal, cast.team_a.pk, entry.pk),
+        "pages": lambda: services.shelf(caller, namespace=secret),
+    }
+    for name, read in reads.items():
+        before = len(rows_of(cast.team_a.pk, glass))
+        with tenant([cast.team_a.pk]):
+            read()
+        after = rows_of(cast.team_a.pk, glass)
+        assert len(after) == before + 1, name
+        assert (after[-1].actor, after[-1].subject) == (f"user:{cast.ada.user.pk}", secret), name
+    assert audit.verify(cast.team_a.pk).intact
+    looked = what_was_read([glass])[glass.pk]
+    assert (looked.times, looked.entries) == (len(reads), (entry.pk,))
+
+
+def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
+    broken(cast.ada, secret)
+    ada = cast.ada.principal
+
+    with tenant([cast.team_a.pk]):
+        assert selectors.newest_for(ada, cast.team_a.pk) == []
+        assert list(selectors.namespaces_for(ada, cast.team_a.pk)) == []
+        assert not Entry.objects.visible_to(ada).exists()
+    assert services.namespaces(at_door(cast.ada)) == []
+
+
+def test_owner_is_told_at_once_by_whom_why_and_until_when(cast: Cast, secret: str) -> None:
+    assert notices(cast.bob.principal, cast.team_a.pk) == []
+
+    glass = broken(cast.ada, secret, minutes=60)
+
+    (told,) = notices(cast.bob.principal, cast.team_a.pk)
+    assert (told.pk, told.by, told.reason) == (glass.pk, cast.ada.user, "Police inquiry 7")
+    assert told.expires_at - told.created_at == timedelta(minutes=60)
+    for person in (cast.vic, cast.alice, cast.ada):
+        assert notices(person.principal, cast.team_a.pk) == []
+    acknowledge(at_door(cast.bob), glass_id=glass.pk)
+    assert notices(cast.bob.principal, cast.team_a.pk) == []
+    assert [one.pk for one in glasses(at_door(cast.bob))] == [glass.pk]  # it stays in the list
+    assert glasses(at_door(cast.vic)) == []
+    with pytest.raises(NotFound):
+        acknowledge(at_door(cast.alice), glass_id=glass.pk)
+
+
+def test_test_person_is_told_through_the_member_who_plays_them(cast: Cast) -> None:
+    mia = persona_id("mia", cast.bob.user.pk)
+    services.remember(in_run(cast.bob, user_id=mia, outside=True), scope="user", key="k", value=1)
+
+    broken(cast.ada, f"user:{mia}")
+
+    assert len(notices(cast.bob.principal, cast.team_a.pk)) == 1
+
+
+def test_outside_person_has_the_notice_kept_for_the_programme_that_names_them(
+    cast: Cast, api_key: Any
+) -> None:
+    client = api_key(cast.alice)
+    asked = {"namespace": "user:customer-7", "key": "k", "value": 1}
+    assert client.post("/api/v1/memory/entries", asked, "application/json").status_code == 201
+
+    glass = broken(cast.ada, "user:customer-7")
+
+    told = client.get("/api/v1/memory/glass", {"namespace": "user:customer-7"}).json()
+    assert [(one["id"], one["reason"]) for one in told] == [(str(glass.pk), "Police inquiry 7")]
+    assert client.get("/api/v1/memory/glass").json() == []
+    with (
+        pytest.raises(ProgrammingError, match="permission denied"),
+        transaction.atomic(),
+        tenant([cast.team_a.pk]),
+    ):
+        Glass.objects.unscoped().filter(pk=glass.pk).delete()
+
+
+def test_conversation_tells_each_who_takes_part(cast: Cast) -> None:
+    run = in_run(cast.bob, conversation_id="c1")
+    services.remember(run, scope="conversation", key="k", value=1)
+
+    broken(cast.ada, "conv:c1")
+
+    assert len(notices(cast.bob.principal, cast.team_a.pk)) == 1
+    assert len(services.recall(at_door(cast.ada), namespace="conv:c1")) == 1
+
+
+def test_access_is_over_at_the_instant_it_says(
+    cast: Cast, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glass = broken(cast.ada, secret)
+    assert may_look(cast.ada, secret)
+    monkeypatch.setattr(timezone, "now", lambda: glass.expires_at)
+
+    assert not may_look(cast.ada, secret)
+    assert not glass.is_open()
+    with pytest.raises(NotFound):
+        services.recall(at_door(cast.ada), namespace=secret)
+
+
+@pytest.mark.parametrize("name", ["ada", "bob", "alice"])
+def test_access_is_ended_by_hand(cast: Cast, secret: str, name: str) -> None:
+    glass = broken(cast.ada, secret)
+
+    ended = end_glass(at_door(cast.people[name]), glass_id=glass.pk)
+
+    assert not ended.is_open()
+    assert ended.over_at < glass.expires_at
+    with pytest.raises(NotFound):
+        services.recall(at_door(cast.ada), namespace=secret)
+    again = end_glass(at_door(cast.ada), glass_id=glass.pk)
+    assert again.ended_by == f"user:{cast.people[name].user.pk}"
+    with pytest.raises(NotFound):
+        end_glass(at_door(cast.vic), glass_id=glass.pk)
+
+
+def test_role_that_is_taken_away_takes_the_access_along(cast: Cast, secret: str) -> None:
+    broken(cast.ada, secret)
+    with tenant([cast.team_a.pk]):
+        Membership.objects.unscoped().filter(user=cast.ada.user).update(role=Role.EDITOR)
+
+    assert not may_look(cast.ada, secret)
+    with pytest.raises(NotFound):
+        services.recall(at_door(cast.ada), namespace=secret)
+
+
+def test_run_started_by_who_broke_the_glass_reads_nothing_of_it(cast: Cast, secret: str) -> None:
+    broken(cast.ada, secret)
+
+    with pytest.raises(AccessDenied):
+        services.recall(in_run(cast.ada), namespace=secret)
+    with pytest.raises(AccessDenied):
+        services.recall(in_run(cast.ada, user_id=str(cast.bob.user.pk)), scope="user")
+
+
+@pytest.mark.parametrize("change", ["reason = 'x'", "expires_at = now() + interval '1 year'"])
+def test_database_lets_nobody_rewrite_who_looked_and_why(
+    cast: Cast, secret: str, change: str
+) -> None:
+    broken(cast.ada, secret)
+
+    with (
+        pytest.raises(ProgrammingError, match="permission denied"),
+        transaction.atomic(),
+        tenant([cast.team_a.pk]),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"UPDATE memory_glass SET {change}")
+
+
+def may_look(person: Person, text: str) -> bool:
+    """By both roads, which must agree."""
+    principal = person.principal
+    with tenant([person.team.pk]):
+        row = Namespace.objects.unscoped().get(text=text)
+        place = Place(row.team_id, parse_namespace(text), row)
+        found = list(permissions.reasons(principal, "view", place))
+        rows: Any = Namespace.objects  # Any: the manager types its model, not its queryset
+        listed = rows.open_to(principal).filter(pk=row.pk).exists()
+    assert listed == bool(found)
+    return found == [Why.GLASS]
