@@ -95,7 +95,7 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
     return About(people, total, len(rows), pause_of(own, timezone.now()))
 
 
-def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID, Entry]:
+def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID, Remembered]:
     """Those of the entries that the asker may see, as they are now, forgotten or not."""
     if not ids:
         return {}
@@ -103,7 +103,7 @@ def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID
         found = Entry.objects.visible_to(caller.principal).filter(
             team_id=caller.team_id, pk__in=ids
         )
-        return {row.pk: row for row in found.select_related("namespace")}
+        return {row.pk: Remembered(row, words_of(row.value)) for row in found}
 
 
 def own_entry(caller: MemoryCaller, *, entry_id: UUID) -> Remembered:

@@ -25,7 +25,7 @@ class Item:
 PLACES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("home", _("Home"), "home", ()),
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
-    ("workflows:list", _("Workflows"), "workflow", ("/workflows/",)),
+    ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
     ("workflows:runs", _("Runs"), "run", ("/runs/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),
     ("workflows:providers", _("Models"), "model", ("/models/",)),

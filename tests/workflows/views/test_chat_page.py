@@ -1,0 +1,283 @@
+"""The chat page of a published workflow: one's own conversations, turns with what memory did in them."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import services as memory
+from memory.services.caller import CallOrigin, MemoryCaller, reach_of
+from tests.factories.workflows import make_workflow, within
+from tests.support.cast import Cast, Person
+from tests.workflows.views.conftest import HTMX, text_of
+from workflows.models import Conversation, Run, RunEvent, Workflow
+from workflows.models.run import RunStatus
+from workflows.services import publishing
+
+
+@pytest.fixture
+def open_chat(alice: Person, chat: Workflow) -> Workflow:
+    publishing.publish(alice.principal, workflow=chat, note="")
+    with within(alice):
+        chat.refresh_from_db()
+    return chat
+
+
+def page_of(who: Person, workflow: Workflow, /, **asked: str) -> str:
+    answer = who.client.get(reverse("workflows:chat", args=[workflow.pk]), asked)
+    assert answer.status_code == 200
+    return text_of(answer)
+
+
+def say(who: Person, workflow: Workflow, query: str, /, **more: str) -> Any:
+    address = reverse("workflows:chat_say", args=[workflow.pk])
+    return who.client.post(address, {"query": query, **more}, headers=HTMX)
+
+
+def newest(who: Person) -> Run:
+    with within(who):
+        run = Run.objects.visible_to(who.principal).select_related("conversation").first()
+    assert run is not None
+    return run
+
+
+def key_of(run: Run) -> str:
+    assert run.conversation is not None
+    return run.conversation.key
+
+
+def ended(run: Run, answer: str = "", error: str = "") -> None:
+    with within_team(run):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status=RunStatus.FAILED if error else RunStatus.SUCCEEDED,
+            outputs={"answer": answer},
+            error=error,
+            finished_at=timezone.now(),
+        )
+
+
+def within_team(run: Run) -> Any:
+    return tenant([run.team_id])
+
+
+def heard(run: Run, name: str, **data: Any) -> None:
+    with within_team(run):
+        seq = RunEvent.objects.unscoped().filter(run=run).count() + 100
+        RunEvent.objects.create(team_id=run.team_id, run=run, seq=seq, name=name, data=data)
+
+
+def told(person: Person, run: Run, key: str, value: str) -> Any:
+    known = {"user_id": str(person.user.pk), "app_id": "app", "run_id": str(run.pk)}
+    caller = MemoryCaller(
+        person.principal, person.team.pk, identity=known, reach=reach_of(known),
+        origin=CallOrigin(str(run.pk), "store", key),
+    )  # fmt: skip
+    return memory.remember(caller, scope="user", key=key, value=value)
+
+
+@pytest.mark.parametrize("name", ["alice", "bob", "vic"])
+def test_whoever_may_run_it_gets_the_page_without_a_graph(
+    cast: Cast, open_chat: Workflow, name: str
+) -> None:
+    page = page_of(cast.people[name], open_chat)
+
+    assert open_chat.name in page
+    assert ('id="canvas"' in page, 'class="graph"' in page) == (False, False)
+    assert ("Open in the editor" in page) is (name != "vic")
+    assert page.count("data-say=") >= 1
+    assert not re.search(r"<script(?![^>]*(src|importmap))|\sstyle=|\son\w+=", page)
+
+
+def test_what_is_not_published_or_no_chat_or_another_teams_is_not_talked_to(
+    cast: Cast, chat: Workflow
+) -> None:
+    assert "Not open for conversation yet" in page_of(cast.alice, chat)
+    assert say(cast.alice, chat, "hi").status_code == 422
+    plain = make_workflow(cast.alice)
+    for who, which in ((cast.alice, plain), (cast.people["carol"], chat)):
+        address = reverse("workflows:chat", args=[which.pk])
+        assert who.client.get(address).status_code == 404
+
+
+def test_turn_runs_the_published_version_and_moves_into_its_conversation(
+    cast: Cast, open_chat: Workflow
+) -> None:
+    vic = cast.people["vic"]
+    answer = say(vic, open_chat, "I am Vic, and I like rye bread")
+
+    run = newest(vic)
+    assert (run.version_id, run.subject) == (open_chat.published_version_id, str(vic.user.pk))
+    html = text_of(answer)
+    assert reverse("workflows:run_events", args=[run.pk]) in html
+    assert reverse("workflows:chat_stop", args=[run.pk]) in html
+    assert f'value="{key_of(run)}"' in html
+    assert html.count('hx-swap-oob="true"') == 2
+    assert answer["HX-Replace-Url"].endswith(f"?conversation={key_of(run)}")
+    listed = page_of(vic, open_chat, conversation=key_of(run))
+    assert listed.count("I am Vic, and I like rye bread") >= 2
+    assert "rye bread" not in page_of(cast.alice, open_chat, conversation=key_of(run))
+    assert say(cast.alice, open_chat, "hi", conversation=key_of(run)).status_code == 404
+
+
+def test_turn_shows_what_it_used_and_when_that_was_said(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "I like green tea")
+    first = newest(alice)
+    entry = told(alice, first, "tea", "Alice likes green tea.")
+    say(alice, open_chat, "What do I like?")
+    second = newest(alice)
+    ended(second, "Green tea.")
+    heard(second, "memory_recalled", node="recall", scope="user", query="What do I like?",
+          entries=[{"id": entry.id, "key": "tea", "value": "Alice likes green tea.",
+                    "score": 0.9, "run": str(first.pk)}])  # fmt: skip
+    heard(second, "memory_recalled", node="hist", scope="conversation",
+          entries=[{"id": "x", "key": "m", "value": "only this talk's own words"}])  # fmt: skip
+
+    html = text_of(alice.client.get(reverse("workflows:chat_turn", args=[second.pk])))
+
+    assert "Alice likes green tea." in html
+    assert "from what you told me on" in html
+    assert f"?conversation={key_of(first)}" in html
+    assert "only this talk" not in html
+    assert "run-stream" not in html
+
+
+def test_turn_shows_what_it_remembered_to_be_forgotten_and_brought_back(
+    alice: Person, open_chat: Workflow
+) -> None:
+    say(alice, open_chat, "I like green tea")
+    run = newest(alice)
+    entry = told(alice, run, "tea", "Alice likes green tea.")
+    ended(run, "Noted.")
+    heard(run, "memory_written", node="store", scope="user",
+          entry={"id": entry.id, "key": "tea", "value": "Alice likes green tea."})  # fmt: skip
+    turn = reverse("workflows:chat_turn", args=[run.pk])
+    forget = reverse("memory:about_forget", args=[entry.id])
+
+    assert forget in text_of(alice.client.get(turn))
+    line = text_of(alice.client.post(forget, {"shape": "line"}, headers=HTMX))
+    assert reverse("memory:about_restore", args=[entry.id]) in line
+    assert "Forgotten:" in text_of(alice.client.get(turn))  # a reload says so, too
+
+
+def test_pause_is_said_on_the_page_and_at_the_turn_it_changed(
+    alice: Person, open_chat: Workflow
+) -> None:
+    memory.pause(MemoryCaller(alice.principal, alice.team.pk))
+    say(alice, open_chat, "I like green tea")
+    run = newest(alice)
+    ended(run, "Hello.")
+    heard(run, "memory_recalled", node="r", scope="user", entries=[], withheld="paused")
+    heard(run, "memory_kept_out", node="s", scope="user", key="k", reasons=["paused"])
+
+    assert "You paused memory" in page_of(alice, open_chat)
+    html = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
+    assert "nothing known about you was used" in html
+    assert "nothing of this was remembered" in html
+
+
+def test_failed_turn_is_tried_again_and_told_once(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "What do I like?")
+    failed = newest(alice)
+    ended(failed, error="ProviderError: away")
+    key = key_of(failed)
+    page = page_of(alice, open_chat, conversation=key)
+    assert "Something went wrong with this answer" in page
+    assert "ProviderError" not in page
+    assert "Try again" in page
+
+    say(alice, open_chat, "What do I like?", conversation=key)
+    ended(newest(alice), "Green tea.")
+    page = page_of(alice, open_chat, conversation=key)
+    assert ("Something went wrong" in page, "Green tea." in page) == (False, True)
+    assert page.count('class="turn"') == 1
+
+
+def test_live_turn_is_stopped(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "Tell me all")
+    run = newest(alice)
+
+    address = reverse("workflows:chat_stop", args=[run.pk])
+    assert alice.client.post(address, headers=HTMX).status_code == 204
+
+    assert newest(alice).status == RunStatus.STOPPED
+    assert "This answer was stopped." in page_of(alice, open_chat, conversation=key_of(run))
+
+
+def test_conversations_are_listed_newest_word_first_renamed_archived_and_brought_back(
+    alice: Person, open_chat: Workflow
+) -> None:
+    for words in ("first of all", "second of all"):
+        say(alice, open_chat, words)
+    second = newest(alice)
+    with within(alice):
+        first = Conversation.objects.unscoped().get(name="first of all")
+    page = page_of(alice, open_chat)
+    assert page.index("second of all") < page.index("first of all")
+    say(alice, open_chat, "once more", conversation=first.key)
+    page = page_of(alice, open_chat)
+    assert page.index("first of all") < page.index("second of all")
+
+    alice.client.post(reverse("workflows:chat_rename", args=[first.pk]), {"name": "Tea talk"})
+    assert "Tea talk" in page_of(alice, open_chat)
+    away = alice.client.post(reverse("workflows:chat_put_away", args=[first.pk]), follow=True)
+    assert "“Tea talk” is archived." in text_of(away)
+    assert "Tea talk" not in page_of(alice, open_chat)
+    assert "Tea talk" in page_of(alice, open_chat, away="1")
+    alice.client.post(reverse("workflows:chat_bring_back", args=[first.pk]))
+    assert "Tea talk" in page_of(alice, open_chat)
+
+    # What was archived comes back by itself when something is said in it.
+    alice.client.post(reverse("workflows:chat_put_away", args=[first.pk]))
+    say(alice, open_chat, "and again", conversation=first.key)
+    assert "Tea talk" in page_of(alice, open_chat, conversation=key_of(second))
+
+
+def test_others_conversations_are_nobodys_to_rename_or_archive(
+    cast: Cast, open_chat: Workflow
+) -> None:
+    say(cast.alice, open_chat, "mine")
+    talk = newest(cast.alice).conversation
+    assert talk is not None
+    for name in ("bob", "vic", "carol"):
+        for what in ("chat_rename", "chat_put_away", "chat_bring_back"):
+            address = reverse(f"workflows:{what}", args=[talk.pk])
+            assert cast.people[name].client.post(address, {"name": "x"}).status_code == 404
+        for what in ("chat_turn", "chat_stop"):
+            address = reverse(f"workflows:{what}", args=[newest(cast.alice).pk])
+            ask = (
+                cast.people[name].client.get
+                if what == "chat_turn"
+                else cast.people[name].client.post
+            )
+            assert ask(address).status_code == 404
+
+
+def test_page_asks_as_often_for_many_turns_as_for_two(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "one")
+    key = key_of(newest(alice))
+
+    def turn(number: int) -> None:
+        say(alice, open_chat, f"more {number}", conversation=key)
+        run = newest(alice)
+        entry = told(alice, run, f"k{number}", f"fact number {number}")
+        ended(run, "Noted.")
+        data = {"id": entry.id, "key": entry.key, "value": entry.value, "run": str(run.pk)}
+        heard(run, "memory_written", node="s", scope="user", entry=data)
+        heard(run, "memory_recalled", node="r", scope="user", entries=[data])
+
+    def count() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            page_of(alice, open_chat, conversation=key)
+        return len(asked)
+
+    turn(1)
+    count()
+    few = count()
+    for number in range(2, 7):
+        turn(number)
+    assert count() == few
