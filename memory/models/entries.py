@@ -209,7 +209,13 @@ class Revision(TenantModel):
                 condition=Q(operation__in=Operation.values), name="memory_revision_operation"
             ),
         )
-        indexes = (models.Index(fields=("team", "change_id"), name="memory_revision_change"),)
+        indexes = (
+            models.Index(fields=("team", "change_id"), name="memory_revision_change"),
+            # What a run wrote, wherever it wrote it; most of what people do is of no run.
+            models.Index(
+                fields=("team", "run_id"), condition=~Q(run_id=""), name="memory_revision_by_run"
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.number} {self.operation}"
