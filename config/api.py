@@ -42,6 +42,7 @@ ROUTERS = [
             "memory.api_tiers",
             "memory.api_curation",
             "memory.api_me",
+            "memory.api_exchange",
         ]
         if settings.MEMORY_ENABLED
         else []

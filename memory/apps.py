@@ -12,7 +12,10 @@ class MemoryConfig(AppConfig):
         from accounts.audit import register_actions  # noqa: PLC0415
         from memory import places  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
+        from memory.services.erasures import carry_out  # noqa: PLC0415
+        from memory.upkeep import erasing  # noqa: PLC0415
 
+        erasing.asks_to_erase(carry_out)
         plug_in_scopes()
         places.check()
 

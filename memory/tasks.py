@@ -8,6 +8,7 @@ from celery import shared_task
 from kombu.exceptions import KombuError
 
 from memory.upkeep.curating import curate_soon, sweep_curations
+from memory.upkeep.erasing import erase_soon, sweep_erasures
 from memory.upkeep.expiry import sweep
 from memory.upkeep.notes import sweep_notes
 from memory.upkeep.settling import settle_all
@@ -53,10 +54,30 @@ def wake_curation(team_id: UUID, curation_id: UUID) -> None:
         log.warning("wake_up_unheard", extra={"curation": str(curation_id), "why": str(unheard)})
 
 
+@shared_task(name="memory.erase_person")
+def erase_person(team_id: str, erasure_id: str) -> int:
+    """Delivered twice, the second finds it begun."""
+    return erase_soon(UUID(team_id), UUID(erasure_id))
+
+
+@shared_task(name="memory.erase_waiting")
+def erase_waiting() -> int:
+    return sweep_erasures()
+
+
+def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
+    """Nobody listening is no error: the row is found without it."""
+    try:
+        erase_person.apply_async((str(team_id), str(erasure_id)), retry=False)
+    except (KombuError, OSError) as unheard:
+        log.warning("wake_up_unheard", extra={"erasure": str(erasure_id), "why": str(unheard)})
+
+
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
     "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
     "memory-settle-working": {"task": "memory.settle_working", "schedule": SETTLE_EVERY_SECONDS},
+    "memory-erase-waiting": {"task": "memory.erase_waiting", "schedule": SWEEP_EVERY_SECONDS},
     "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
 }

@@ -2,12 +2,19 @@
 
 from django.urls import path
 
-from memory.views import about, browsing, changes, entries
-
-
-app_name = "memory"
-
-urlpatterns = [
+from memory.views import (
+    "memory",
+    =,
+    [,
+    about,
+    app_name,
+    browsing,
+    changes,
+    entries,
+    erase,
+    exchange,
+    urlpatterns,
+)
     path("memory/", browsing.overview, name="list"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
     path("memory/namespaces/<uuid:namespace_id>/forget/", changes.forget_many, name="forget_many"),
@@ -25,4 +32,11 @@ urlpatterns = [
     path("memory/about/entries/<uuid:entry_id>/restore/", about.restore, name="about_restore"),
     path("memory/about/<uuid:namespace_id>/forget/", about.forget_all, name="about_forget_all"),
     path("memory/about/changes/<uuid:change_id>/undo/", about.undo, name="about_undo"),
+    path("memory/exchange/", exchange.page, name="exchange"),
+    path("memory/exchange/undo/", exchange.undo, name="exchange_undo"),
+    path("memory/export/", exchange.export, name="export"),
+    path("memory/export/me/", exchange.export_me, name="export_me"),
+    path("memory/erase/", erase.page, name="erase"),
+    path("memory/erase/<uuid:erasure_id>/", erase.receipt, name="erasure"),
+    path("memory/erase/<uuid:erasure_id>/receipt/", erase.download, name="erasure_receipt"),
 ]

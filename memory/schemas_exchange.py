@@ -1,0 +1,114 @@
+"""Bodies of export and import."""
+
+from uuid import UUID
+
+from pydantic import Field
+
+from config.schema import Body
+from memory.services.importing_report import Clash, Imported
+
+
+class ExportQuery(Body):
+    """No namespace: the whole team, as far as you may see it."""
+
+    namespace: str | None = Field(None, max_length=200)
+
+
+class ImportIn(Body):
+    """``file``: an export, as text. ``into``: other names for its namespaces, by what it calls them.
+
+    ``as_mine``: what the export of a person knows about them becomes what is remembered about you.
+    Without ``dry_run: false`` nothing is changed, and the answer says what would be.
+    """
+
+    file: str
+    clash: Clash = Clash.NEWER
+    into: dict[str, str] = Field(default={}, max_length=1_000)
+    as_mine: bool = False
+    dry_run: bool = True
+    reason: str = Field("", max_length=500)
+
+
+class UndoImportIn(Body):
+    changes: list[UUID] = Field(min_length=1, max_length=1_000)
+
+
+class UndoneImportOut(Body):
+    count: int
+
+
+class ProblemOut(Body):
+    """A line that can't be read; ``field`` is empty where all of it is wrong."""
+
+    line: int
+    field: str
+    message: str
+
+
+class RefusalOut(Body):
+    """What was left out, and why; without a key a whole namespace."""
+
+    line: int
+    namespace: str
+    key: str
+    why: str
+
+
+class TargetOut(Body):
+    """A namespace of the file, and what it is here. ``same``: there already; ``kept``: what was here holds."""
+
+    named: str
+    to: str
+    new: int
+    overwritten: int
+    same: int
+    kept: int
+    refused: int
+    why: str
+
+
+class ImportOut(Body):
+    """With problems nothing was done. ``changes`` undo together; ``skipped`` lines are for reading alone."""
+
+    dry_run: bool
+    problems: list[ProblemOut]
+    new: int
+    overwritten: int
+    same: int
+    kept: int
+    refused: int
+    skipped: int
+    namespaces: list[TargetOut]
+    refusals: list[RefusalOut]
+    changes: list[UUID]
+
+
+def import_out(done: Imported) -> ImportOut:
+    return ImportOut(
+        dry_run=done.dry_run,
+        problems=[ProblemOut(line=p.line, field=p.field, message=p.message) for p in done.problems],
+        new=done.new,
+        overwritten=done.overwritten,
+        same=done.same,
+        kept=done.kept,
+        refused=done.refused,
+        skipped=done.skipped,
+        namespaces=[
+            TargetOut(
+                named=one.named,
+                to=one.to,
+                new=one.new,
+                overwritten=one.overwritten,
+                same=one.same,
+                kept=one.kept,
+                refused=one.refused,
+                why=one.why,
+            )
+            for one in done.targets
+        ],
+        refusals=[
+            RefusalOut(line=one.line, namespace=one.namespace, key=one.key, why=one.why)
+            for one in done.refusals
+        ],
+        changes=done.changes,
+    )

@@ -1,0 +1,185 @@
+"""Erasing somebody: what would go, typed out before it goes, and the receipt of what went."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.models import Role
+from accounts.principals import current_team_id, principal_of
+from memory.core.errors import InvalidInput, NotFound
+from memory.services.erase import Receipt
+from memory.services.erasures import (
+    RUNS,
+    confirmation_of,
+    erasure_for,
+    erasures_for,
+    order_erasure,
+    plan_erasure,
+    subject_named,
+)
+from memory.views.asking import caller_of
+
+
+# Tables in people's words, in the order of a receipt.
+WORDS: dict[str, str | Promise] = {
+    "memory_entry": gettext_lazy("Memories"),
+    "memory_revision": gettext_lazy("Their history"),
+    "memory_read": gettext_lazy("Notes of who recalled them"),
+    "memory_change": gettext_lazy("Changes made together"),
+    "memory_posting": gettext_lazy("Search index"),
+    "memory_group": gettext_lazy("Groups of memories"),
+    "memory_proposal": gettext_lazy("Proposals that waited"),
+    "memory_curation": gettext_lazy("What runs taught"),
+    "memory_glass": gettext_lazy("Emergency accesses"),
+    "memory_namespace": gettext_lazy("Namespaces"),
+    "sharing": gettext_lazy("What was shared with colleagues"),
+    "elsewhere": gettext_lazy("Kept by another provider"),
+    "workflows_conversation": gettext_lazy("Conversations"),
+    "workflows_message": gettext_lazy("Messages"),
+    "workflows_task": gettext_lazy("Tasks"),
+    "workflows_run": gettext_lazy("Runs"),
+    "workflows_step": gettext_lazy("Steps of runs"),
+    "workflows_runevent": gettext_lazy("Events of runs"),
+    "workflows_runpartial": gettext_lazy("Unfinished answers"),
+    "workflows_stepintent": gettext_lazy("Announced effects"),
+    "workflows_wouldbe": gettext_lazy("Memories of test runs"),
+}
+
+
+class PersonForm(forms.Form):
+    whose = forms.ChoiceField(
+        label=gettext_lazy("Whose memory"),
+        choices=[("me", gettext_lazy("Mine")), ("other", gettext_lazy("Somebody else's"))],
+        widget=forms.RadioSelect,
+        initial="me",
+    )
+    person = forms.CharField(
+        label=gettext_lazy("Who"),
+        max_length=80,
+        required=False,
+        help_text=gettext_lazy(
+            "The id under which programmes name them; a member by their e-mail address."
+        ),
+    )
+    runs = forms.BooleanField(
+        label=gettext_lazy("Their conversations, tasks and runs too"), required=False, initial=True
+    )
+    typed = forms.CharField(max_length=320, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or self.cleaned_data
+        if found.get("whose") == "other" and not found.get("person", "").strip():
+            self.add_error("person", _("Say whom you mean."))
+        return found
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    form = PersonForm(request.POST or None, initial={"whose": "me", "runs": True})
+    if request.method != "POST":
+        return _ask(request, form)
+    if not form.is_valid():
+        return _ask(request, form, status=422)
+    caller, subject = caller_of(request), _subject(request, form.cleaned_data)
+    runs = form.cleaned_data["runs"]
+    try:
+        if "sure" in request.POST:
+            made = order_erasure(
+                caller, subject=subject, typed=form.cleaned_data["typed"], runs=runs
+            )
+            return redirect("memory:erasure", erasure_id=made.pk)
+        planned: Receipt | None = plan_erasure(caller, subject=subject, runs=runs)
+    except NotFound as fault:
+        form.add_error("person" if form.cleaned_data["whose"] == "other" else None, str(fault))
+        return _ask(request, form, status=404)
+    except InvalidInput as fault:
+        form.add_error("typed" if "sure" in request.POST else "person", str(fault))
+        planned = (
+            plan_erasure(caller, subject=subject, runs=runs) if "sure" in request.POST else None
+        )
+        return _ask(request, form, subject, planned, status=422)
+    return _ask(request, form, subject, planned)
+
+
+@login_required
+@require_safe
+def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
+    """Asks itself again until it is over."""
+    row = erasure_for(caller_of(request), erasure_id)
+    done = row.receipt or {}
+    context = {
+        "erasure": row,
+        "lines": _lines(done.get("tables", {}), done.get("left", {})),
+        "kept": done.get("kept", {}).get("accounts_auditentry", 0),
+        "audit": done.get("audit", {}),
+        "person": confirmation_of(row.subject),
+        "with_runs": row.planned.get(RUNS, False),
+    }
+    fragment = getattr(request, "htmx", False)
+    return render(
+        request, "memory/_erase_state.html" if fragment else "memory/erasure.html", context
+    )
+
+
+@login_required
+@require_safe
+def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
+    row = erasure_for(caller_of(request), erasure_id)
+    if row.receipt is None:
+        raise NotFound(_("There is no receipt yet."))
+    name = f"erasure-{row.pk}.json"
+    return HttpResponse(
+        json.dumps(row.receipt, ensure_ascii=False, indent=2),
+        content_type="application/json; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _subject(request: HttpRequest, given: dict[str, Any]) -> str:
+    if given["whose"] == "me":
+        return str(principal_of(request).user_id)
+    return subject_named(caller_of(request), given["person"])
+
+
+def _ask(
+    request: HttpRequest,
+    form: PersonForm,
+    subject: str = "",
+    planned: Receipt | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    principal, team_id = principal_of(request), current_team_id(request)
+    context = {
+        "form": form,
+        "planned": planned,
+        "lines": _lines(planned.tables) if planned else [],
+        "total": sum(planned.tables.values()) if planned else 0,
+        "confirmation": confirmation_of(subject) if planned else "",
+        "own": subject == str(principal.user_id),
+        "may_others": principal.role_in(team_id) in (Role.OWNER, Role.ADMIN),
+        "erasures": erasures_for(caller_of(request)),
+    }
+    return render(request, "memory/erase.html", context, status=status)
+
+
+def _lines(
+    tables: Mapping[str, int], left: Mapping[str, int] | None = None
+) -> list[tuple[str | Promise, str, int, int]]:
+    """What people call it, the table's name, how many went, and how many asking anew found."""
+    known = [*WORDS, *(sorted(set(tables) - set(WORDS)))]
+    return [
+        (WORDS.get(name, name), name, tables[name], (left or {}).get(name, 0))
+        for name in known
+        if name in tables
+    ]

@@ -1,0 +1,64 @@
+"""Rows and objects of memory as a file, and of erasing somebody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.architecture.matrix_core import Maker, Row
+from tests.architecture.matrix_memory import _private_entry
+from tests.support.cast import Person
+
+
+def _erasure(person: Person, canary: str) -> Any:
+    """Of the person, who asked for it themselves; done."""
+    from memory.services import MemoryCaller
+    from memory.services.erasures import confirmation_of, order_erasure
+    from memory.upkeep.erasing import erase_soon
+
+    _private_entry(person, canary)
+    own = str(person.user.pk)
+    caller = MemoryCaller(person.principal, person.team.id)
+    row = order_erasure(caller, subject=own, typed=confirmation_of(own), runs=False)
+    erase_soon(row.team_id, row.pk)
+    return row.pk
+
+
+OBJECTS: dict[str, Maker] = {"erasure": _erasure}
+
+ERASURE = {"erasure_id": "erasure"}
+NOBODY = "01900000-0000-7000-8000-000000000001"
+FILE = (
+    '{"format": "mnemoflow-memory", "version": 1, "of": "team", "name": "x", '
+    '"at": "2026-05-01T10:00:00Z"}\n{"type": "end", "lines": 2}\n'
+)
+
+# anonymous, outsider, viewer, editor, admin, other team's key
+ROWS = [
+    Row("GET", "memory/exchange/", "- 200 200 200 200 -"),
+    Row("POST", "memory/exchange/", "- 422 422 422 422 -", body={}),
+    Row("POST", "memory/exchange/undo/", "- 404 403 302 302 -", {"change": "change"}, {}),
+    # The outsider leads a team of their own
+    Row("GET", "memory/export/", "- 200 403 403 200 -"),
+    Row("GET", "memory/export/me/", "- 200 200 200 200 -"),
+    Row("GET", "memory/erase/", "- 200 200 200 200 -"),
+    Row("POST", "memory/erase/", "- 200 200 200 200 -", body={"whose": "me"}),
+    Row("POST", "memory/erase/", "- 404 404 404 404 -", {"person": "subject"}, {"whose": "other"}),
+    Row("GET", "memory/erase/<uuid:erasure_id>/", "- 404 404 404 404 -", ERASURE),
+    Row("GET", "memory/erase/<uuid:erasure_id>/receipt/", "- 404 404 404 404 -", ERASURE),
+    # The API
+    Row("GET", "api/v1/memory/export", "- 200 403 403 200 403"),
+    Row(
+        "GET",
+        "api/v1/memory/subjects/<subject>/export",
+        "- 404 404 404 404 404",
+        {"subject": "subject"},
+    ),
+    Row("POST", "api/v1/memory/import", "- 200 200 200 200 200", body={"file": FILE}),
+    Row("POST", "api/v1/memory/import", "- 422 422 422 422 422", body={"file": "x"}),
+    Row(
+        "POST",
+        "api/v1/memory/import/undo",
+        "- 404 404 404 404 404",
+        body={"changes": [NOBODY]},
+    ),
+]
