@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from memory.services.curate import curation_of as curation_of
     from memory.services.curate import curations_of as curations_of
     from memory.services.curate import plan_curation as plan_curation
+    from memory.services.curate import retry_curation as retry_curation
     from memory.services.erase import asks_to_erase_too as asks_to_erase_too
     from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.exporting import asks_what_is_known_of as asks_what_is_known_of
     from memory.services.forget import forget as forget
+    from memory.services.learnt import learnt_from as learnt_from
     from memory.services.listing import entries as entries
     from memory.services.notes import clear_run_notes as clear_run_notes
     from memory.services.notes import write_run_down as write_run_down
@@ -95,6 +97,7 @@ _WHERE = {
     "entries": "memory.services.listing",
     "forget": "memory.services.forget",
     "learning_of": "memory.services.rules",
+    "learnt_from": "memory.services.learnt",
     "make_provider": "memory.plugins",
     "name_with": "memory.naming",
     "own_pause": "memory.services.pause",
@@ -106,6 +109,7 @@ _WHERE = {
     "remember": "memory.services.remember",
     "remembered_now": "memory.about",
     "resolve_namespace": "memory.core.scopes",
+    "retry_curation": "memory.services.curate",
     "set_rule": "memory.services.rules",
     "stream_of": "memory.core.scopes",
     "tell_runs_with": "memory.provenance",

@@ -13,6 +13,7 @@ from workflows.views import (
     forgetting,
     home,
     providers,
+    run_learnt,
     runs,
     workflows,
 )
@@ -151,6 +152,8 @@ pages = [
     path("runs/<uuid:run_id>/resume/", running.resume, name="resume_run"),
     path("runs/<uuid:run_id>/memory/", running.memory, name="run_memory"),
     path("runs/<uuid:run_id>/memory/decide/", running.decide, name="decide_memory"),
+    path("runs/<uuid:run_id>/learnt/", run_learnt.learnt, name="run_learnt"),
+    path("runs/<uuid:run_id>/learnt/again/", run_learnt.learn_again, name="learn_again"),
     path("runs/<uuid:run_id>/previews/", previews.previews, name="run_previews"),
     path("runs/<uuid:run_id>/steps/<str:node_key>/value/", running.value, name="step_value"),
     path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),

@@ -114,6 +114,11 @@ ROWS: list[Row] = [
     Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 200 -", ADA),
+    Row("GET", "runs/<uuid:run_id>/learnt/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/learnt/", "- 404 404 404 200 -", ADA),
+    # Nothing failed that could be tried again
+    Row("POST", "runs/<uuid:run_id>/learnt/again/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/learnt/again/", "- 404 404 404 404 -", ADA, {}),
     Row("POST", "runs/<uuid:run_id>/memory/decide/", "- 404 404 404 404 -", RUN, {"drop": "all"}),
     Row("POST", "runs/<uuid:run_id>/memory/decide/", "- 404 404 404 200 -", ADA, {"drop": "all"}),
     Row("GET", f"{STEP}/value/", "- 404 404 404 404 -", {**RUN, **NODE_KEY}),

@@ -62,8 +62,7 @@ class Recollection:
 
     @property
     def name(self) -> str:
-        """The key without the ids in it, which nobody reads: their last four characters tell them apart."""
-        return _ID.sub(r"…\1", self.key)
+        return name_of(self.key)
 
 
 def recollection(
@@ -91,6 +90,11 @@ def recollection(
         injected=bool(data.get("injected")),
         learnt=learnt,
     )
+
+
+def name_of(key: str) -> str:
+    """The key without the ids in it, which nobody reads: their last four characters tell them apart."""
+    return _ID.sub(r"…\1", key)
 
 
 def entry_url(entry_id: str) -> str:

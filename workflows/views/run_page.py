@@ -10,6 +10,7 @@ from workflows.engine.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.drawing import draw
+from workflows.views.run_learnt import learnt_of
 from workflows.views.run_memory import recalled_in, written_in
 from workflows.views.values import shown
 
@@ -59,6 +60,7 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "steps": [] if live else [StepRow(step) for step in selectors.steps_of(principal, run)],
         "recalled": [] if live else recalled_in(principal, run),
         "written": [] if live else written_in(principal, run),
+        "learnt": learnt_of(principal, run),
     }
 
 
