@@ -1,0 +1,126 @@
+"""Real workers: what a run taught is learnt after it ended, and reminds the next similar task."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from accounts.tenancy import tenant
+from memory.services.rules import Learning, set_rule
+from tests.durability.conftest import Cluster
+from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
+from tests.memory.services.conftest import at_door
+from tests.support.cast import Cast
+from workflows.models import Run, Workflow
+from workflows.services.credentials import create_provider
+from workflows.services.runs import start_run
+from workflows.services.tasks import create_task, execute_task
+from workflows.views.run_memory import recalled_in
+
+
+LEARNT = "Quick sort in Rust needs a random pivot"
+
+
+def scripted(request: Request) -> str | Answer | Failure:
+    """The curator's question gets JSON, any other an answer."""
+    if "You keep the memory of a team" in request.last_message:
+        return json.dumps(
+            {
+                "summary": "Quick sort was implemented",
+                "key_learnings": [LEARNT],
+                "category": "Result",
+            }
+        )
+    return "Done."
+
+
+def learns(cast: Cast, app: str = "", **rule: Any) -> None:
+    learning = Learning(True, provider="ledger", model="small", **rule)
+    set_rule(at_door(cast.alice), app_id=app, learning=learning)
+
+
+def curation(cluster: Cluster, run: Run) -> dict[str, Any] | None:
+    cursor = cluster.db.execute(
+        "select status, problem, counts, curator from memory_curation where run_id = %s"
+        " and status in ('done', 'failed')",
+        (str(run.pk),),
+    )
+    names = [column.name for column in cursor.description or ()]
+    found = cursor.fetchone()
+    return dict(zip(names, found, strict=True)) if found else None
+
+
+def test_similar_task_is_reminded_of_what_the_last_one_taught(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI
+) -> None:
+    """seed 1: create, execute, learn in the background, and the next task has it in its prompt."""
+    ledger.script(scripted)
+    create_provider(
+        cast.alice.principal,
+        team_id=cast.team_a.pk,
+        name="ledger",
+        base_url=ledger.base_url,
+        default_model="small",
+    )
+    cluster.start()
+    first, second = (
+        create_task(cast.alice.principal, team_id=cast.team_a.pk, title=title)
+        for title in ("Implement quick sort", "Optimise the quick sort")
+    )
+
+    done = execute_task(cast.alice.principal, task=first).run
+    assert done is not None
+    assert cluster.until_ended(done)["status"] == "succeeded"
+    learnt = cluster.until(lambda: curation(cluster, done))
+    again = execute_task(cast.alice.principal, task=second).run
+    assert again is not None
+    assert cluster.until_ended(again)["status"] == "succeeded"
+
+    assert (learnt["status"], learnt["problem"]) == ("done", "")
+    assert learnt["curator"] == "ledger/small"
+    before, after = (
+        one.body["messages"]
+        for one in ledger.requests
+        if "the task you are" in json.dumps(one.body)
+    )
+    assert [one["role"] for one in before] == ["system", "user"]
+    assert [one["role"] for one in after] == ["system", "system", "user"]
+    assert LEARNT in after[1]["content"]
+    with tenant([cast.team_a.pk]):
+        shown = recalled_in(cast.alice.principal, again)
+    [pivot] = [one for one in shown if LEARNT in one.value]
+    assert pivot.injected
+    assert pivot.percent > 0
+    assert pivot.learnt is not None
+    assert pivot.learnt.run_id == done.pk
+
+
+def test_model_that_fails_the_curator_touches_neither_the_run_nor_its_time(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, workflow: Callable[..., Workflow]
+) -> None:
+    """The curator's model hangs; runs before, meanwhile and without it take the same time."""
+    slow = Answer("no", delay=2.0)
+    ledger.script(
+        lambda request: slow if "You keep the memory" in request.last_message else "Done."
+    )
+    app, plain = workflow("llm"), workflow("llm")
+    learns(cast, str(app.pk), seconds=1)
+    cluster.start()
+
+    def ended(one: Workflow) -> tuple[Run, float]:
+        run = start_run(cast.alice.principal, workflow=one)
+        row = cluster.until_ended(run)
+        assert row["status"] == "succeeded"
+        return run, row["elapsed"]
+
+    ended(plain)  # the first one pays for what is loaded
+    without = sorted(ended(plain)[1] for _ in range(5))
+    runs = [ended(app) for _ in range(5)]
+    within = sorted(elapsed for _run, elapsed in runs)
+    ratio = within[2] / without[2]
+    print(f"median run with curation / without: {ratio:.2f}")
+
+    failed = cluster.until(lambda: curation(cluster, runs[0][0]))
+    assert failed["status"] == "failed"
+    assert failed["problem"].startswith("No answer within")
+    assert within[2] < without[2] + 0.5  # a curation takes a second at least
+    assert cluster.db.execute("select count(*) from memory_entry").fetchone() == (0,)
