@@ -2,19 +2,12 @@
 
 from django.urls import path
 
-from memory.views import (
-    "memory",
-    =,
-    [,
-    about,
-    app_name,
-    browsing,
-    changes,
-    entries,
-    erase,
-    exchange,
-    urlpatterns,
-)
+from memory.views import about, browsing, changes, entries, erase, exchange
+
+
+app_name = "memory"
+
+urlpatterns = [
     path("memory/", browsing.overview, name="list"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
     path("memory/namespaces/<uuid:namespace_id>/forget/", changes.forget_many, name="forget_many"),
