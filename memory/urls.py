@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.views import about, browsing, changes, entries, erase, exchange
+from memory.views import about, access, browsing, changes, entries, erase, exchange, glass
 
 
 app_name = "memory"
@@ -11,6 +11,12 @@ urlpatterns = [
     path("memory/", browsing.overview, name="list"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
     path("memory/namespaces/<uuid:namespace_id>/forget/", changes.forget_many, name="forget_many"),
+    path("memory/namespaces/<uuid:namespace_id>/access/", access.access, name="access"),
+    path("memory/namespaces/<uuid:namespace_id>/access/share/", access.share, name="share"),
+    path("memory/namespaces/<uuid:namespace_id>/access/unshare/", access.unshare, name="unshare"),
+    path("memory/glass/", glass.glass, name="glass"),
+    path("memory/glass/<uuid:glass_id>/end/", glass.end, name="glass_end"),
+    path("memory/glass/<uuid:glass_id>/seen/", glass.seen, name="glass_seen"),
     path("memory/entries/<uuid:entry_id>/", entries.entry, name="entry"),
     path("memory/entries/<uuid:entry_id>/edit/", entries.edit, name="edit"),
     path("memory/entries/<uuid:entry_id>/forget/", entries.forget, name="forget"),

@@ -33,18 +33,15 @@ class GlassQuerySet(TenantQuerySet["Glass"]):
         who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
         if who.kind != "user" or who.user_id is None:
             return self.none()
-        seen = Q(by=who.user_id) | _is_of(who.user_id) | Q(team__in=_teams_of(who))
+        seen = Q(by=who.user_id) | is_of(who.user_id) | Q(team__in=_teams_of(who))
         return super().visible_to(principal).filter(seen)
-
-    def told_to(self, user_id: UUID) -> Self:
-        """Into what is this person's."""
-        return self.filter(_is_of(user_id))
 
     def open_at(self, now: datetime) -> Self:
         return self.filter(ended_at=None, expires_at__gt=now)
 
 
-def _is_of(user_id: UUID) -> Q:
+def is_of(user_id: UUID) -> Q:
+    """Those into what is this person's; who looked into their own had no need to be told."""
     theirs = Q(namespace__participants__contains=[user_id])
     for one in _THEIRS:
         theirs |= Q(**{one: user_id})

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -22,8 +23,8 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace
-from memory.models import Glass, Namespace
-from memory.models.glass import VERB
+from memory.models import Entry, Glass, Namespace
+from memory.models.glass import VERB, is_of
 from memory.permissions import Place
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
@@ -80,7 +81,7 @@ def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
     who = caller.principal.user_id
     with tenant([caller.team_id]):
         glass = _visible(caller, glass_id, lock=True)
-        if who is None or not _told(who).filter(pk=glass.pk).exists():
+        if who is None or not is_told(caller.principal, glass) or glass.by_id == who:
             raise NotFound(_("There is no such access."))
         if who not in glass.seen_by:
             glass.seen_by = [*glass.seen_by, who]
@@ -102,14 +103,20 @@ def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 
 
 
 def notices(principal: Principal, team_id: UUID) -> list[Glass]:
-    """What they have not yet said they saw, and what is open still."""
-    if principal.kind != "user" or principal.user_id is None:
+    """What they have not yet said they saw; behind the wall that the caller opened."""
+    return [one for one in current(principal, team_id) if one.by_id != principal.user_id]
+
+
+def current(principal: Principal, team_id: UUID) -> list[Glass]:
+    """For the top of memory's pages, in one query: the notices, and one's own that are open still."""
+    who = principal.user_id
+    if principal.kind != "user" or who is None:
         return []
-    with tenant([team_id]):
-        found = _told(principal.user_id).filter(team_id=team_id)
-        unseen = found.exclude(seen_by__contains=[principal.user_id])
-        rows_ = unseen.select_related("by", "namespace").order_by("-created_at", "-id")
-        return list(rows_[:20])
+    unseen = is_of(who) & ~Q(seen_by__contains=[who])
+    mine = Q(by=who, ended_at=None, expires_at__gt=timezone.now())
+    found = Glass.objects.unscoped().filter(unseen | mine, team_id=team_id)
+    found = found.select_related("by", "namespace").order_by("-created_at", "-id")
+    return list(found[:20])
 
 
 def is_told(principal: Principal, glass: Glass) -> bool:
@@ -129,6 +136,14 @@ def what_was_read(glasses: Sequence[Glass]) -> Mapping[UUID, Looked]:
         for glass in glasses:
             found[glass.pk] = _looked(glass)
     return found
+
+
+def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry]:
+    """What was looked at, for those whose it is; what has gone since is left out."""
+    if not ids:
+        return {}
+    found = Entry.objects.visible_to(principal).filter(pk__in=ids)
+    return {one.pk: one for one in found}
 
 
 def _looked(glass: Glass) -> Looked:
@@ -177,11 +192,6 @@ def _visible(caller: MemoryCaller, glass_id: UUID, *, lock: bool = False) -> Gla
     if glass is None:
         raise NotFound(_("There is no such access."))
     return glass
-
-
-def _told(user_id: UUID) -> Any:  # the manager types its model, not its queryset
-    found: Any = Glass.objects.unscoped()
-    return found.told_to(user_id)
 
 
 def _of_what_a_key_names(caller: MemoryCaller, namespace: str, limit: int) -> list[Glass]:

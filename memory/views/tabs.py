@@ -32,6 +32,8 @@ PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
     ("exchange", "memory:exchange", _("Export and import"), None),
+    ("glass", "memory:glass", _("Emergency access"), None),
+    ("policy", "memory:policy", _("Limits"), None),
 )
 
 

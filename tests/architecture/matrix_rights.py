@@ -31,6 +31,8 @@ def _glass(person: Person, canary: str) -> Any:
 
 OBJECTS: dict[str, Maker] = {"glass": _glass}
 
+WITH_MEMBER = {**NAMESPACE, "with": "account"}
+WITH_ME = {**PRIVATE_NAMESPACE, "with": "account"}
 GLASS = {"glass_id": "glass"}
 ASKED = {"namespace": "user:nobody", "reason": "why", "minutes": 15}
 API = "api/v1/memory/namespaces/<uuid:namespace_id>"
@@ -38,6 +40,20 @@ PAGE = "memory/namespaces/<uuid:namespace_id>/access/"
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS: list[Row] = [
+    Row("GET", PAGE, "- 404 200 200 200 -", NAMESPACE),
+    Row("GET", PAGE, "- 404 404 404 404 -", PRIVATE_NAMESPACE),
+    *(
+        row
+        for verb in ("share", "unshare")
+        for row in (
+            Row("POST", f"{PAGE}{verb}/", "- 404 403 403 302 -", WITH_MEMBER, {"verb": "view"}),
+            Row("POST", f"{PAGE}{verb}/", "- 404 404 404 404 -", WITH_ME, {"verb": "view"}),
+        )
+    ),
+    Row("GET", "memory/glass/", "- 200 200 200 200 -"),
+    Row("POST", "memory/glass/", "- 422 403 403 422 -", body=ASKED),
+    Row("POST", "memory/glass/<uuid:glass_id>/end/", "- 404 404 404 302 -", GLASS, {}),
+    Row("POST", "memory/glass/<uuid:glass_id>/seen/", "- 404 404 404 404 -", GLASS, {}),
     Row("GET", f"{API}/access", "- 404 200 200 200 404", NAMESPACE),
     Row("GET", f"{API}/access", "- 404 404 404 404 404", PRIVATE_NAMESPACE),
     Row("GET", f"{API}/grants", "- 404 200 200 200 404", NAMESPACE),

@@ -1,0 +1,217 @@
+"""Who can see a namespace, and why; sharing it, and taking that back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import Role, TeamGroup, User
+from accounts.principals import current_team_id, principal_of
+from accounts.selectors import group_for, groups_of, members_of, team_for
+from memory import provenance, selectors, services
+from memory.core.errors import NotFound
+from memory.models import Namespace
+from memory.permissions import Verb, Why
+from memory.services.explain import VERBS, Explained, Given, Reason, Seer, explain, recipient
+from memory.views.asking import caller_of, may, title_of
+from memory.views.glass import shown
+
+
+VERB_WORDS: Mapping[str, Promise] = {
+    "view": gettext_lazy("look"),
+    "write": gettext_lazy("write"),
+    "forget": gettext_lazy("forget"),
+    "share": gettext_lazy("share"),
+}
+
+RUNS: Mapping[str, Promise] = {
+    "person": gettext_lazy("Runs for this person read and write here; runs for others never do."),
+    "conversation": gettext_lazy("Runs of this conversation read and write here; others never do."),
+    "application": gettext_lazy("Runs of this application read and write here."),
+    "workflow": gettext_lazy("Runs of this workflow read and write here, each group its own."),
+    "run": gettext_lazy("Only the run itself; nobody can look from outside."),
+}
+
+_PLAIN: Mapping[Why, Promise] = {
+    Why.OWN: gettext_lazy("It is about them"),
+    Why.PLAYS: gettext_lazy("They play this test person"),
+    Why.TAKES_PART: gettext_lazy("Takes part in the conversation"),
+    Why.NAMES: gettext_lazy("A programme that names this person"),
+    Why.GUEST: gettext_lazy("Another installation that keeps its memory here"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One member or key, in words."""
+
+    name: str
+    is_key: bool
+    is_you: bool
+    role: str
+    verbs: tuple[str, ...]
+    why: tuple[str, ...]
+    is_glass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """``recipient`` is what the form that takes it back sends."""
+
+    name: str
+    is_group: bool
+    verb: Verb
+    word: str
+    told: str
+    recipient: str
+
+
+@login_required
+@require_safe
+def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = _row(request, namespace_id)
+    found = explain(caller_of(request), namespace=row.text)
+    names = _names(request, found)
+    principal = principal_of(request)
+    context = {
+        "namespace": row,
+        "title": title_of(request, row),
+        "lines": [_line(one, names, principal.user_id) for one in found.who_see],
+        "others": [one.name for one in found.who_dont],
+        "runs": RUNS[found.runs],
+        "outside_read_only": found.runs == "application" and not found.outside_runs_write,
+        "grants": [_grant(one, names) for one in found.grants],
+        "may_share": may(request, "share", row),
+        "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
+        "glasses": shown(request, row.text) if found.runs in ("person", "conversation") else None,
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+        **_recipients(request),
+    }
+    return render(request, "memory/access.html", context)
+
+
+@login_required
+@require_POST
+def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = _row(request, namespace_id)
+    member = _member(request)
+    chosen = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
+    for verb in chosen:
+        services.share(caller_of(request), namespace=row.text, verb=verb, member=member)
+    if chosen:
+        messages.success(request, _("Shared with %(name)s.") % {"name": member})
+    else:
+        messages.info(request, _("Nothing was chosen."))
+    return redirect("memory:access", namespace_id=row.pk)
+
+
+@login_required
+@require_POST
+def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = _row(request, namespace_id)
+    member = _member(request)
+    for verb in VERBS:
+        if verb in request.POST.getlist("verb"):
+            services.unshare(caller_of(request), namespace=row.text, verb=verb, member=member)
+    messages.success(request, _("Taken back from %(name)s.") % {"name": member})
+    return redirect("memory:access", namespace_id=row.pk)
+
+
+def _row(request: HttpRequest, namespace_id: UUID) -> Namespace:
+    return selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+
+
+def _member(request: HttpRequest) -> User | TeamGroup:
+    """``with`` is an account's id, or ``group:`` and a group's."""
+    principal, team_id = principal_of(request), current_team_id(request)
+    kind, colon, text = request.POST.get("with", "").rpartition(":")
+    try:
+        wanted = UUID(text)
+    except ValueError:
+        raise NotFound(_("There is no such member.")) from None
+    if colon and kind == "group":
+        return group_for(principal, team_id, wanted)
+    return selectors.member_for(principal, team_id, wanted)
+
+
+def _recipients(request: HttpRequest) -> dict[str, object]:
+    principal = principal_of(request)
+    team = team_for(principal, "team.view", current_team_id(request))
+    return {
+        "members": [one.user for one in members_of(principal, team)],
+        "groups": [one.row for one in groups_of(principal, team)],
+    }
+
+
+def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
+    """Of those who shared, as people call them."""
+    return provenance.backers(principal_of(request), [one.by for one in found.grants], ()).actors
+
+
+def _line(one: Seer, names: Mapping[str, str], reader_id: UUID | None) -> Line:
+    return Line(
+        one.name,
+        one.kind == "key",
+        one.id == reader_id,
+        str(Role(one.role).label) if one.role else "",
+        tuple(str(VERB_WORDS[verb]) for verb in VERBS if verb in one.may),
+        tuple(dict.fromkeys(_said(reason, one, names) for reason in one.why)),
+        any(reason.why is Why.GLASS for reason in one.why),
+    )
+
+
+def _said(reason: Reason, one: Seer, names: Mapping[str, str]) -> str:
+    if reason.why is Why.ROLE:
+        return _of_role(one)
+    if reason.given is not None:
+        return _of_grant(reason.given, names)
+    if reason.glass is not None:
+        until = _moment(reason.glass.expires_at)
+        return _("Emergency access until %(until)s: %(reason)s") % {
+            "until": until,
+            "reason": reason.glass.reason,
+        }
+    return str(_PLAIN[reason.why])
+
+
+def _of_role(one: Seer) -> str:
+    if one.kind == "key":
+        return _("A key with %(scopes)s") % {"scopes": ", ".join(one.scopes)}
+    return _("Their role: %(role)s") % {"role": Role(one.role).label}
+
+
+def _of_grant(given: Given, names: Mapping[str, str]) -> str:
+    told = {"by": names.get(given.by, ""), "when": _moment(given.at) if given.at else ""}
+    if given.group is not None:
+        return _("Shared with the group %(group)s by %(by)s on %(when)s") % {
+            "group": given.group,
+            **told,
+        }
+    return _("Shared by %(by)s on %(when)s") % told if given.by else _("Shared with them")
+
+
+def _grant(given: Given, names: Mapping[str, str]) -> Grant:
+    word = str(VERB_WORDS[given.verb])
+    return Grant(
+        str(given.user or given.group),
+        given.group is not None,
+        given.verb,
+        word,
+        _of_grant(given, names) if given.by else "",
+        recipient(given.user, given.group),
+    )
+
+
+def _moment(at: datetime) -> str:
+    return date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")

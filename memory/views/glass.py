@@ -1,0 +1,130 @@
+"""Emergency access: what happened to one's own memory, asking for it, ending it."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import access
+from accounts.principals import current_team_id, principal_of
+from accounts.selectors import members_of, team_for
+from memory import naming
+from memory.core.errors import InvalidInput, NotFound
+from memory.models import Entry, Glass
+from memory.models.glass import VERB
+from memory.services import glass as services
+from memory.services.glass import LONGEST_REASON, MINUTES, Looked
+from memory.views.asking import caller_of
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """``entries``: keys of what was looked at one by one, for those whose it is."""
+
+    glass: Glass
+    title: str
+    looked: Looked
+    is_theirs: bool
+    is_mine: bool
+    entries: tuple[Entry, ...]
+    unseen: bool
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def glass(request: HttpRequest) -> HttpResponse:
+    """The list; a POST breaks the glass and goes where it lets one look."""
+    problem = ""
+    if request.method == "POST":
+        try:
+            made = services.break_glass(caller_of(request), **_asked(request))
+        except (InvalidInput, NotFound) as fault:
+            problem = str(fault)
+        else:
+            messages.success(request, _("You may look now; they have been told."))
+            return redirect("memory:namespace", namespace_id=made.namespace_id)
+    return _page(request, problem)
+
+
+@login_required
+@require_POST
+def end(request: HttpRequest, glass_id: UUID) -> HttpResponse:
+    services.end_glass(caller_of(request), glass_id=glass_id)
+    messages.success(request, _("The emergency access has ended."))
+    return redirect("memory:glass")
+
+
+@login_required
+@require_POST
+def seen(request: HttpRequest, glass_id: UUID) -> HttpResponse:
+    services.acknowledge(caller_of(request), glass_id=glass_id)
+    target = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
+        return redirect(target)
+    return redirect("memory:glass")
+
+
+def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
+    """Those the reader may see, with what was read under each."""
+    principal = principal_of(request)
+    found = services.glasses(caller_of(request), namespace=namespace)
+    read = services.what_was_read(found)
+    titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
+    theirs = {one.pk: services.is_told(principal, one) for one in found}
+    ids = [entry for one in found if theirs[one.pk] for entry in read[one.pk].entries]
+    keys = services.entries_named(principal, ids)
+    return [
+        Shown(
+            one,
+            named.title,
+            read[one.pk],
+            theirs[one.pk],
+            one.by_id == principal.user_id,
+            tuple(keys[entry] for entry in read[one.pk].entries if entry in keys),
+            theirs[one.pk] and principal.user_id not in one.seen_by,
+        )
+        for one, named in zip(found, titles, strict=True)
+    ]
+
+
+def _page(request: HttpRequest, problem: str) -> HttpResponse:
+    principal, team_id = principal_of(request), current_team_id(request)
+    may_break = access.can(principal, VERB, team_id)
+    everything = shown(request)
+    context: dict[str, Any] = {  # Any: what a template takes
+        "into_mine": [one for one in everything if one.is_theirs],
+        "others": [one for one in everything if not one.is_theirs],
+        "may_break": may_break,
+        "members": _others(request, team_id) if may_break else [],
+        "minutes": MINUTES,
+        "longest": LONGEST_REASON,
+        "problem": problem,
+        "asked": request.POST,
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "memory/access_glass.html", context, status=422 if problem else 200)
+
+
+def _others(request: HttpRequest, team_id: UUID) -> list[Any]:
+    principal = principal_of(request)
+    members = members_of(principal, team_for(principal, "team.view", team_id))
+    return [one.user for one in members if one.user_id != principal.user_id]
+
+
+def _asked(request: HttpRequest) -> dict[str, Any]:
+    person, typed = request.POST.get("person", ""), request.POST.get("namespace", "").strip()
+    if bool(person) == bool(typed):
+        raise InvalidInput(_("Choose a member, or write a namespace; one of the two."))
+    minutes = request.POST.get("minutes", "")
+    return {
+        "namespace": typed or f"user:{person}",
+        "reason": request.POST.get("reason", ""),
+        "minutes": int(minutes) if minutes.isdecimal() and len(minutes) < 5 else 0,
+    }

@@ -1,0 +1,139 @@
+"""Pages of rights: who can see a namespace and why, sharing it, emergency access, and the notice of it."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.services import create_group, put_in
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Glass, Namespace
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place(cast: Cast) -> Namespace:
+    """Bob's own."""
+    services.remember(in_run(cast.bob), scope="user", key="secret", value="bob's secret")
+    with tenant([cast.team_a.pk]):
+        return Namespace.objects.unscoped().get(text=f"user:{cast.bob.user.pk}")
+
+
+def page(person: Person, address: str) -> str:
+    answer = person.client.get(address)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_owner_sees_who_can_see_it_and_shares_it_and_takes_it_back(
+    cast: Cast, place: Namespace
+) -> None:
+    base = f"/memory/namespaces/{place.pk}/access/"
+    before = page(cast.bob, base)
+    assert ("It is about them" in before, "Can’t see it: 3" in before) == (True, True)
+    group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
+    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.ada.user.pk)
+
+    cast.bob.client.post(f"{base}share/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
+    cast.bob.client.post(f"{base}share/", {"with": f"group:{group.pk}", "verb": "view"})
+
+    shared = page(cast.bob, base)
+    assert "Shared by You on" in shared
+    assert "Shared with the group Support by You" in shared
+    assert "Can’t see it: 1" in shared
+    assert "Shared by Bob on" in page(cast.vic, base)
+    assert "Take back" not in page(cast.vic, base)
+    services.remember(at_door(cast.vic), namespace=place.text, key="k", value=1)
+
+    cast.bob.client.post(f"{base}unshare/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
+    cast.bob.client.post(f"{base}unshare/", {"with": f"group:{group.pk}", "verb": "view"})
+    assert "Can’t see it: 3" in page(cast.bob, base)
+    assert cast.vic.client.get(base).status_code == 404
+
+
+def test_team_memory_says_roles_and_keys(cast: Cast, api_key: Any) -> None:
+    services.remember(at_door(cast.ada), namespace="global:app", key="k", value=1)
+    api_key(cast.alice, scopes={"memory:read"})
+    with tenant([cast.team_a.pk]):
+        row = Namespace.objects.unscoped().get(text="global:app")
+
+    shown = page(cast.vic, f"/memory/namespaces/{row.pk}/access/")
+
+    for words in ("Their role: Viewer", "Their role: Owner", "A key with memory:read"):
+        assert words in shown
+    assert "Those for outside people only read." in shown
+
+
+def test_admin_looks_in_the_owner_is_told_on_the_page_and_ends_it(
+    cast: Cast, place: Namespace
+) -> None:
+    asked = {"person": str(cast.bob.user.pk), "reason": "Police inquiry 7", "minutes": "60"}
+    address = f"/memory/namespaces/{place.pk}/"
+    assert cast.ada.client.get(address).status_code == 404
+
+    looking = cast.ada.client.post("/memory/glass/", asked)
+
+    assert (looking.status_code, looking["Location"]) == (302, address)
+    seen = page(cast.ada, address)
+    assert "secret" in seen
+    assert "Forget" not in seen  # reading alone
+    told = page(cast.bob, "/memory/glass/")
+    for words in ("Ada", "Police inquiry 7", "Reads: 2", "I have seen it"):
+        assert words in told
+    assert "can look into “You” by emergency access" in told
+    assert "Emergency access until" in page(cast.bob, f"{address}access/")
+    with tenant([cast.team_a.pk]):
+        glass = Glass.objects.unscoped().get()
+
+    cast.bob.client.post(f"/memory/glass/{glass.pk}/end/")
+    assert cast.ada.client.get(address).status_code == 404
+    back = cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/", {"next": "/memory/about/"})
+    assert back["Location"] == "/memory/about/"
+    after = page(cast.bob, "/memory/glass/")
+    assert ("by emergency access until" in after, "Police inquiry 7" in after) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"person": "", "namespace": ""}, "one of the two"),
+        ({"person": "", "namespace": "user:nobody"}, "Nothing is remembered under that name"),
+        ({"person": "", "namespace": "nonsense"}, "is not a namespace"),
+        ({"reason": " "}, "say why"),
+        ({"minutes": "7"}, "minutes"),
+    ],
+)
+def test_form_that_asks_wrongly_says_what_and_keeps_what_was_typed(
+    cast: Cast, place: Namespace, asked: dict[str, str], says: str
+) -> None:
+    filled = {"person": str(cast.bob.user.pk), "reason": "an inquiry", "minutes": "60", **asked}
+
+    answer = cast.ada.client.post("/memory/glass/", filled)
+
+    shown = answer.content.decode()
+    assert (answer.status_code, says in shown) == (422, True)
+    assert filled["reason"].strip() in shown
+    with tenant([cast.team_a.pk]):
+        assert not Glass.objects.unscoped().exists()
+
+
+def test_who_may_not_look_is_offered_no_form(cast: Cast) -> None:
+    shown = page(cast.vic, "/memory/glass/")
+
+    assert ("Look, and tell them" in shown, "Nobody has looked" in shown) == (False, True)
+
+
+def test_notice_costs_a_page_one_question(cast: Cast, place: Namespace) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as found:
+            page(cast.bob, "/memory/glass/")
+        return sum("memory_glass" in one["sql"] for one in found)
+
+    assert asked() == 2  # the notice and the list
