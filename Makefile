@@ -37,6 +37,7 @@ check: setup-dev  ## formatting, lint, types, import contracts, templates, migra
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py export_env --check
 	$(BIN)/python manage.py export_docs --check
+	$(BIN)/python -m tests.spec.seeds.requirements --check
 
 fix: setup-dev  ## format, and repair what the linter can
 	$(BIN)/ruff check --fix .
@@ -48,6 +49,7 @@ bench: setup-dev  ## list the benchmarks; each is one command
 docs: setup-dev  ## write the generated files: .env.example and docs/reference
 	$(BIN)/python manage.py export_env
 	@if $(BIN)/python manage.py help export_docs >/dev/null 2>&1; then $(BIN)/python manage.py export_docs; fi
+	$(BIN)/python -m tests.spec.seeds.requirements
 
 messages: setup-dev  ## find new texts to translate and write them to locale/ (needs xgettext)
 	@command -v xgettext >/dev/null || { echo "xgettext is needed (on Debian: apt-get install gettext)."; exit 1; }

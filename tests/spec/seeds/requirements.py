@@ -1,0 +1,252 @@
+"""What the five source documents ask for, row by row, and the tests that show it. ``docs/reference/seeds.md`` is made from it:
+
+    python -m tests.spec.seeds.requirements            write the page
+    python -m tests.spec.seeds.requirements --check    exit 1 where the page is another one
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs/reference/seeds.md"
+
+KEEPING = "spec/providers/test_keeping.py::"
+RECALLING = "spec/providers/test_recalling.py::"
+NODES = "engine/test_memory_nodes.py::"
+RETRIEVAL = "engine/test_memory_retrieval.py::"
+CONTEXT = "engine/test_history_context.py::"
+CURATE = "memory/services/test_curate.py::"
+CURATOR = "memory/logic/curation/test_curator.py::"
+NOTES = "memory/notes/test_seed_examples.py::"
+STORE = "memory/core/test_store.py::"
+TALK = "memory/logic/test_conversation.py::"
+PAGES = "memory/logic/test_pages.py::"
+OFF = "config/test_memory_off.py::"
+PLUGINS = "config/test_plugins_reach.py::"
+
+TITLES = {
+    0: "Memory of a workflow: scopes, providers, nodes",
+    1: "Curation after a task",
+    2: "The retrieval node and its three tiers",
+    3: "A memory of its own for each workflow",
+    4: "Store, conversation, knowledge, retriever",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``section`` is the seed's own; ``tests`` are below ``tests/``."""
+
+    seed: int
+    section: str
+    asks: str
+    tests: tuple[str, ...]
+
+
+def row(seed: int, section: str, asks: str, *tests: str) -> Row:
+    return Row(seed, section, asks, tests)
+
+
+ROWS = (
+    # -- 0: §2 to §10, and the test tables of §14 ------------------------------------------------
+    row(0, "§2", "The family of errors, each saying whether it is recoverable",
+        "memory/core/test_errors.py::test_family_has_every_member_and_no_other",
+        "memory/core/test_errors.py::test_error_says_whether_it_is_recoverable"),
+    row(0, "§3.1", "Conversation, person and application are different memories",
+        "spec/providers/test_in_workflows.py::test_every_scope_is_kept_where_its_namespace_says",
+        KEEPING + "test_namespaces_never_meet"),
+    row(0, "§4.1 A", "Nodes that recall and store",
+        "spec/providers/test_in_workflows.py::test_second_run_recalls_the_first_and_another_conversation_does_not"),
+    row(0, "§4.2", "Where recalled memories are put among the messages",
+        NODES + "test_injection_position_decides_where", NODES + "test_format_template_replaces_the_list"),
+    row(0, "§4.3", "Nothing recalled, nothing injected", NODES + "test_nothing_recalled_injects_nothing"),
+    row(0, "§4.4", "Scenario 1: several models share one recall", NODES + "test_scenario_1_two_models_share_one_recall"),
+    row(0, "§4.4", "Scenario 2: each recalls in a scope of its own", NODES + "test_scenario_2_each_recall_has_its_own_scope"),
+    row(0, "§4.4", "Scenario 3: what is stored is there for the next model",
+        NODES + "test_scenario_3_a_store_is_visible_to_the_next_model_of_the_run",
+        KEEPING + "test_write_is_visible_to_the_very_next_recall"),
+    row(0, "§4.4", "Scenario 4: window and memory keep their order",
+        NODES + "test_scenario_4_window_and_injected_memory_keep_their_order"),
+    row(0, "§9.1", "Each operation is in the trail, with its success",
+        "memory/services/test_round_trip.py::test_each_operation_and_each_refusal_is_in_the_trail_without_its_values",
+        "memory/services/test_walls_at_random.py::test_nothing_crosses_a_wall_in_postgres"),
+    row(0, "§9.2", "Only allowed prefixes, only so many entries",
+        KEEPING + "test_policy_prefixes_are_the_only_namespaces",
+        KEEPING + "test_namespace_full_refuses_new_keys_but_not_overwrites"),
+    row(0, "§9.3", "A value has only so many bytes", KEEPING + "test_value_bytes_are_utf8_of_compact_json",
+        "memory/core/test_policy.py::test_value_is_counted_in_utf8_bytes_of_compact_json"),
+    row(0, "§12", "Its document, to the byte",
+        "workflows/test_samples.py::test_exchange_is_the_seeds_document_to_the_byte",
+        NODES + "test_section_12_second_run_recalls_the_first",
+        NODES + "test_section_12_other_conversation_recalls_nothing"),
+    row(0, "§13", "The memory outlives who runs", NODES + "test_section_13_memory_outlives_the_runner"),
+    row(0, "§14.1 provider", "Errors; an entry survives being written and read; a question is made",
+        "memory/core/test_errors.py::test_docstring_of_an_error_is_a_sentence_for_people",
+        KEEPING + "test_any_json_stored_comes_back_unchanged", KEEPING + "test_entry_stored_has_everything_it_was_given"),
+    row(0, "§14.1 resolver", "The namespace of each scope; what is missing is named; the default application",
+        "memory/core/test_scopes.py::test_scope_word_means_this_namespace",
+        "memory/core/test_scopes.py::test_missing_system_variable_is_named"),
+    row(0, "§14.1 in_memory", "Store, read, change, delete; namespaces apart; top_k; clearing",
+        KEEPING + "test_same_key_overwrites_and_the_old_value_stays_in_history",
+        KEEPING + "test_delete_says_whether_there_was_anything", KEEPING + "test_namespaces_never_meet",
+        RECALLING + "test_top_k_keeps_the_best", KEEPING + "test_clear_empties_one_namespace_and_says_how_much"),
+    row(0, "§14.1 types", "Scope words are read; where injection goes by default",
+        "memory/core/test_scopes.py::test_unknown_scope_is_named_with_the_known_ones",
+        NODES + "test_injection_position_decides_where"),
+    row(0, "§14.1 nodes", "What the nodes give; no provider is an error; exact key",
+        NODES + "test_recall_exact_key_and_metadata", NODES + "test_no_provider_fails_the_node_clearly",
+        NODES + "test_missing_identity_fails_the_node_by_name"),
+    row(0, "§14.2", "From start through recall, model and store to the end",
+        NODES + "test_section_12_second_run_recalls_the_first"),
+    row(0, "§14.2", "Across runs", "spec/providers/test_in_workflows.py::test_second_run_recalls_the_first_and_another_conversation_does_not"),
+    row(0, "§14.2", "A provider that a plug-in brings", PLUGINS + "test_memory_provider_of_a_plugin_is_made_by_name",
+        PLUGINS + "test_workflow_runs_with_the_memory_of_a_plugin"),
+    row(0, "§14.2", "Several nodes, one result", NODES + "test_scenario_1_two_models_share_one_recall"),
+    row(0, "§14.3", "Without memory: no module, no table, its kinds unknown by name",
+        OFF + "test_memory_off_no_module_of_it_is_loaded", OFF + "test_memory_off_database_has_no_table_of_it",
+        OFF + "test_memory_off_its_nodes_are_unknown_by_name",
+        OFF + "test_memory_off_recalling_into_a_prompt_is_unknown_by_name"),
+    row(0, "§14.3", "Memory without its nodes", OFF + "test_memory_nodes_off_leaves_memory_and_hides_its_nodes",
+        OFF + "test_memory_nodes_off_leaves_recalling_into_a_prompt"),
+    # -- 1: stages and acceptance -----------------------------------------------------------------
+    row(1, "Stage 2.1", "Duplicates become one", CURATE + "test_said_again_in_another_run_is_one_proof_more",
+        CURATOR + "test_said_again_is_one_proof_more"),
+    row(1, "Stage 2.2", "Importance", "memory/logic/curation/test_judgements.py::test_importance_adds_up_what_speaks_for_it"),
+    row(1, "Stage 2.3", "An end for what ends", "memory/logic/curation/test_judgements.py::test_life_is_chosen",
+        "memory/test_expiry.py::test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else"),
+    row(1, "Stage 2.4", "In batches", "memory/logic/curation/test_prompt.py::test_batches_keep_order_and_budget"),
+    row(1, "Stage 3.1", "Full text", RECALLING + "test_question_finds_its_answer_first"),
+    row(1, "Stage 3.3", "Taken out as a file", "memory/services/test_exchange.py::test_imported_into_an_empty_team_answers_as_the_exported_did"),
+    row(1, "Stage 3.4", "Links across tasks",
+        "memory/services/test_review.py::test_links_across_runs_are_made_without_a_person_where_nobody_reviews"),
+    row(1, "Acceptance 1", "A finished task starts curation by itself",
+        "durability/test_learning.py::test_similar_task_is_reminded_of_what_the_last_one_taught"),
+    row(1, "Acceptance 1", "What matters is extracted", CURATE + "test_finished_run_leaves_task_error_and_learning_with_where_they_came_from"),
+    row(1, "Acceptance 1", "And stored, whole or not at all", CURATE + "test_curation_is_one_change_and_one_row_in_the_trail",
+        CURATE + "test_answer_beyond_repair_stores_nothing_and_is_seen"),
+    row(1, "Acceptance 1", "The next task finds it", CURATOR + "test_next_task_finds_what_the_last_one_learnt",
+        "durability/test_learning.py::test_similar_task_is_reminded_of_what_the_last_one_taught"),
+    row(1, "Acceptance 2", "The task takes no longer",
+        "durability/test_learning.py::test_model_that_fails_the_curator_touches_neither_the_run_nor_its_time"),
+    row(1, "Acceptance 2", "Curation that takes too long is ended", CURATE + "test_model_that_hangs_is_ended_by_the_rules_clock",
+        CURATOR + "test_model_that_hangs_is_stopped"),
+    row(1, "Acceptance 2", "Curations at the same time don't mix", CURATOR + "test_many_curations_at_once_do_not_mix",
+        CURATE + "test_row_taken_by_one_worker_is_nobody_elses"),
+    row(1, "Acceptance 3", "No key in a log or a memory", CURATE + "test_secret_reaches_neither_model_nor_memory",
+        CURATE + "test_model_that_fails_shows_why_without_its_secrets"),
+    row(1, "Acceptance 3", "Curation runs apart, and its text is data",
+        "memory/logic/curation/test_prompt.py::test_output_cannot_close_its_quotation",
+        CURATE + "test_order_out_of_an_output_waits_in_quarantine"),
+    row(1, "Acceptance 3", "A failed one harms nothing", CURATE + "test_failure_while_storing_stores_nothing_and_is_seen",
+        CURATOR + "test_model_that_fails_harms_nobody_and_shows"),
+    # -- 2: the node, step by step ----------------------------------------------------------------
+    row(2, "Core", "topic, else content, else document", RETRIEVAL + "test_query_is_topic_else_content_else_document",
+        CONTEXT + "test_query_is_the_first_that_says_something"),
+    row(2, "Core", "group_id names the space", RETRIEVAL + "test_another_group_has_another_memory",
+        RETRIEVAL + "test_missing_group_is_told_by_name"),
+    row(2, "Tiers", "Quarantine takes no part", RETRIEVAL + "test_quarantined_entries_never_reach_the_text",
+        KEEPING + "test_quarantine_is_never_recalled"),
+    row(2, "Tiers", "Working memory has a gate and lives a day", "memory/logic/test_ingress.py::test_gate_decides",
+        "memory/services/test_tiers.py::test_working_entry_lives_a_day_unless_its_author_says_otherwise"),
+    row(2, "Tiers", "Long-term memory is what was verified, and stays",
+        "memory/logic/test_tiers.py::test_nothing_verified_is_lost_by_expiry",
+        "memory/test_settling.py::test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends"),
+    row(2, "Process 1, 7", "Events: running, then completed with the length",
+        RETRIEVAL + "test_events_say_running_then_completed_with_the_length"),
+    row(2, "Process", "The inputs stay whole; history_context is added",
+        RETRIEVAL + "test_inputs_pass_through_unchanged_and_one_output_is_added"),
+    row(2, "Faults", "An error is told as memory_retrieval_error, and the run goes on",
+        RETRIEVAL + "test_failing_memory_is_told_and_the_run_goes_on_without",
+        RETRIEVAL + "test_memory_that_never_answers_has_failed"),
+    row(2, "Faults", "No memory at all: an empty text", RETRIEVAL + "test_missing_memory_is_told_and_the_run_goes_on_without"),
+    row(2, "Injection", "Markdown: a heading, a record each with its relevance", CONTEXT + "test_markdown_in_chinese",
+        CONTEXT + "test_markdown_in_english"),
+    row(2, "Injection", "The next model reads it", RETRIEVAL + "test_text_reaches_the_prompt_of_the_next_model"),
+    row(2, "Order", "The ten newest of working memory, relevance 1.0",
+        RETRIEVAL + "test_only_the_ten_newest_of_working_memory_are_taken",
+        CONTEXT + "test_ten_newest_working_entries_come_first_with_score_one"),
+    row(2, "Order", "Merged, without repeats, by relevance", CONTEXT + "test_merge_is_sorted_by_score_without_repeats",
+        RETRIEVAL + "test_working_entries_come_first_then_long_term_by_score"),
+    row(2, "All", "The same in a real worker",
+        "durability/test_tiers.py::test_working_memory_of_one_run_is_history_for_the_next_of_its_group"),
+    # -- 3: keys and lives ------------------------------------------------------------------------
+    row(3, "Principle 1", "The workflow's name is in the key", "memory/core/test_scopes.py::test_every_stream_and_group_has_a_namespace_of_its_own",
+        "memory/core/test_scopes.py::test_order_of_merged_streams_is_part_of_the_name"),
+    row(3, "Principle 2", "Workflows know nothing of each other", NOTES + "test_example_1_what_desktop_was_told_chat_does_not_know"),
+    row(3, "Principle 3", "Notes end: with the run, or after thirty minutes", NOTES + "test_note_is_gone_after_thirty_minutes",
+        NOTES + "test_notes_are_cleared_when_the_run_ends_and_messages_stay"),
+    row(3, "Step 9", "At the end notes go and messages stay", NOTES + "test_notes_are_cleared_when_the_run_ends_and_messages_stay",
+        NODES + "test_notes_of_a_run_are_gone_when_it_ends_and_its_answer_has_them"),
+    row(3, "Keys: messages", "By group", NOTES + "test_another_group_of_the_same_workflow_knows_nothing"),
+    row(3, "Keys: run", "What a run is about, for three days",
+        NOTES + "test_run_is_described_by_goal_todos_notes_and_stream_for_three_days"),
+    row(3, "Notes", "A note has content, source, time, and is temporary or not",
+        NOTES + "test_note_is_its_content_source_time_and_whether_it_is_temporary",
+        NOTES + "test_note_that_is_not_temporary_outlives_them"),
+    row(3, "Example 1", "desktop is told, chat doesn't know", NOTES + "test_example_1_what_desktop_was_told_chat_does_not_know"),
+    row(3, "Example 2", "A merged workflow's own memory", NOTES + "test_example_2_merged_workflow_has_a_memory_of_its_own"),
+    row(3, "Example 3", "Each step reads the notes before it, newest first",
+        NOTES + "test_example_3_each_step_reads_the_notes_of_those_before_newest_first"),
+    # -- 4: §2 and §8 -------------------------------------------------------------------------------
+    row(4, "F1", "save, get, delete, list", STORE + "test_saved_item_comes_back_unchanged", STORE + "test_list_filter_lets_through"),
+    row(4, "F2", "Messages by session: window or full",
+        TALK + "test_sliding_window_keeps_the_last_turns_and_deletes_the_older_messages",
+        TALK + "test_full_strategy_keeps_every_message_in_order"),
+    row(4, "F3", "Pages: made, changed, deleted, found", PAGES + "test_page_is_added_read_updated_and_deleted"),
+    row(4, "F4", "Found by title, summary and tags", PAGES + "test_search_finds_by_title_summary_and_tags"),
+    row(4, "F5", "The index is in step", PAGES + "test_index_is_always_in_step_with_the_pages"),
+    row(4, "F6", "Another back end", "spec/providers/test_histories_and_pages.py::test_nodes_do_the_same_with_every_provider",
+        PLUGINS + "test_workflow_runs_with_the_memory_of_a_plugin"),
+    row(4, "F7", "Eviction by age and by number", STORE + "test_ttl_drops_what_is_older_at_the_next_save",
+        STORE + "test_capacity_keeps_the_newest_whatever_the_order_they_came_in"),
+    row(4, "F8", "Whole messages go, the oldest first", TALK + "test_capacity_deletes_the_oldest_whole_messages"),
+    row(4, "NF1, §8", "No embedding needed", "memory/logic/test_plain.py::test_nothing_is_needed_but_memory_core_and_yaml",
+        STORE + "test_store_needs_nothing_but_python"),
+    row(4, "NF2, §8", "Errors, with is_recoverable", "memory/core/test_errors.py::test_error_says_whether_it_is_recoverable"),
+    row(4, "NF3", "Many threads", STORE + "test_many_threads_save_delete_and_list_without_losing_any",
+        KEEPING + "test_concurrent_writers_at_the_limit_store_exactly_the_limit"),
+    row(4, "§5.2", "none, ttl and capacity, looked at every so many writes", STORE + "test_none_is_the_default_and_drops_nothing",
+        STORE + "test_check_interval_looks_every_so_many_writes"),
+    row(4, "§5.4", "Eviction first, then tool results are shortened", TALK + "test_compaction_shortens_tool_results_first_and_leaves_the_rest_alone",
+        TALK + "test_compaction_leaves_recent_messages_untouched"),
+    row(4, "§8", "The retriever by overlap", "memory/logic/test_retriever.py::test_overlap_is_dice_of_terms_and_pairs",
+        "memory/logic/test_retriever.py::test_retrieval_end_to_end",
+        "memory/logic/test_retriever.py::test_what_scores_too_little_is_left_out"),
+    row(4, "§8", "Written down and read back", STORE + "test_item_written_as_json_is_read_back_the_same"),
+    row(4, "§8", "Everything public is documented", STORE + "test_everything_public_is_documented"),
+    row(4, "§8", "No file over three hundred lines", STORE + "test_modules_have_three_hundred_lines_at_most",
+        "memory/logic/test_plain.py::test_no_module_is_longer_than_three_hundred_lines_and_each_says_what_it_is_for"),
+)  # fmt: skip
+
+
+def rendered() -> str:
+    lines = [
+        "# What the five source documents ask for, and what shows it",
+        "",
+        "Made by `python -m tests.spec.seeds.requirements`; a test fails where a named one is missing. The todo loop of document 3 and the",
+        "functions of merged workflows are not memory's; their streams, notes and metadata are here.",
+    ]
+    for seed, title in TITLES.items():
+        lines += ["", f"## {seed}. {title}", "", "| Where | What | Test |", "| --- | --- | --- |"]
+        lines += [
+            f"| {one.section} | {one.asks} | {'<br>'.join(f'`{test}`' for test in one.tests)} |"
+            for one in ROWS
+            if one.seed == seed
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    if "--check" in sys.argv:
+        stale = PAGE.read_text() != rendered()
+        print(f"{PAGE.name} is stale: make docs." if stale else f"{PAGE.name} is up to date.")
+        return int(stale)
+    PAGE.write_text(rendered())
+    print(PAGE.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
