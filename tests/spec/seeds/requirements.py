@@ -1,7 +1,7 @@
 """What the five source documents ask for, row by row, and the tests that show it. ``docs/reference/seeds.md`` is made from it:
 
-    python -m tests.spec.seeds.requirements            write the page
-    python -m tests.spec.seeds.requirements --check    exit 1 where the page is another one
+python -m tests.spec.seeds.requirements            write the page
+python -m tests.spec.seeds.requirements --check    exit 1 where the page is another one
 """
 
 import sys
