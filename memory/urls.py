@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from memory.views import about, access, browsing, changes, entries, erase, exchange, glass
+from memory.views import (
+    about,
+    access,
+    browsing,
+    changes,
+    curation_settings,
+    entries,
+    erase,
+    exchange,
+    glass,
+    review,
+    review_acts,
+)
 
 
 app_name = "memory"
@@ -38,4 +50,19 @@ urlpatterns = [
     path("memory/erase/", erase.page, name="erase"),
     path("memory/erase/<uuid:erasure_id>/", erase.receipt, name="erasure"),
     path("memory/erase/<uuid:erasure_id>/receipt/", erase.download, name="erasure_receipt"),
+    path("memory/review/", review.review, name="review"),
+    path("memory/review/decide/", review_acts.decide_many, name="review_decide"),
+    path("memory/review/take-back/", review_acts.take_back, name="review_take_back"),
+    path("memory/review/sample/", review_acts.sample, name="review_sample"),
+    path("memory/review/rules/", curation_settings.review_rules, name="review_rules"),
+    path("memory/review/settings/", curation_settings.settings, name="curation_settings"),
+    path("memory/review/<uuid:item_id>/", review.item, name="review_item"),
+    path("memory/review/<uuid:item_id>/accept/", review_acts.accept, name="review_accept"),
+    path("memory/review/<uuid:item_id>/merge/", review_acts.merge, name="review_merge"),
+    path("memory/review/<uuid:item_id>/reject/", review_acts.reject, name="review_reject"),
+    path(
+        "memory/curations/<uuid:curation_id>/retry/",
+        curation_settings.retry,
+        name="retry_curation",
+    ),
 ]

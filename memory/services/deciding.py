@@ -118,14 +118,14 @@ def reject_many(
 
 
 def _each(item_ids: Sequence[UUID], act: Callable[[UUID], None]) -> Decided:
-    """Each for itself: what was changed since is no reason to leave the others undone."""
+    """Each for itself: what was changed since is no reason to leave the others undone. A lone one says why."""
     done: list[UUID] = []
     left: list[UUID] = []
     for one in dict.fromkeys(item_ids):
         try:
             act(one)
-        except MemoryFault as fault:
-            if isinstance(fault, NotFound) and len(item_ids) == 1:
+        except MemoryFault:
+            if len(item_ids) == 1:
                 raise
             left.append(one)
         else:

@@ -42,15 +42,17 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    return {"memory_tabs": SimpleLazyObject(lambda: _tabs(request))}
+    return {"memory_tabs": SimpleLazyObject(lambda: tabs_of(request))}
 
 
-def _tabs(request: HttpRequest) -> list[Tab]:
+def tabs_of(request: HttpRequest, **counted: int) -> list[Tab]:
+    """``counted`` is what a page knows already, by the tab's name."""
     found = []
     for name, url_name, label, count in PARTS:
         try:
             url = reverse(url_name)
         except NoReverseMatch:
             continue
-        found.append(Tab(name, url, label, count(request) if count else None))
+        known = counted.get(name)
+        found.append(Tab(name, url, label, count(request) if count and known is None else known))
     return found

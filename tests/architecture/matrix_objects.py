@@ -18,6 +18,7 @@ from tests.architecture import (
     matrix_knowledge,
     matrix_memory,
     matrix_rights,
+    matrix_review,
     matrix_together,
     matrix_workflows,
 )
@@ -40,6 +41,7 @@ TABLES = (
     matrix_knowledge,
     matrix_memory,
     matrix_rights,
+    matrix_review,
     matrix_together,
     matrix_workflows,
 )

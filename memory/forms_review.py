@@ -1,0 +1,139 @@
+"""What people type on the pages of the review."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from memory.core.records import Json
+from memory.logic.beside import rewritten
+from memory.logic.reviewing import Mode
+from memory.models.curation import ReviewChoice
+from memory.services.rules import Learning
+from memory.services.waiting import Filters, Waiting
+
+
+class QueueForm(forms.Form):
+    """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
+
+    kind = forms.SlugField(max_length=20, required=False)
+    place = forms.UUIDField(required=False)
+    run = forms.CharField(max_length=80, required=False)
+    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+    def filters(self) -> Filters:
+        self.is_valid()
+        found = self.cleaned_data
+        return Filters(found.get("kind") or "", found.get("place"), found.get("run") or "")
+
+    def offset_asked(self) -> int:
+        self.is_valid()
+        return self.cleaned_data.get("offset") or 0
+
+
+class ChangedForm(forms.Form):
+    """What is remembered in other words: as text where it is one, else as JSON."""
+
+    value = forms.CharField(
+        label=_("What will be remembered"),
+        strip=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+    reason = forms.CharField(label=_("Why (optional)"), required=False, max_length=500)
+
+    def __init__(self, item: Waiting, *, as_json: bool, **given: Any) -> None:
+        super().__init__(auto_id=f"id-{item.id}-%s", **given)
+        self._item, self._as_json = item, as_json
+
+    def clean_value(self) -> Json:
+        said: str = self.cleaned_data["value"]
+        if not said.strip():
+            raise forms.ValidationError(_("There is nothing in it."))
+        if not self._as_json:
+            return rewritten(self._item.new, said)
+        try:
+            return json.loads(said)
+        except ValueError:
+            raise forms.ValidationError(_("That is not JSON.")) from None
+
+
+SCOPES = (
+    ("user", _("The person whose run it was")),
+    ("conversation", _("The conversation")),
+    ("workflow", _("The workflow, by group")),
+    ("global", _("Everybody who uses the workflow")),
+)
+
+
+class LearningForm(forms.Form):
+    """A rule of learning. The share is in hundredths here, as people say it."""
+
+    auto_memory = forms.BooleanField(
+        label=_("Learn from finished runs"),
+        required=False,
+        help_text=_(
+            "What a run taught is written down after it, and the next similar run is reminded of it."
+        ),
+    )
+    review = forms.ChoiceField(
+        label=_("How much waits for a person"),
+        choices=[
+            (Mode.OFF.value, _("Nothing that is harmless")),
+            (Mode.SAMPLE.value, _("A sample")),
+            (Mode.ALL.value, _("Everything")),
+        ],
+        widget=forms.RadioSelect,
+        help_text=_("Merges, contradictions and what forgets always wait for somebody."),
+    )
+    share = forms.IntegerField(
+        label=_("Share of the sample, in percent"),
+        min_value=0,
+        max_value=100,
+        help_text=_("The same proposal gets the same answer each time it is asked."),
+    )
+    scope = forms.ChoiceField(label=_("Whose memory it becomes"), choices=SCOPES)
+    provider = forms.CharField(
+        label=_("Model provider"),
+        required=False,
+        max_length=120,
+        help_text=_(
+            "Its name on the Models page. Left empty, no model is asked: sentences are picked out by rules."
+        ),
+    )
+    model = forms.CharField(label=_("Model"), required=False, max_length=200)
+    token_budget = forms.IntegerField(
+        label=_("Most tokens a prompt"), min_value=200, max_value=1_000_000
+    )
+    seconds = forms.IntegerField(
+        label=_("Most seconds a run's curation"), min_value=1, max_value=600
+    )
+
+    @classmethod
+    def of(cls, learning: Learning) -> "LearningForm":
+        return cls(
+            initial={
+                "auto_memory": learning.auto_memory,
+                "review": ReviewChoice(learning.review.value).value,
+                "share": round(learning.sampled * 100),
+                "scope": learning.scope,
+                "provider": learning.provider,
+                "model": learning.model,
+                "token_budget": learning.token_budget,
+                "seconds": learning.seconds,
+            }
+        )
+
+    def learning(self) -> Learning:
+        found = self.cleaned_data
+        return Learning(
+            auto_memory=found["auto_memory"],
+            scope=found["scope"],
+            review=Mode(found["review"]),
+            sampled=found["share"] / 100,
+            provider=found["provider"],
+            model=found["model"],
+            token_budget=found["token_budget"],
+            seconds=found["seconds"],
+        )

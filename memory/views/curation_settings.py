@@ -1,0 +1,184 @@
+"""How a team and its workflows learn, what was rejected for good, and what became of the last runs' curation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.principals import current_team_id, principal_of
+from memory import naming, provenance
+from memory.core.errors import AlreadyExists
+from memory.forms_review import LearningForm
+from memory.logic.beside import as_lines
+from memory.models import Curation, Namespace
+from memory.models.curation import CurationStatus
+from memory.provenance import RunTold
+from memory.services import curate, rules
+from memory.services.agreement import kept_out
+from memory.services.learners import Learner, learners, may_change_rules
+from memory.views.asking import caller_of
+from memory.views.review_showing import KINDS
+
+
+LAST_CURATIONS = 15
+LONGEST_APP = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What was rejected for good, as people read it."""
+
+    id: UUID
+    label: str
+    says: str
+    place: str
+    place_id: UUID
+    by: str
+    at: datetime | None
+    reason: str
+    may: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerTold:
+    learner: Learner
+    title: str
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CurationTold:
+    """What became of one run's curation."""
+
+    row: Curation
+    run: RunTold | None
+    counts: str
+
+    @property
+    def is_failed(self) -> bool:
+        return self.row.status == CurationStatus.FAILED
+
+
+@login_required
+@require_safe
+def review_rules(request: HttpRequest) -> HttpResponse:
+    principal, found = principal_of(request), kept_out(caller_of(request))
+    places = {one.namespace.pk: one.namespace for one in found}
+    named = naming.named(list(places.values()), reader_id=principal.user_id)
+    titles = {one.row.pk: one.title for one in named}
+    behind = provenance.backers(principal, [one.by for one in found], [])
+    shown = [
+        Rule(
+            one.id,
+            str(KINDS[one.kind]),
+            as_lines(one.value),
+            titles[one.namespace.pk],
+            one.namespace.pk,
+            behind.actors.get(one.by, one.by),
+            one.at,
+            one.reason,
+            one.may,
+        )
+        for one in found
+    ]
+    return render(request, "memory/review_rules.html", {"rules": shown})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: HttpRequest) -> HttpResponse:
+    """The team's rule, or an application's that has one of its own from the first time it is saved."""
+    caller, app_id = caller_of(request), request.GET.get("app", "")[:LONGEST_APP]
+    if request.method == "POST":
+        form = LearningForm(request.POST)
+        if not form.is_valid():
+            return _show_settings(request, app_id, form, status=422)
+        rules.set_rule(caller, app_id=app_id, learning=form.learning())
+        messages.success(request, _("Saved."))
+        return HttpResponseRedirect(_address(app_id))
+    return _show_settings(request, app_id, LearningForm.of(rules.rule_for(caller, app_id=app_id)))
+
+
+@login_required
+@require_POST
+def retry(request: HttpRequest, curation_id: UUID) -> HttpResponse:
+    try:
+        curate.retry_curation(caller_of(request), curation_id=curation_id)
+    except AlreadyExists as fault:
+        messages.error(request, str(fault))
+    else:
+        messages.success(request, _("It is tried again in the background."))
+    return redirect("memory:curation_settings")
+
+
+def _show_settings(
+    request: HttpRequest, app_id: str, form: LearningForm, status: int = 200
+) -> HttpResponse:
+    caller = caller_of(request)
+    told = _told(request, learners(caller), app_id)
+    context = {
+        "form": form,
+        "app_id": app_id,
+        "title": _title(told, app_id),
+        "learners": told,
+        "may_change": may_change_rules(caller),
+        "curations": _curations(request),
+    }
+    return render(request, "memory/review_settings.html", context, status=status)
+
+
+def _told(request: HttpRequest, found: Sequence[Learner], app_id: str) -> list[LearnerTold]:
+    """Named as their shared memory is, whether or not there is one yet."""
+    team_id = current_team_id(request)
+    apps = [one for one in found if one.app_id]
+    rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in apps]
+    named = naming.named(rows, reader_id=None) if rows else []
+    told = [LearnerTold(one, _("The whole team"), not app_id) for one in found if not one.app_id]
+    return told + [
+        LearnerTold(one, name.title, one.app_id == app_id)
+        for one, name in zip(apps, named, strict=True)
+    ]
+
+
+def _title(told: Sequence[LearnerTold], app_id: str) -> str:
+    return next((one.title for one in told if one.learner.app_id == app_id), app_id)
+
+
+def _curations(request: HttpRequest) -> list[CurationTold]:
+    rows = curate.curations(caller_of(request), limit=LAST_CURATIONS)
+    behind = provenance.backers(principal_of(request), [], [row.run_id for row in rows])
+    return [CurationTold(row, behind.runs.get(row.run_id), _counted(row)) for row in rows]
+
+
+_OUTCOMES: dict[str, str | Promise] = {
+    "admit": gettext_lazy("%(number)s remembered"),
+    "merge": gettext_lazy("%(number)s known already"),
+    "quarantine": gettext_lazy("%(number)s in quarantine"),
+    "refuse": gettext_lazy("%(number)s left out"),
+    "proposed": gettext_lazy("%(number)s proposed"),
+}
+
+
+def _counted(row: Curation) -> str:
+    said = [
+        str(words) % {"number": row.counts[name]}
+        for name, words in _OUTCOMES.items()
+        if row.counts.get(name)
+    ]
+    return ", ".join(said)
+
+
+def _address(app_id: str) -> str:
+    address = reverse("memory:curation_settings")
+    return f"{address}?{urlencode({'app': app_id})}" if app_id else address

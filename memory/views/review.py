@@ -1,0 +1,256 @@
+"""The review: everything that waits for a person, narrowed and looked at. The same view serves page and fragment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from accounts.principals import principal_of
+from memory import naming
+from memory.forms_review import ChangedForm, QueueForm
+from memory.models import Namespace
+from memory.services.agreement import agreement
+from memory.services.deciding import alike
+from memory.services.waiting import Filters, Waiting, waiting, waiting_one
+from memory.views.asking import caller_of
+from memory.views.paging import PAGE_SIZE, OffsetPage
+from memory.views.review_showing import KINDS, shown
+from memory.views.tabs import tabs_of
+
+
+# What was just done, as the address says it, and in words.
+ACTS: Final[dict[str, str | Promise]] = {
+    "accepted": gettext_lazy("Accepted."),
+    "merged": gettext_lazy("Merged."),
+    "rejected": gettext_lazy("Rejected."),
+    "always": gettext_lazy(
+        "Rejected for good: nothing that means the same is proposed or let in there again."
+    ),
+    "back": gettext_lazy("Taken back. It waits again."),
+}
+MOST_NAMED: Final = 50  # ids in an address
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was just decided, and the way back. ``left``: how many couldn't be."""
+
+    act: str
+    ids: tuple[UUID, ...] = ()
+    left: int = 0
+
+    @property
+    def words(self) -> str:
+        words = str(ACTS[self.act])
+        if len(self.ids) > 1:
+            words = f"{words} " + _("%(number)s at once.") % {"number": len(self.ids)}
+        if self.left:
+            words = f"{words} " + _(
+                "%(number)s could not be: what they are about was changed since. They wait as before."
+            ) % {"number": self.left}
+        return words
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self.ids) and self.act != "back"
+
+    @property
+    def is_rule(self) -> bool:
+        return self.act == "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What deciding about the chosen would do: a dry run of many."""
+
+    act: str
+    ids: Sequence[UUID] = ()
+    new: int = 0
+    changed: int = 0
+    forgotten: int = 0
+    blocked: int = 0
+
+    @classmethod
+    def of(cls, act: str, found: Sequence[Waiting]) -> "Tried":
+        able = [one for one in found if one.may and (act != "accept" or one.diff.applicable)]
+        changes = [change for one in able for change in one.diff.changes] if act == "accept" else []
+        return cls(
+            act,
+            [one.id for one in able],
+            new=sum(one.before is None for one in changes),
+            changed=sum(one.before is not None and one.after is not None for one in changes),
+            forgotten=sum(one.after is None for one in changes),
+            blocked=len(found) - len(able),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One option of a filter."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """How often people agreed with proposals of one kind."""
+
+    label: str
+    decided: int
+    percent: int
+    accepted: int
+    edited: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What a page of the queue says besides it."""
+
+    said: Said | None = None
+    tried: Tried | None = None
+    problem: str = ""
+    status: int = 200
+
+
+@login_required
+@require_safe
+def review(request: HttpRequest) -> HttpResponse:
+    return show_review(request, Extra(said=_said_in(request.GET)))
+
+
+@login_required
+@require_safe
+def item(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    """One of them on a page of its own, or one of its panels for the queue."""
+    return show_item(request, waiting_one(caller_of(request), item_id=item_id))
+
+
+def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
+    caller, form = caller_of(request), QueueForm(request.GET)
+    filters = form.filters()
+    page = waiting(caller, filters=filters, limit=PAGE_SIZE, offset=form.offset_asked())
+    context = {
+        "memory_tabs": tabs_of(request, review=page.in_all),
+        "items": shown(request, page.items),
+        "total": page.total,
+        "in_all": page.in_all,
+        "page": OffsetPage(page.total, page.offset, kept_query(request)),
+        "kinds": _kinds(filters),
+        "places": _places(request, page.places, filters),
+        "run": filters.run_id,
+        "filtered": bool(filters),
+        "agreed": _agreed(request),
+        "said": extra.said,
+        "tried": extra.tried,
+        "problem": extra.problem,
+        "query": kept_query(request).urlencode(),
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+    }
+    fragment = getattr(request, "htmx", False)
+    name = "memory/_review.html" if fragment else "memory/review.html"
+    return render(request, name, context, status=extra.status)
+
+
+def show_item(
+    request: HttpRequest, found: Waiting, *, form: ChangedForm | None = None, panel: str = ""
+) -> HttpResponse:
+    """``form`` is one that was sent and isn't right yet."""
+    [one] = shown(request, [found])
+    panel = panel or request.GET.get("panel", "")
+    wanted = panel if panel in PANELS else ""
+    is_fragment = bool(getattr(request, "htmx", False)) and wanted != ""
+    merging = one.can_merge and one.may and wanted in ("", "merge")
+    context = {
+        "one": one,
+        "form": form or ChangedForm(found, as_json=one.as_json, initial={"value": one.text}),
+        "changes": found.diff.changes,
+        "alike": alike(caller_of(request), item_id=found.id) if merging else (),
+        "query": kept_query(request).urlencode(),
+        "panel": wanted,
+    }
+    name = PANELS[wanted] if is_fragment else "memory/review_item.html"
+    answer = render(request, name, context, status=200 if form is None else 422)
+    if (
+        is_fragment
+    ):  # a form that is sent asks for the queue; one that isn't right stays where it is
+        answer["HX-Retarget"], answer["HX-Reswap"] = f"#panel-{one.id}", "innerHTML"
+    return answer
+
+
+PANELS: Final = {
+    "edit": "memory/_review_edit.html",
+    "merge": "memory/_review_merge.html",
+    "try": "memory/_review_try.html",
+}
+
+
+def kept_query(request: HttpRequest) -> QueryDict:
+    """The filters of an address, without what was just done."""
+    query = request.GET.copy()
+    for name in ("act", "of", "left", "panel"):
+        query.pop(name, None)
+    return query
+
+
+def ids_in(texts: Sequence[str]) -> list[UUID]:
+    """Nonsense names nothing."""
+    found = []
+    for one in texts[:MOST_NAMED]:
+        try:
+            found.append(UUID(one))
+        except ValueError:
+            continue
+    return found
+
+
+def _said_in(query: QueryDict) -> Said | None:
+    act, left = query.get("act", ""), query.get("left", "")
+    if act not in ACTS:
+        return None
+    ids = ids_in(query.get("of", "").split(","))
+    return Said(act, tuple(ids), int(left) if left.isdecimal() and len(left) < 5 else 0)
+
+
+def _kinds(filters: Filters) -> list[Choice]:
+    return [Choice(word, str(label), word == filters.kind) for word, label in KINDS.items()]
+
+
+def _places(
+    request: HttpRequest, places: Sequence[tuple[Namespace, int]], filters: Filters
+) -> list[Choice]:
+    counts = {row.pk: count for row, count in places}
+    reader = principal_of(request).user_id
+    return [
+        Choice(
+            str(one.row.pk),
+            f"{one.title} ({counts[one.row.pk]})",
+            one.row.pk == filters.namespace_id,
+        )
+        for one in naming.named([row for row, _count in places], reader_id=reader)
+    ]
+
+
+def _agreed(request: HttpRequest) -> list[Agreed]:
+    found = agreement(caller_of(request))
+    return [
+        Agreed(
+            str(KINDS[kind]),
+            one.decided,
+            round((one.share or 0) * 100),
+            one.accepted,
+            one.edited,
+            one.rejected,
+        )
+        for kind, one in found.items()
+    ]

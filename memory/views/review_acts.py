@@ -1,0 +1,178 @@
+"""What a person decides in the review, one or many, and the way back from it. All of it works as plain forms."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput, NotFound
+from memory.forms_review import ChangedForm
+from memory.logic.applying import Outdated
+from memory.logic.beside import editable
+from memory.services import deciding
+from memory.services.caller import MemoryCaller
+from memory.services.deciding import Decided
+from memory.services.review_sample import fill_review
+from memory.services.waiting import waiting_among, waiting_one
+from memory.views.asking import caller_of, reason_of
+from memory.views.review import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
+
+
+@login_required
+@require_POST
+def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    """As it stands, or as whoever accepts it has written it."""
+    caller = caller_of(request)
+    if "value" not in request.POST:
+        return _decided(
+            request,
+            "accepted",
+            item_id,
+            lambda: deciding.accept(caller, item_id=item_id, reason=reason_of(request)),
+        )
+    return _with_words(
+        request,
+        item_id,
+        "edit",
+        "accepted",
+        lambda value, reason: deciding.accept(caller, item_id=item_id, value=value, reason=reason),
+    )
+
+
+@login_required
+@require_POST
+def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    caller, into = caller_of(request), request.POST.get("into", "")
+    return _with_words(
+        request,
+        item_id,
+        "merge",
+        "merged",
+        lambda value, reason: deciding.merge(
+            caller, item_id=item_id, into=into, value=value, reason=reason
+        ),
+    )
+
+
+@login_required
+@require_POST
+def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    always = "always" in request.POST
+    return _decided(
+        request,
+        "always" if always else "rejected",
+        item_id,
+        lambda: deciding.reject(
+            caller_of(request), item_id=item_id, always=always, reason=reason_of(request)
+        ),
+    )
+
+
+@login_required
+@require_POST
+def decide_many(request: HttpRequest) -> HttpResponse:
+    """First what it would do, then, when somebody is sure, the doing."""
+    caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
+    act = request.POST.get("act", "")
+    if not ids or act not in MANY:
+        return show_review(request, Extra(problem=_("Nothing was chosen.")))
+    found = waiting_among(caller, item_ids=ids)
+    if not found:
+        raise NotFound(_("Nothing waits here any more: somebody has decided."))
+    if "sure" not in request.POST:
+        return show_review(request, Extra(tried=Tried.of(act, found)))
+    try:
+        done = MANY[act](caller, ids, reason_of(request))
+    except (Outdated, AlreadyExists, InvalidInput) as fault:
+        return show_review(request, Extra(problem=_words_of(fault), status=409))
+    said = {"accept": "accepted", "reject": "rejected", "always": "always"}[act]
+    return _after(request, Said(said, done.done, len(done.left)))
+
+
+@login_required
+@require_POST
+def take_back(request: HttpRequest) -> HttpResponse:
+    """Of the toast, and of the rules' page."""
+    caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
+    to_rules = request.POST.get("then") == "rules"
+    try:
+        done = deciding.take_back(caller, item_ids=ids)
+    except (Outdated, AlreadyExists, InvalidInput) as fault:
+        words = _words_of(fault)
+        if to_rules:
+            messages.error(request, words)
+            return redirect("memory:review_rules")
+        return show_review(request, Extra(problem=words, status=409))
+    if to_rules:
+        messages.success(request, _("Taken back. It waits again."))
+        return redirect("memory:review_rules")
+    return _after(request, Said("back", done.done, len(done.left)))
+
+
+@login_required
+@require_POST
+def sample(request: HttpRequest) -> HttpResponse:
+    fill_review(caller_of(request))
+    messages.success(request, _("The sample is in your own memory; reject what you don't want."))
+    return redirect("memory:review")
+
+
+Many = Callable[[MemoryCaller, list[UUID], str], Decided]
+
+MANY: dict[str, Many] = {
+    "accept": lambda caller, ids, reason: deciding.accept_many(caller, item_ids=ids, reason=reason),
+    "reject": lambda caller, ids, reason: deciding.reject_many(caller, item_ids=ids, reason=reason),
+    "always": lambda caller, ids, reason: deciding.reject_many(
+        caller, item_ids=ids, always=True, reason=reason
+    ),
+}
+
+
+def _with_words(
+    request: HttpRequest,
+    item_id: UUID,
+    panel: str,
+    act: str,
+    do: Callable[[object, str], None],
+) -> HttpResponse:
+    """What was typed stays where it was typed until it is right."""
+    found = waiting_one(caller_of(request), item_id=item_id)
+    if not found.may:
+        raise AccessDenied(_("You may look at this, not decide about it."))
+    if not found.has_new:
+        raise InvalidInput(_("This brings nothing new that could be written otherwise."))
+    form = ChangedForm(found, as_json=editable(found.new) is None, data=request.POST)
+    if not form.is_valid():
+        return show_item(request, found, form=form, panel=panel)
+    said = form.cleaned_data
+    return _decided(request, act, item_id, lambda: do(said["value"], said["reason"]))
+
+
+def _decided(request: HttpRequest, act: str, item_id: UUID, do: Callable[[], None]) -> HttpResponse:
+    try:
+        do()
+    except (Outdated, AlreadyExists, InvalidInput) as fault:
+        return show_review(request, Extra(problem=_words_of(fault), status=409))
+    return _after(request, Said(act, (item_id,)))
+
+
+def _words_of(fault: Exception) -> str:
+    if isinstance(fault, Outdated):
+        return _("What this is about was changed since. Look at it again before you decide.")
+    return _("That can't be done: somebody may have decided already.")
+
+
+def _after(request: HttpRequest, said: Said) -> HttpResponse:
+    if getattr(request, "htmx", False):
+        return show_review(request, Extra(said=said))
+    query = kept_query(request).dict() | {"act": said.act, "of": ",".join(map(str, said.ids))}
+    if said.left:
+        query["left"] = str(said.left)
+    return HttpResponseRedirect(f"{reverse('memory:review')}?{urlencode(query)}")

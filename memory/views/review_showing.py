@@ -1,0 +1,261 @@
+"""What waits, as a person reads it: what it is, why it is proposed, and both sides of what would change."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.principals import principal_of
+from memory import naming, provenance
+from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.logic.beside import NOTHING, Beside, as_lines, beside, editable
+from memory.logic.ingress import Reason
+from memory.logic.planning import Change, Problem
+from memory.models import Entry, Proposal
+from memory.models.entries import TierChoice
+from memory.provenance import Backers, RunTold
+from memory.services.waiting import CONTRADICTION, HELD, Waiting
+
+
+# What a queue is narrowed by, in the order people are offered it.
+KINDS: Final[dict[str, str | Promise]] = {
+    "add": gettext_lazy("New memory"),
+    CONTRADICTION: gettext_lazy("Contradiction"),
+    "merge": gettext_lazy("Merge"),
+    "edit": gettext_lazy("Change"),
+    "link": gettext_lazy("Link"),
+    "promote": gettext_lazy("Keep for good"),
+    "forget": gettext_lazy("Forget"),
+    HELD: gettext_lazy("Quarantine"),
+}
+
+_ASKS: Final[dict[str, str | Promise]] = {
+    "add": gettext_lazy("Remember this?"),
+    CONTRADICTION: gettext_lazy("Let the newer take the older one's place?"),
+    "merge": gettext_lazy("Make one memory of these?"),
+    "edit": gettext_lazy("Change this memory?"),
+    "link": gettext_lazy("Link these with each other?"),
+    "promote": gettext_lazy("Keep this for good?"),
+    "forget": gettext_lazy("Forget this?"),
+    HELD: gettext_lazy("Let this out of quarantine?"),
+}
+
+_PROBLEMS: Final[dict[Problem, str | Promise]] = {
+    Problem.GONE: gettext_lazy("%(key)s is not there any more."),
+    Problem.CHANGED: gettext_lazy("%(key)s was changed since this was proposed."),
+    Problem.EXISTS: gettext_lazy("Something is remembered under %(key)s already."),
+    Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to do."),
+}
+
+_HELD_FOR: Final[dict[str, str | Promise]] = {
+    Reason.SECRET: gettext_lazy("It held a secret, which was taken out"),
+    Reason.GIVES_ORDERS: gettext_lazy("It reads like an order to the assistant"),
+    Reason.TOO_LARGE: gettext_lazy("It is larger than a memory should be"),
+}
+
+# Who proposes without being anybody.
+_PROPOSERS: Final[dict[str, str | Promise]] = {
+    "curation": gettext_lazy("Curation"),
+    "extractive": gettext_lazy("Curation without a model"),
+    "sample": gettext_lazy("The sample"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One memory before and after, and what else of it changes than its words."""
+
+    key: str
+    texts: Beside
+    notes: tuple[str, ...] = ()
+    url: str = ""
+    left: str = ""  # the heads, where they aren't "now" and "after"
+    right: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """``text``: what a person may change, as plain text unless ``as_json``."""
+
+    id: UUID
+    kind: str
+    label: str
+    ask: str
+    why: str
+    by: str
+    sure: int | None
+    place: str
+    place_id: UUID
+    run: RunTold | None
+    run_id: str
+    node: str
+    at: datetime
+    sides: Sequence[Side]
+    problems: Sequence[str]
+    may: bool
+    has_new: bool
+    text: str
+    as_json: bool
+    can_merge: bool
+    gist: str
+
+    @property
+    def may_accept(self) -> bool:
+        return self.may and not self.problems
+
+
+def shown(request: HttpRequest, found: Sequence[Waiting]) -> list[Shown]:
+    """As many queries as there are kinds of names, whatever the number of rows."""
+    principal = principal_of(request)
+    places = {one.namespace.pk: one.namespace for one in found}
+    named = naming.named(list(places.values()), reader_id=principal.user_id)
+    titles = {one.row.pk: one.title for one in named}
+    behind = provenance.backers(
+        principal,
+        [one.source.actor for one in found],
+        [one.source.run_id for one in found],
+    )
+    return [_shown(one, titles[one.namespace.pk], behind) for one in found]
+
+
+def _shown(one: Waiting, place: str, behind: Backers) -> Shown:
+    source, text = one.source, editable(one.new) if one.has_new else ""
+    return Shown(
+        id=one.id,
+        kind=one.kind,
+        label=str(KINDS[one.kind]),
+        ask=str(_ASKS[one.kind]),
+        why=_why(one),
+        by=_by(one, behind),
+        sure=None if isinstance(one.row, Entry) else round(one.row.score * 100),
+        place=place,
+        place_id=one.namespace.pk,
+        run=behind.runs.get(source.run_id),
+        run_id=source.run_id,
+        node=behind.node(source.run_id, source.node_id),
+        at=one.created_at,
+        sides=_sides(one),
+        problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in one.diff.problems],
+        may=one.may,
+        has_new=one.has_new,
+        text=as_json(one.new) if text is None else text,
+        as_json=text is None,
+        can_merge=one.kind in ("add", HELD),
+        gist=_gist(one),
+    )
+
+
+def as_json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _gist(one: Waiting) -> str:
+    """Its words on one line, by which people tell it from others."""
+    if one.has_new:
+        return " ".join(as_lines(one.new).split())[:120]
+    return " · ".join(" ".join(as_lines(two["value"]).split())[:60] for two in _targets(one))
+
+
+def _by(one: Waiting, behind: Backers) -> str:
+    if isinstance(one.row, Entry):
+        return behind.actors.get(one.row.source_actor, one.row.source_actor)
+    return str(_PROPOSERS.get(one.row.by, one.row.by))
+
+
+def _why(one: Waiting) -> str:
+    if isinstance(one.row, Entry):
+        return _held_why(one.row)
+    match one.kind:
+        case "contradiction":
+            return _("Both can't be true. The older one stays readable in the newer one's history.")
+        case "merge":
+            return _("They say much the same. What proves either proves the one that remains.")
+        case "link":
+            return _("Both speak of %(words)s, of which little else does.") % {
+                "words": one.row.reason
+            }
+        case "add":
+            return _("Noticed in finished work; nobody has agreed to it yet.")
+        case _:
+            return one.row.reason
+
+
+def _held_why(row: Entry) -> str:
+    found = row.metadata.get("quarantined_for")
+    reasons = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    if not reasons:
+        return str(row.metadata.get("review_reason") or _("Somebody took it out of use."))
+    said = []
+    for one in reasons:
+        name = str(one.get("reason", ""))
+        words, detail = str(_HELD_FOR.get(name, name)), str(one.get("detail") or "")
+        said.append(f"{words} ({detail})." if detail else f"{words}.")
+    return " ".join(said)
+
+
+def _sides(one: Waiting) -> list[Side]:
+    if one.kind == "link":
+        return list(_linked(one))
+    if one.diff.changes:
+        return [_side(change) for change in one.diff.changes]
+    return list(_as_seen(one))
+
+
+def _side(change: Change) -> Side:
+    before, after = change.before, change.after
+    texts = beside(before.value if before else NOTHING, after.value if after else NOTHING)
+    url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
+    return Side(change.key, texts, tuple(_notes(before, after)), url)
+
+
+def _linked(one: Waiting) -> Iterator[Side]:
+    """Not before and after, which say the same, but the one and the other."""
+    targets = _targets(one)
+    for left, right in pairwise(targets):
+        texts = Beside(beside(NOTHING, left["value"]).after, beside(NOTHING, right["value"]).after)
+        yield Side("", texts, (), "", left["key"], right["key"])
+
+
+def _as_seen(one: Waiting) -> Iterator[Side]:
+    """What can't be done any more, as it was proposed."""
+    new: Json = one.new if one.has_new else NOTHING
+    for number, target in enumerate(_targets(one)):
+        after = new if number == 0 else NOTHING
+        yield Side(target["key"], beside(target["value"], after))
+    if not _targets(one):
+        yield Side("", beside(NOTHING, new))
+
+
+def _targets(one: Waiting) -> Sequence[dict[str, Json]]:
+    return one.row.targets if isinstance(one.row, Proposal) else ()
+
+
+def _notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[str]:
+    if before is None or after is None:
+        return
+    if before.tier != after.tier:
+        yield _("%(before)s, then %(after)s") % {
+            "before": _tier(before.tier),
+            "after": _tier(after.tier),
+        }
+    if before.category != after.category:
+        yield _("Category %(before)s, then %(after)s") % {
+            "before": before.category,
+            "after": after.category,
+        }
+    proofs = after.metadata.get("proofs")
+    if proofs and proofs != before.metadata.get("proofs"):
+        yield _("Said %(number)s times") % {"number": proofs}
+
+
+def _tier(tier: Tier) -> str:
+    return str(TierChoice(tier.value).label)

@@ -1,0 +1,84 @@
+"""How memory learns, on a page: the team's rule, an application's own, and what became of the last runs."""
+
+import pytest
+from django.http import HttpResponseBase
+
+from memory.logic.curation.work import FinishedWork
+from memory.logic.reviewing import Mode
+from memory.services.rules import Learning, learning_of
+from tests.memory.services.curating import APP, curated, learns, scripted
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/memory/review/settings/"
+RULE = {
+    "auto_memory": "on",
+    "review": "sample",
+    "share": "25",
+    "scope": "conversation",
+    "provider": "house",
+    "model": "small",
+    "token_budget": "4000",
+    "seconds": "30",
+}
+
+
+def words_of(answer: HttpResponseBase) -> str:
+    return answer.content.decode()
+
+
+def test_rule_of_the_team_holds_until_an_application_has_its_own(alice: Person) -> None:
+    assert alice.client.post(PAGE, RULE).status_code == 302
+    team = Learning(True, "conversation", Mode.SAMPLE, 0.25, "house", "small", 4000, 30)
+    assert learning_of(alice.team.pk, APP) == team
+
+    saved = alice.client.post(f"{PAGE}?app={APP}", {**RULE, "review": "all"}, follow=True)
+
+    assert "Saved." in words_of(saved)
+    assert learning_of(alice.team.pk, APP).review is Mode.ALL
+    assert learning_of(alice.team.pk, "another") == team
+
+
+def test_wrong_numbers_are_named_and_change_nothing(alice: Person) -> None:
+    answer = alice.client.post(PAGE, {**RULE, "share": "101", "token_budget": "3"})
+
+    assert answer.status_code == 422
+    assert words_of(answer).count('class="errorlist"') == 2
+    assert learning_of(alice.team.pk, APP) == Learning()
+
+
+def test_applications_that_learn_are_listed_with_whose_rule_they_follow(alice: Person) -> None:
+    learns(alice)
+    alice.client.post(PAGE, RULE)
+
+    page = words_of(alice.client.get(PAGE))
+
+    assert "The whole team" in page
+    assert f"?app={APP}" in page
+    assert page.count("learns</span>") == 2
+
+
+def test_viewer_reads_the_rule_and_does_not_change_it(cast: Cast) -> None:
+    page = words_of(cast.vic.client.get(PAGE))
+
+    assert "Editors of the team change this." in page
+    assert cast.vic.client.post(PAGE, RULE).status_code == 403
+    assert learning_of(cast.team_a.pk, "") == Learning()
+
+
+def test_failed_curation_is_shown_with_its_reason_and_tried_again(cast: Cast) -> None:
+    alice = cast.alice
+    learns(alice)
+    ask, _ = scripted("no JSON at all")
+    row = curated(alice, FinishedWork("t"), ask=ask)
+
+    page = words_of(alice.client.get(PAGE))
+
+    assert row.problem in page.replace("&#x27;", "'").replace("&quot;", '"')
+    assert "Failed" in page
+    address = f"/memory/curations/{row.pk}/retry/"
+    assert cast.bob.client.post(address).status_code == 404
+    assert "tried again in the background" in words_of(alice.client.post(address, follow=True))
+    assert "Only what failed" in words_of(alice.client.post(address, follow=True))

@@ -1,0 +1,342 @@
+"""The review's pages: what waits is read, decided, taken back, with and without a script; nobody else's is there."""
+
+import re
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.http import HttpResponseBase
+from django.test.utils import CaptureQueriesContext
+
+from memory.logic.proposals import State
+from memory.logic.reviewing import Mode
+from memory.services import deciding
+from memory.services.review_sample import fill_review
+from memory.services.waiting import Waiting, count_waiting, waiting
+from tests.memory.services.conftest import at_door
+from tests.memory.services.curating import kept, learns, proposals_of
+from tests.memory.services.test_review import taught
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+QUEUE = "/memory/review/"
+
+
+@pytest.fixture
+def queue(alice: Person) -> dict[str, Waiting]:
+    """The sample's: of each kind the first."""
+    fill_review(at_door(alice))
+    return {one.kind: one for one in reversed(waiting(at_door(alice)).items)}
+
+
+def words_of(answer: HttpResponseBase) -> str:
+    page = answer.content.decode()
+    assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
+    return page
+
+
+def at(item: UUID, act: str = "") -> str:
+    return f"{QUEUE}{item}/{act}{'/' if act else ''}"
+
+
+def texts(person: Person) -> set[str]:
+    return {str(one.value) for one in kept(person) if one.tier != "quarantine"}
+
+
+def test_empty_queue_says_what_it_is_and_fills_itself_with_a_sample(alice: Person) -> None:
+    page = words_of(alice.client.get(QUEUE))
+    assert "Nothing waits for you" in page
+    assert "/api/v1/memory/review" in page
+    assert 'action="/memory/review/sample/"' in page
+
+    filled = words_of(alice.client.post(f"{QUEUE}sample/", follow=True))
+    assert filled.count("data-item ") == 6
+    assert "The sample is in your own memory" in filled
+    assert re.search(r'id="memory-tab-review">6<', filled)
+
+
+def test_each_kind_is_shown_with_both_sides_and_why(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    page = words_of(alice.client.get(QUEUE))
+
+    assert "Let the newer take the older one&#x27;s place?" in page
+    assert "Alice lives in Basel" in page
+    assert "forgotten" in page  # the older one, afterwards
+    assert "Make one memory of these?" in page
+    assert "Both speak of" in page
+    assert "rooftop" in page
+    assert "It reads like an order to the assistant" in page
+    assert "Acme pays its invoices" in page
+    assert "80 % sure" not in page
+    assert "70 % sure" in page  # the first of the two new ones
+
+
+def test_changed_words_are_marked_on_both_sides(alice: Person) -> None:
+    fill_review(at_door(alice))
+    page = words_of(alice.client.get(QUEUE, {"kind": "merge"}))
+
+    assert page.count("data-item ") == 1
+    assert "Zeppelin" in page
+    assert "Basel" not in page
+
+
+@pytest.mark.parametrize("kind", ["add", "contradiction", "merge", "link", "held"])
+def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
+    alice: Person, queue: dict[str, Waiting], kind: str
+) -> None:
+    one, before = queue[kind], texts(alice)
+
+    answer = alice.client.post(at(one.id, "accept"), follow=True)
+    page = words_of(answer)
+    assert answer.redirect_chain[0][1] == 302
+    assert "Accepted." in page
+    assert f'id="item-{one.id}"' not in page
+    assert f'<input type="hidden" name="item" value="{one.id}">' in page
+    assert count_waiting(at_door(alice)) == 5
+
+    back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": str(one.id)}, headers=HTMX))
+    assert "Taken back. It waits again." in back
+    assert f'id="item-{one.id}"' in back
+    assert texts(alice) == before
+
+
+def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    address = f"{at(queue['add'].id, 'reject')}?kind=add"
+
+    page = words_of(alice.client.post(address, headers=HTMX))
+
+    assert page.strip().startswith('<div class="stack" id="review" data-said="Rejected."')
+    assert page.count("data-item ") == 1
+    assert "take-back/?kind=add" in page
+    assert proposals_of(alice)[0].state in {State.OPEN, State.REJECTED}
+
+
+def test_edited_words_are_remembered_and_nothing_typed_is_lost(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    one = queue["add"]
+    panel = words_of(alice.client.get(at(one.id), {"panel": "edit"}, headers=HTMX))
+    assert panel.strip().startswith("<form")
+    assert "Acme pays its invoices" in panel or "Bob prefers" in panel
+
+    wrong = alice.client.post(at(one.id, "accept"), {"value": "  "}, headers=HTMX)
+    assert wrong.status_code == 422
+    assert wrong["HX-Retarget"] == f"#panel-{one.id}"
+    assert "There is nothing in it." in words_of(wrong)
+    done = alice.client.post(at(one.id, "accept"), {"value": "In other words", "reason": "shorter"})
+    assert done.status_code == 302
+    assert "In other words" in texts(alice)
+    assert any(row.edited and row.decision == "shorter" for row in proposals_of(alice))
+
+
+def test_value_with_parts_is_edited_as_json_and_nonsense_is_named(alice: Person) -> None:
+    learns(alice, review=Mode.ALL)
+    taught(alice, "Tea is at four", "Acme pays in CHF", run_id="r1")
+    [one] = [
+        one for one in waiting(at_door(alice)).items if "summary" in str(one.new) and one.has_new
+    ]
+
+    panel = words_of(alice.client.get(at(one.id), {"panel": "edit"}))
+    assert "it is written as JSON" in panel or '"summary"' not in panel
+    text = "In one sentence" if "as JSON" not in panel else "{"
+    answer = alice.client.post(at(one.id, "accept"), {"value": text})
+    assert answer.status_code == (422 if text == "{" else 302)
+
+
+@pytest.mark.parametrize("kind", ["add", "held"])
+def test_new_one_is_merged_into_a_memory_people_choose(
+    alice: Person, queue: dict[str, Waiting], kind: str
+) -> None:
+    one = queue[kind]
+    panel = words_of(alice.client.get(at(one.id), {"panel": "merge"}, headers=HTMX))
+    into = re.findall(r'name="into" value="([^"]+)"', panel)
+    assert into
+
+    said = {"into": into[0], "value": "Both of them"}
+    page = words_of(alice.client.post(at(one.id, "merge"), said, follow=True))
+
+    assert "Merged." in page
+    assert "Both of them" in texts(alice)
+    assert count_waiting(at_door(alice)) == 5
+
+
+def test_dry_run_shows_every_field_and_changes_nothing(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    page = words_of(alice.client.get(at(queue["contradiction"].id), {"panel": "try"}, headers=HTMX))
+
+    assert "Accepting it would change this, and nothing else" in page
+    assert "merged_from" in page
+    assert "Long-term" in page
+    assert {one.state for one in proposals_of(alice)} == {State.OPEN}
+
+
+def test_item_is_a_page_of_its_own_with_everything_one_can_do(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    page = words_of(alice.client.get(at(queue["add"].id)))
+
+    for part in ("Edit and accept", "Merge with another memory", "Dry run", "Reject for good"):
+        assert part in page
+
+
+def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    one = queue["add"]
+    said = words_of(alice.client.post(at(one.id, "reject"), {"always": "1"}, follow=True))
+    assert "Rejected for good: nothing that means the same" in said
+    assert 'href="/memory/review/rules/"' in said
+
+    rules = words_of(alice.client.get(f"{QUEUE}rules/"))
+    assert str(one.new) in rules
+    taken = alice.client.post(
+        f"{QUEUE}take-back/", {"item": str(one.id), "then": "rules"}, follow=True
+    )
+    assert "No rules yet" in words_of(taken)
+    assert count_waiting(at_door(alice)) == 6
+
+
+def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    ids = [str(queue[kind].id) for kind in ("add", "contradiction", "held")]
+    before = texts(alice)
+
+    tried = words_of(alice.client.post(f"{QUEUE}decide/", {"item": ids, "act": "accept"}))
+    assert "Accepting 3 would change memory like this:" in tried
+    counts = re.findall(r"<li><b>(\d+)</b> (\w+)", tried)
+    assert counts == [("2", "new"), ("1", "changed"), ("1", "forgotten")]
+    assert texts(alice) == before
+
+    done = words_of(
+        alice.client.post(
+            f"{QUEUE}decide/", {"item": ids, "act": "accept", "sure": "1"}, follow=True
+        )
+    )
+    assert "Accepted. 3 at once." in done
+    assert count_waiting(at_door(alice)) == 3
+    back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": ids}, headers=HTMX))
+    assert back.count("data-item ") == 6
+    assert texts(alice) == before
+
+
+def test_many_are_rejected_once_or_for_good_and_nothing_chosen_is_said(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    ids = [str(one.id) for one in queue.values()]
+    address = f"{QUEUE}decide/"
+
+    assert "Nothing was chosen." in words_of(alice.client.post(address, {"act": "reject"}))
+    tried = words_of(alice.client.post(address, {"item": ids, "act": "reject"}))
+    assert "5 would be rejected. Memory stays as it is." in tried
+    alice.client.post(address, {"item": ids, "act": "always", "sure": "1"})
+    assert count_waiting(at_door(alice)) == 1
+    assert "never again in" in words_of(alice.client.get(f"{QUEUE}rules/"))
+
+
+def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    clash, new = queue["contradiction"], queue["add"]
+    target = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    alice.client.post(f"/memory/entries/{target.id}/forget/")
+
+    page = words_of(alice.client.get(QUEUE, {"kind": "contradiction"}))
+    assert "sample:home is not there any more." in page
+    assert re.search(r'data-act="accept" disabled', page)
+    late = alice.client.post(at(clash.id, "accept"), headers=HTMX)
+    assert late.status_code == 409
+    assert "was changed since" in words_of(late)
+
+    alice.client.post(at(new.id, "accept"))
+    again = alice.client.post(at(new.id, "accept"))
+    assert again.status_code == 409
+    assert "somebody may have decided already" in words_of(again)
+    assert alice.client.get(at(new.id)).status_code == 404
+
+
+def test_agreement_is_shown_by_kind_with_what_it_means(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    assert "How often you agreed" not in words_of(alice.client.get(QUEUE))
+    deciding.accept(at_door(alice), item_id=queue["add"].id)
+    deciding.reject(at_door(alice), item_id=queue["link"].id)
+
+    page = words_of(alice.client.get(QUEUE))
+
+    assert "How often you agreed in the last 30 days" in page
+    assert "New memory 100 %" in page
+    assert "Link 0 %" in page
+    assert "counts half" in page
+
+
+def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Person) -> None:
+    learns(alice, scope="global", review=Mode.ALL)
+    taught(alice, "Tea is served at four", run_id="r9")
+    fill_review(at_door(alice))
+
+    def number(**chosen: str) -> int:
+        return words_of(alice.client.get(QUEUE, chosen)).count("data-item ")
+
+    [shared] = [
+        place for place, _n in waiting(at_door(alice)).places if place.text.startswith("global:")
+    ]
+    assert number() == 8
+    assert number(place=str(shared.pk)) == 2
+    assert number(run="r9") == 2
+    assert number(place="nonsense", offset="x", kind="?") == 8
+    assert "Nothing that waits is like that." in words_of(alice.client.get(QUEUE, {"run": "none"}))
+
+
+def test_nobody_else_sees_or_decides_what_waits_about_a_person(
+    cast: Cast, queue: dict[str, Waiting]
+) -> None:
+    for person in (cast.ada, cast.bob, cast.vic, cast.carol):
+        assert "Nothing waits for you" in words_of(person.client.get(QUEUE))
+        for one in queue.values():
+            assert person.client.get(at(one.id)).status_code == 404
+            for act in ("accept", "reject", "merge"):
+                assert person.client.post(at(one.id, act)).status_code == 404
+            chosen = {"item": str(one.id), "act": "accept", "sure": "1"}
+            assert person.client.post(f"{QUEUE}decide/", chosen).status_code == 404
+            assert person.client.post(f"{QUEUE}take-back/", chosen).status_code == 404
+    assert count_waiting(at_door(cast.alice)) == 6
+
+
+def test_viewer_reads_what_the_team_shares_and_is_told_they_may_not_decide(cast: Cast) -> None:
+    learns(cast.alice, scope="global", review=Mode.ALL)
+    taught(cast.alice, "Tea is served at four", run_id="r1")
+    client = cast.vic.client
+    [one, _other] = waiting(at_door(cast.vic)).items
+
+    page = words_of(client.get(QUEUE))
+
+    assert "You may look at this, not decide about it." in page
+    assert "data-act=" not in page
+    for act, form in (("accept", {}), ("accept", {"value": "x"}), ("reject", {})):
+        assert client.post(at(one.id, act), form).status_code == 403
+    tried = words_of(client.post(f"{QUEUE}decide/", {"item": str(one.id), "act": "accept"}))
+    assert "1 more can't be: changed since, or not yours to decide." in tried
+    assert "Accept 1" not in tried
+
+
+def test_queue_asks_as_often_for_six_as_for_three(alice: Person, queue: dict[str, Waiting]) -> None:
+    client = alice.client
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as found:
+            assert client.get(QUEUE).status_code == 200
+        return len(found)
+
+    asked()  # the first look pays for caches
+    whole = asked()
+    kinds = ("link", "merge", "contradiction")
+    deciding.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
+    assert (asked(), whole) == (38, 38)
