@@ -41,6 +41,7 @@ class Opened:
     links: tuple[str, ...]
     backlinks: tuple[str, ...]
     stale: tuple[StaleMark, ...]
+    shelf: Shelf  # the other pages beside it, for their names
 
 
 def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None) -> Shelf:
@@ -53,7 +54,7 @@ def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | No
 def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
     place = entry_place(caller, entry_id)
     with opened(caller, "view", "memory.listed", namespace=place) as door:
-        entry = _page_entry(door, entry_id)
+        entry = page_entry(door, entry_id)
         door.detail.update(entry=str(entry_id), keys=1)
         return _opened(_shelf(door), from_entry(entry).id)
 
@@ -123,7 +124,7 @@ def rewrite_page(
     place = entry_place(caller, entry_id)
     with opened(caller, "write", "memory.edited", namespace=place) as door:
         door.claim()
-        entry = _page_entry(door, entry_id)
+        entry = page_entry(door, entry_id)
         if entry.revision != if_revision:
             raise RevisionConflict(
                 f"The page was changed in the meantime: it is at revision {entry.revision}, "
@@ -143,7 +144,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
     place = entry_place(caller, entry_id)
     with opened(caller, "write", "memory.edited", namespace=place) as door:
         door.claim()
-        page = from_entry(_page_entry(door, entry_id))
+        page = from_entry(page_entry(door, entry_id))
         at_once(_store(door, "confirmed").confirm(page.id))
         door.detail.update(entry=str(entry_id), keys=1)
         return _opened(_shelf(door), page.id)
@@ -153,7 +154,7 @@ def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "")
     """Soft, as any forgetting; what refers to it is stale from now on."""
     place = entry_place(caller, entry_id)
     with opened(caller, "forget", "memory.forgotten", namespace=place) as door:
-        entry = _page_entry(door, entry_id)
+        entry = page_entry(door, entry_id)
         return forget_chosen(door, lambda found: found.filter(pk=entry.id), reason)
 
 
@@ -163,7 +164,7 @@ def page_revisions(
     """Newest first, with the entry they are of."""
     place = entry_place(caller, entry_id)
     with opened(caller, "view", "memory.listed", namespace=place) as door:
-        entry = _page_entry(door, entry_id)
+        entry = page_entry(door, entry_id)
         past = at_once(_store(door).revisions(from_entry(entry).id))
         door.detail.update(entry=str(entry_id), revisions=len(past))
         return entry, list(reversed(past))
@@ -200,10 +201,11 @@ def _opened(shelf: Shelf, page_id: str) -> Opened:
         shelf.index.links.get(page_id, ()),
         shelf.index.backlinks.get(page_id, ()),
         tuple(mark for mark in shelf.index.stale if mark.page_id == page_id),
+        shelf,
     )
 
 
-def _page_entry(door: Door, entry_id: UUID | str) -> MemoryEntry:
+def page_entry(door: Door, entry_id: UUID | str) -> MemoryEntry:
     row: Entry | None = None
     if door.place.row is not None:
         visible = rows.visible(door.place.row, door.now)

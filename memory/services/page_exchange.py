@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -14,10 +15,10 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Source
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_files import export_page, file_name, import_page
-from memory.logic.pages import KnowledgePage
+from memory.logic.pages import KnowledgePage, from_entry
 from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.knowledge import MOST_AT_ONCE
+from memory.services.door import entry_place, opened
+from memory.services.knowledge import MOST_AT_ONCE, page_entry
 from memory.services.within import WithinDoor, at_once
 
 
@@ -43,6 +44,16 @@ def export_pages(
         packed = pack({name: export_page(page) for name, page in _named(pages).items()})
         door.detail.update(keys=len(pages), bytes=len(packed), pages=True)
         return packed
+
+
+def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
+    """One page's file: its name, and what is in it."""
+    place = entry_place(caller, entry_id)
+    with opened(caller, "view", "memory.exported", namespace=place) as door:
+        page = from_entry(page_entry(door, entry_id))
+        data = export_page(page)
+        door.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
+        return file_name(page), data
 
 
 def import_pages(

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -14,7 +15,7 @@ from accounts.principals import current_team_id, principal_of
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
 from memory.models import Namespace
-from memory.views.asking import again, caller_of, is_id, reason_of, undoable_change
+from memory.views.asking import again, caller_of, reason_of, undoable_change
 from memory.views.browsing import show_namespace
 
 
@@ -44,8 +45,9 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     if getattr(request, "htmx", False):
         return show_namespace(request, again(change.namespace), None)
     messages.success(request, _("Back again."))
-    if is_id(request.POST.get("entry", "")):  # asked from the page of one
-        return redirect("memory:entry", entry_id=request.POST["entry"])
+    back = request.POST.get("back", "")  # the page it was asked from
+    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return HttpResponseRedirect(back)
     return redirect("memory:namespace", namespace_id=change.namespace_id)
 
 

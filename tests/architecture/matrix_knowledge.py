@@ -26,12 +26,64 @@ def _written(person: Person, namespace: str, canary: str) -> Any:
     return kept.entry.id
 
 
-OBJECTS: dict[str, Maker] = {"page": _page, "private page": _private_page}
+def _shelf(person: Person, canary: str) -> Any:
+    return _namespace_of(person, _page(person, canary))
+
+
+def _private_shelf(person: Person, canary: str) -> Any:
+    return _namespace_of(person, _private_page(person, canary))
+
+
+def _talk(person: Person, canary: str) -> Any:
+    """A conversation of this person alone, with a history."""
+    from memory.services import MemoryCaller, converse, reach_of
+
+    known = {"conversation_id": canary}
+    caller = MemoryCaller(
+        person.principal,
+        person.team.id,
+        identity=known,
+        reach=reach_of(known),
+        participants=frozenset({person.user.pk}),
+    )
+    converse(caller, action="append", messages=[{"role": "user", "content": canary}])
+    return _namespace_named(person, f"conv:{canary}")
+
+
+def _namespace_of(person: Person, entry_id: Any) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import Entry
+
+    with tenant([person.team.id]):
+        return Entry.objects.unscoped().get(pk=entry_id).namespace_id
+
+
+def _namespace_named(person: Person, text: str) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import Namespace
+
+    with tenant([person.team.id]):
+        return Namespace.objects.unscoped().get(text=text).pk
+
+
+OBJECTS: dict[str, Maker] = {
+    "page": _page,
+    "private page": _private_page,
+    "shelf": _shelf,
+    "private shelf": _private_shelf,
+    "talk": _talk,
+}
 
 PAGE = {"entry_id": "page"}
 PRIVATE = {"entry_id": "private page"}
 SHARED = {"namespace": "global:matrix"}
 ONE = "api/v1/knowledge/pages/<uuid:entry_id>"
+HERE = "memory/knowledge/pages/<uuid:entry_id>"
+SHELF = {"namespace_id": "shelf"}
+PRIVATE_SHELF = {"namespace_id": "private shelf"}
+TALK = {"namespace_id": "talk"}
+WRITING = {"namespace": "global:matrix", "title": "t"}
+CHANGED = {"title": "t", "revision": "1"}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS = [
@@ -64,4 +116,32 @@ ROWS = [
     Row("GET", f"{ONE}/revisions", "- 404 404 404 404 404", PRIVATE),
     Row("POST", f"{ONE}/confirm", "- 404 403 200 200 404", PAGE, {}),
     Row("POST", f"{ONE}/confirm", "- 404 404 404 404 404", PRIVATE, {}),
+    # Pages
+    Row("GET", "memory/knowledge/", "- 200 200 200 200 -"),
+    Row("GET", "memory/knowledge/new/", "- 200 200 200 200 -"),
+    Row("POST", "memory/knowledge/new/", "- 302 403 302 302 -", {}, WRITING),
+    # Without a file everybody is sent back and told so
+    Row("POST", "memory/knowledge/import/", "- 302 302 302 302 -", {}, SHARED),
+    Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 200 200 200 -", SHELF),
+    Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 404 404 404 -", PRIVATE_SHELF),
+    Row("GET", "memory/knowledge/<uuid:namespace_id>/export/", "- 404 200 200 200 -", SHELF),
+    Row(
+        "GET", "memory/knowledge/<uuid:namespace_id>/export/", "- 404 404 404 404 -", PRIVATE_SHELF
+    ),
+    Row("GET", "memory/namespaces/<uuid:namespace_id>/conversation/", "- 404 404 404 404 -", TALK),
+    *(
+        Row("GET", f"{HERE}/{part}", f"- 404 {expect} -", place)
+        for part in ("", "history/", "file/", "edit/")
+        for place, expect in ((PAGE, "200 200 200"), (PRIVATE, "404 404 404"))
+    ),
+    *(
+        Row("POST", f"{HERE}/{part}/", f"- 404 {expect} -", place, body)
+        for part, body in (
+            ("edit", CHANGED),
+            ("confirm", {}),
+            ("forget", {}),
+            ("restore", {"revision": "1"}),
+        )
+        for place, expect in ((PAGE, "403 302 302"), (PRIVATE, "404 404 404"))
+    ),
 ]

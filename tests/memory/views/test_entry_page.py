@@ -148,7 +148,7 @@ def test_what_waits_is_approved_with_a_reason_and_undone(alice: Person) -> None:
     assert row_of(alice, entry).tier == "long_term"
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', moved.content.decode())
     assert undo is not None
-    back = alice.client.post(undo[1], {"entry": entry.id})
+    back = alice.client.post(undo[1], {"back": f"/memory/entries/{entry.id}/"})
     assert back.headers["Location"] == f"/memory/entries/{entry.id}/"
     assert row_of(alice, entry).tier == "quarantine"
 

@@ -1,0 +1,68 @@
+"""Where there are knowledge pages, and where somebody could put some."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import permissions
+from memory.core.records import Tier
+from memory.core.scopes import Scope, parse_namespace
+from memory.logic.pages import CATEGORY, key_of
+from memory.models import Entry, Namespace
+from memory.permissions import Place
+from memory.services.caller import MemoryCaller
+
+
+EVERYBODY = "global:default"
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfCount:
+    row: Namespace
+    pages: int
+    updated_at: datetime
+
+
+def shelves(caller: MemoryCaller) -> list[ShelfCount]:
+    """Namespaces with pages that the caller may look into, the last changed first."""
+    with tenant([caller.team_id]):
+        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = {row.pk: row for row in seen.filter(entry_count__gt=0)}
+        fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        pages = Entry.objects.unscoped().filter(
+            fresh,
+            namespace_id__in=list(rows),
+            deleted_at=None,
+            category=CATEGORY,
+            key__startswith=key_of(""),
+        )
+        counted = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
+        counted = counted.annotate(pages=Count("id"), newest=Max("updated_at"))
+        ordered = counted.order_by("-newest", "namespace_id")
+        return [
+            ShelfCount(rows[one["namespace_id"]], one["pages"], one["newest"]) for one in ordered
+        ]
+
+
+def places_for_pages(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
+    """Their own and everybody's, made yet or not, and what applications share, as far as they may write there."""
+    with tenant([caller.team_id]):
+        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        found = {row.text: row for row in seen.filter(scope=Scope.GLOBAL).order_by("text")}
+        own = f"user:{caller.principal.user_id}"
+        mine = seen.filter(text=own).first()
+    everybody = Place(caller.team_id, parse_namespace(EVERYBODY), None)
+    shared: list[tuple[str, Namespace | None]] = []
+    if permissions.may(caller.principal, "write", everybody):
+        shared = [(EVERYBODY, found.pop(EVERYBODY, None)), *found.items()]
+    return [*shared, (own, mine)]
+
+
+def shelf_named(caller: MemoryCaller, text: str) -> Namespace | None:
+    with tenant([caller.team_id]):
+        seen = Namespace.objects.visible_to(caller.principal)
+        return seen.filter(team_id=caller.team_id, text=text).first()

@@ -1,0 +1,127 @@
+"""Knowledge pages: where there are some, what is on a shelf, one of them, and what it said before."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from accounts.principals import current_team_id, principal_of
+from memory import naming, selectors, services
+from memory.services.page_exchange import export_one
+from memory.services.shelves import shelves
+from memory.views import knowledge_shown as shown
+from memory.views.asking import caller_of, entry_or_404, may, title_of, undoable_change
+from memory.views.knowledge_forms import SeekForm
+from memory.views.knowledge_places import place_choices
+from memory.views.markdown import rendered
+from memory.views.paging import PAGE_SIZE, OffsetPage
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    found = shelves(caller_of(request))
+    reader = principal_of(request).user_id
+    titles = naming.named([one.row for one in found], reader_id=reader)
+    context = {
+        "shelves": list(zip(found, titles, strict=True)),
+        "place_choices": place_choices(request),
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "memory/knowledge.html", context)
+
+
+@login_required
+@require_safe
+def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """A whole index by title, or what was searched for, best first."""
+    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    caller, chosen = caller_of(request), SeekForm(request.GET).chosen()
+    there = services.shelf(caller, namespace=row.text)
+    if chosen["text"]:
+        tags = [chosen["tag"]] if chosen["tag"] else []
+        hits = services.find_pages(caller, namespace=row.text, query=chosen["text"], tags=tags)
+        rows = shown.rows_found(there, hits)
+    else:
+        rows = shown.rows_of(there, tag=chosen["tag"], stale_only=chosen["stale"])
+    start = chosen["offset"]
+    context = {
+        "namespace": row,
+        "title": title_of(request, row),
+        "chosen": chosen,
+        "filtered": bool(chosen["text"] or chosen["tag"] or chosen["stale"]),
+        "rows": rows[start : start + PAGE_SIZE],
+        "page": OffsetPage(len(rows), start, request.GET),
+        "total": len(there.pages),
+        "stale_count": len({mark.page_id for mark in there.index.stale}),
+        "tags": shown.tags_of(there),
+        "may_write": may(request, "write", row),
+        "undoable": undoable_change(request, request.GET.get("undo", "")),
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
+    }
+    fragment = getattr(request, "htmx", False)
+    template = "memory/knowledge_rows.html" if fragment else "memory/knowledge_shelf.html"
+    return render(request, template, context)
+
+
+@login_required
+@require_safe
+def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    entry = entry_or_404(request, entry_id)
+    opened = services.open_page(caller_of(request), entry_id=entry_id)
+    context = {
+        "namespace": entry.namespace,
+        "namespace_title": title_of(request, entry.namespace),
+        "entry": entry,
+        "page": opened.page,
+        "content": rendered(opened.page.content, shown.finder(opened.shelf)),
+        "links": shown.links_named(opened, opened.links),
+        "backlinks": shown.links_named(opened, opened.backlinks),
+        "stale": shown.stale_rows(opened),
+        "may_write": may(request, "write", entry.namespace),
+        "may_forget": may(request, "forget", entry.namespace),
+    }
+    return render(request, "memory/knowledge_page.html", context)
+
+
+@login_required
+@require_safe
+def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    entry = entry_or_404(request, entry_id)
+    revisions = services.revisions(caller_of(request), entry_id=entry_id)
+    context = {
+        "namespace": entry.namespace,
+        "namespace_title": title_of(request, entry.namespace),
+        "entry": entry,
+        "past": shown.past(principal_of(request), revisions),
+        "may_write": may(request, "write", entry.namespace),
+    }
+    return render(request, "memory/knowledge_history.html", context)
+
+
+@login_required
+@require_safe
+def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    packed = services.export_pages(caller_of(request), namespace=row.text)
+    return _file(packed, "application/zip", "knowledge.zip")
+
+
+@login_required
+@require_safe
+def file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    name, data = export_one(caller_of(request), entry_id=entry_id)
+    return _file(data, "text/markdown; charset=utf-8", name)
+
+
+def _file(data: bytes, kind: str, name: str) -> HttpResponse:
+    answer = HttpResponse(data, content_type=kind)
+    # Django writes the name so that every browser reads it, whatever its script.
+    answer.headers["Content-Disposition"] = (
+        content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    )
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer

@@ -1,0 +1,234 @@
+"""Knowledge pages by hand: written, changed, found still right, forgotten, brought back, brought in from files."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory import services
+from memory.core.errors import AlreadyExists, InvalidInput, QuotaExceeded
+from memory.logic.page_merging import Twin
+from memory.logic.pages import KnowledgePage
+from memory.models import Entry
+from memory.services import Opened, Shelf
+from memory.services.page_exchange import MOST_BYTES
+from memory.services.shelves import shelf_named
+from memory.views import knowledge_shown as shown
+from memory.views.asking import caller_of, entry_or_404, reason_of, title_of
+from memory.views.differences import pieces_between
+from memory.views.knowledge_forms import PageForm
+from memory.views.knowledge_places import place_asked_for, place_choices
+from memory.views.markdown import rendered
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Into the page that is about the same, if there is one: it says so then."""
+    if request.method != "POST":
+        return _show_new(request, PageForm(initial={"title": request.GET.get("title", "")[:500]}))
+    form = PageForm(request.POST)
+    place = request.POST.get("namespace", "")
+    if not form.is_valid() or not place:
+        return _show_new(request, form, status=422)
+    there = services.shelf(caller_of(request), namespace=place)
+    if "preview" in request.POST:
+        return _show_new(request, form, preview=_preview(request, form, there))
+    try:
+        (kept,) = services.write_pages(
+            caller_of(request),
+            namespace=place,
+            pages=[form.draft(there.pages)],
+            reason=reason_of(request),
+        )
+    except (InvalidInput, QuotaExceeded) as fault:
+        form.add_error(None, str(fault))
+        return _show_new(request, form, status=422)
+    messages.success(request, str(MERGED_FOR.get(kept.merged_for, "")) or _("Saved."))
+    return redirect("memory:knowledge_page", entry_id=kept.entry.id)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    entry = entry_or_404(request, entry_id)
+    opened = services.open_page(caller_of(request), entry_id=entry_id)
+    if request.method != "POST":
+        return _show_edit(request, entry, opened, PageForm.of(opened.page, _beside(opened)))
+    form = PageForm(request.POST)
+    if not form.is_valid():
+        return _show_edit(request, entry, opened, form, status=422)
+    if "preview" in request.POST:
+        preview = _preview(request, form, opened.shelf)
+        return _show_edit(request, entry, opened, form, preview=preview)
+    return _save(request, entry, opened, form)
+
+
+@login_required
+@require_POST
+def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    entry_or_404(request, entry_id)
+    services.confirm_page(caller_of(request), entry_id=entry_id)
+    messages.success(request, _("Noted: it is still right."))
+    return redirect("memory:knowledge_page", entry_id=entry_id)
+
+
+@login_required
+@require_POST
+def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    row = entry_or_404(request, entry_id)
+    done = services.delete_page(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+    address = reverse("memory:knowledge_shelf", args=[row.namespace_id])
+    return HttpResponseRedirect(f"{address}?undo={done.change_id}")
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    entry_or_404(request, entry_id)
+    number = request.POST.get("revision", "")
+    try:
+        services.restore(
+            caller_of(request),
+            entry_id=entry_id,
+            revision=int(number) if number.isdecimal() and len(number) < 10 else None,
+            reason=reason_of(request),
+        )
+        messages.success(request, _("Restored."))
+    except AlreadyExists as fault:
+        messages.error(request, str(fault))
+        return redirect("memory:entry", entry_id=entry_id)
+    return redirect("memory:knowledge_page", entry_id=entry_id)
+
+
+@login_required
+@require_POST
+def bring_in(request: HttpRequest) -> HttpResponse:
+    """Markdown files, or a ZIP of them; a page that is there becomes what its file says."""
+    place = request.POST.get("namespace", "")
+    files = request.FILES.getlist("files")
+    back = reverse("memory:knowledge")
+    try:
+        archive, single = _read(files)
+        done = services.import_pages(
+            caller_of(request),
+            namespace=place,
+            archive=archive,
+            files=single,
+            reason=reason_of(request),
+        )
+    except (InvalidInput, QuotaExceeded) as fault:
+        messages.error(request, str(fault))
+        return HttpResponseRedirect(_shelf_of(request, place) or back)
+    said = _("Pages brought in: %(number)d.") % {"number": len(done.pages)}
+    if done.skipped:
+        said += " " + _("Left out, because they are no Markdown: %(names)s.") % {
+            "names": ", ".join(done.skipped[:5])
+        }
+    messages.success(request, said)
+    return HttpResponseRedirect(_shelf_of(request, place) or back)
+
+
+MERGED_FOR: Final[dict[str, Promise]] = {
+    str(Twin.TITLE): gettext_lazy("There was a page of this title: what you wrote went into it."),
+    str(Twin.ALIAS): gettext_lazy("A page goes by this name: what you wrote went into it."),
+    str(Twin.CONTENT): gettext_lazy("A page says nearly the same: what you wrote went into it."),
+}
+
+
+def _save(request: HttpRequest, entry: Entry, opened: Opened, form: PageForm) -> HttpResponse:
+    try:
+        services.rewrite_page(
+            caller_of(request),
+            entry_id=entry.pk,
+            if_revision=form.cleaned_data["revision"] or 0,
+            changes=form.changes(opened.page, _beside(opened)),
+            reason=form.cleaned_data["reason"],
+        )
+    except AlreadyExists as fault:
+        return _show_clash(request, entry, form, fault)
+    except (InvalidInput, QuotaExceeded) as fault:
+        form.add_error(None, str(fault))
+        return _show_edit(request, entry, opened, form, status=422)
+    messages.success(request, _("Saved."))
+    return redirect("memory:knowledge_page", entry_id=entry.pk)
+
+
+def _show_clash(
+    request: HttpRequest, entry: Entry, form: PageForm, fault: AlreadyExists
+) -> HttpResponse:
+    """Somebody was quicker: what differs between theirs and what was typed. Saving again is a choice."""
+    newest = services.open_page(caller_of(request), entry_id=entry.pk)
+    theirs = PageForm.of(newest.page, _beside(newest)).initial
+    clash = [
+        (form.fields[name].label, pieces_between(theirs[name], typed))
+        for name in COMPARED
+        if (typed := str(form.cleaned_data[name]).replace("\r\n", "\n")) != theirs[name]
+    ]
+    form.add_error(None, str(fault))
+    form.data = {**request.POST.dict(), "revision": str(newest.page.revision)}
+    return _show_edit(request, entry, newest, form, status=409, clash=clash)
+
+
+COMPARED = ("title", "summary", "content", "tags", "references", "aliases")
+
+
+def _show_edit(
+    request: HttpRequest,
+    entry: Entry,
+    opened: Opened,
+    form: PageForm,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "namespace": entry.namespace,
+        "namespace_title": title_of(request, entry.namespace),
+        "entry": entry,
+        "page": opened.page,
+        "beside": _beside(opened),
+        **more,
+    }
+    return render(request, "memory/knowledge_edit.html", context, status=status)
+
+
+def _show_new(request: HttpRequest, form: PageForm, status: int = 200, **more: Any) -> HttpResponse:
+    chosen = request.POST.get("namespace", "") or place_asked_for(request)
+    context = {"form": form, "places": place_choices(request), "chosen": chosen, **more}
+    return render(request, "memory/knowledge_edit.html", context, status=status)
+
+
+def _beside(opened: Opened) -> Sequence[KnowledgePage]:
+    return [one for one in opened.shelf.pages if one.id != opened.page.id]
+
+
+def _preview(request: HttpRequest, form: PageForm, there: Shelf) -> str:
+    return rendered(form.cleaned_data["content"], shown.finder(there))
+
+
+def _read(
+    files: Sequence[Any],  # Any: Django's UploadedFile is generic to the checker alone
+) -> tuple[bytes | None, dict[str, bytes]]:
+    """One archive at most, and single files by name; too much is refused before it is read."""
+    if sum(one.size or 0 for one in files) > MOST_BYTES:
+        raise InvalidInput(_("The files are larger than 20 MB together."))
+    archives = [one for one in files if (one.name or "").lower().endswith(".zip")]
+    if len(archives) > 1:
+        raise InvalidInput(_("One archive at a time."))
+    single = {one.name or "page.md": one.read() for one in files if one not in archives}
+    return (archives[0].read() if archives else None), single
+
+
+def _shelf_of(request: HttpRequest, place: str) -> str:
+    row = shelf_named(caller_of(request), place)
+    return reverse("memory:knowledge_shelf", args=[row.pk]) if row else ""
