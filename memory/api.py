@@ -153,6 +153,15 @@ def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
     return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
 
 
+@router.post("/memory/runs/{uuid:run_id}/undo", response=schemas.RunUndoneOut)
+def undo_run(request: HttpRequest, run_id: UUID, body: schemas.UndoRunIn) -> schemas.RunUndoneOut:
+    """Everything a run wrote, where you may change it: ``change`` brings it back as one."""
+    done = services.undo_run(
+        caller_of(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
+    )
+    return schemas.RunUndoneOut(count=done.count, left=done.left, change=done.change_id)
+
+
 @router.post("/memory/subjects/{subject}/erase", response=schemas.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> schemas.ReceiptOut:
     """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""

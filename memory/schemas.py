@@ -201,6 +201,21 @@ class RestoreIn(Body):
     reason: str = Field("", max_length=500)
 
 
+class UndoRunIn(Body):
+    """``dry_run``: how many there are, and nothing is undone."""
+
+    reason: str = Field("", max_length=500)
+    dry_run: bool = False
+
+
+class RunUndoneOut(Body):
+    """``left``: what somebody changed since, and stays. No ``change``: nothing was undone."""
+
+    count: int
+    left: int
+    change: UUID | None
+
+
 class UndoneOut(Body):
     count: int
     entries: list[UUID]

@@ -42,6 +42,7 @@ from memory.services.tiers import (
     reject,
 )
 from memory.services.undo import Undone, undo
+from memory.services.undo_run import RunUndone, undo_run
 
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Pause",
     "PlannedMove",
     "Receipt",
+    "RunUndone",
     "Shelf",
     "Undone",
     "approve",
@@ -99,6 +101,7 @@ __all__ = [
     "share",
     "shelf",
     "undo",
+    "undo_run",
     "undo_import",
     "unshare",
     "values",

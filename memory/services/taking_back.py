@@ -14,7 +14,7 @@ from memory.services.door import Door
 from memory.services.restore import put_back_all
 
 
-_AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
+AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
 
 
 def take_back(door: Door, change_id: UUID, reason: str) -> int:
@@ -39,7 +39,7 @@ def take_back(door: Door, change_id: UUID, reason: str) -> int:
     # What came goes first, so that what went finds its key and its room again.
     before = _before(first)
     came = [one for one in entries if one.pk not in before and not one.is_forgotten]
-    ended = [one for one in entries if one.pk in before and _is_over(before[one.pk], door.now)]
+    ended = [one for one in entries if one.pk in before and is_over(before[one.pk], door.now)]
     gone = [one for one in ended if not one.is_forgotten]
     rows.forget(namespace, [*came, *gone], door.act(Operation.FORGET, reason))
     over = {one.pk for one in ended}
@@ -54,10 +54,10 @@ def _before(first: Mapping[UUID, int]) -> dict[UUID, Revision]:
     found = Revision.objects.unscoped().filter(entry_id__in=first, number__in=numbers)
     return {
         one.entry_id: one
-        for one in found.exclude(operation__in=_AWAY).order_by("entry_id", "number")
+        for one in found.exclude(operation__in=AWAY).order_by("entry_id", "number")
         if one.number == first[one.entry_id] - 1
     }
 
 
-def _is_over(revision: Revision, now: datetime) -> bool:
+def is_over(revision: Revision, now: datetime) -> bool:
     return revision.expires_at is not None and revision.expires_at <= now

@@ -32,9 +32,14 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
         rows.expire(locked, door.now)
         undone = _undo if change.operation == Operation.FORGET else _take_back
         ids = undone(door, change)
+        door.detail.update(change=str(change.pk), keys=len(ids))
+        for beside in _beside(change):
+            with opened(caller, "write", "memory.undone", namespace=beside) as other:
+                more = _take_back(other, change)
+                other.detail.update(change=str(change.pk), keys=len(more))
+            ids = (*ids, *more)
         change.undone_at, change.undone_by = door.now, caller.principal.actor
         change.save(update_fields=["undone_at", "undone_by"])
-        door.detail.update(change=str(change.pk), keys=len(ids))
         return Undone(len(ids), ids)
 
 
@@ -50,11 +55,22 @@ def _undo(door: Door, change: Change) -> tuple[str, ...]:
 
 def _take_back(door: Door, change: Change) -> tuple[str, ...]:
     """Each as it was before; refused where one of them was changed since."""
-    made = Revision.objects.unscoped().filter(change_id=change.pk)
+    made = Revision.objects.unscoped().filter(
+        team_id=change.team_id, change_id=change.pk, entry__namespace__text=door.text
+    )
     ids = made.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     found = tuple(map(str, ids))
     take_back(door, change.pk, _("undone"))
     return found
+
+
+def _beside(change: Change) -> list[str]:
+    """What a run wrote is undone in all the namespaces it wrote to; to forget is of one place."""
+    if change.operation == Operation.FORGET:
+        return []
+    made = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)
+    places = made.exclude(entry__namespace=change.namespace_id).order_by("entry__namespace__text")
+    return list(places.values_list("entry__namespace__text", flat=True).distinct())
 
 
 def _place_of(caller: MemoryCaller, change_id: UUID | str) -> str:

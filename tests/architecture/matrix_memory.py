@@ -181,6 +181,15 @@ ROWS = [
     ),
     Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
     # Tiers; without If-Match nobody gets further
+    # Nothing is there that they may change, so nothing is undone
+    Row(
+        "POST",
+        "api/v1/memory/runs/<uuid:run_id>/undo",
+        "- 200 200 200 200 200",
+        {"run_id": "change"},
+        {"dry_run": True},
+        foreign=200,
+    ),
     Row("GET", "api/v1/memory/quarantine", "- 422 422 422 422 422"),
     Row(
         "POST",
