@@ -6,7 +6,7 @@ the head, so ``head`` is meant to be published: every ``verify`` returns it, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.audit import GENESIS, AuditEntry, AuditHead
-from accounts.tenancy import current_team_ids, tenant
+from accounts.tenancy import HasTeams, current_team_ids, tenant
 
 
 ActorKind = Literal["user", "key", "run", "system"]
@@ -98,9 +98,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "memory.glass_seen": _("saw who looked into their memory"),
     "memory.access_explained": _("asked who can see a namespace, and why"),
     "memory.looked_into": _("looked into private memory"),
-    "audit.verified": _("verified the audit trail"),
     "audit.exported": _("exported the audit trail"),
-    "audit.head_signed": _("took the signed head of the audit trail"),
 }
 
 
@@ -124,6 +122,26 @@ class ChainReport:
     @property
     def intact(self) -> bool:
         return self.broken is None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an actor or a subject is called, and where it is to be found."""
+
+    text: str
+    url: str = ""
+
+
+# Who reads, and what the trail names → words for those of them that one knows.
+Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, Told]]
+
+
+def name_with(of_actions: str, namer: Namer) -> None:
+    """``namer`` has the words for the subjects of actions that begin so, ``memory`` or ``run``."""
+    NAMERS[of_actions] = namer
+
+
+NAMERS: dict[str, Namer] = {}
 
 
 def register_actions(actions: Mapping[str, Promise]) -> None:

@@ -53,7 +53,7 @@ app.autodiscover_tasks()
 @app.on_after_finalize.connect
 def fill_timetable(sender: Celery, **_: Any) -> None:
     """Beat's rows stand beside the tasks they call: each app that has any says BEAT_SCHEDULE in its ``tasks``."""
-    for name in ("memory", "workflows"):
+    for name in ("accounts", "memory", "workflows"):
         if apps.is_installed(name):
             tasks = import_module(f"{name}.tasks")
             sender.conf.beat_schedule.update(getattr(tasks, "BEAT_SCHEDULE", {}))

@@ -2,11 +2,19 @@
 
 The first key encrypts; every key decrypts. To rotate: put a new key in front, restart, re-encrypt with `rotate`,
 then drop the old one.
+
+The same keys sign what leaves this installation and must be recognised later, each purpose with a key of its own.
 """
 
+import base64
+from dataclasses import dataclass
 from functools import lru_cache
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 
@@ -46,3 +54,44 @@ def generate_key() -> str:
 @lru_cache(maxsize=4)
 def _fernet(keys: tuple[str, ...]) -> MultiFernet:
     return MultiFernet([Fernet(key) for key in keys])
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """An Ed25519 signature, and the public key anybody checks it with; both as base64."""
+
+    key: str
+    signature: str
+
+
+def sign(text: str, purpose: str) -> Signed:
+    """In this installation's name, with a key made from its newest one and good for this purpose alone."""
+    private = _signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
+    return Signed(
+        _base64(private.public_key().public_bytes_raw()), _base64(private.sign(text.encode()))
+    )
+
+
+def is_signed(text: str, purpose: str, signed: Signed) -> bool:
+    """By this installation, with the newest key or one that is still listed."""
+    ours = {
+        _base64(_signing_key(key, purpose).public_key().public_bytes_raw())
+        for key in settings.SECRET_KEYS_AT_REST
+    }
+    if signed.key not in ours:
+        return False
+    try:
+        public = Ed25519PublicKey.from_public_bytes(base64.b64decode(signed.key))
+        public.verify(base64.b64decode(signed.signature, validate=True), text.encode())
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _signing_key(key: str, purpose: str) -> Ed25519PrivateKey:
+    seed = HKDF(hashes.SHA256(), 32, salt=None, info=f"mnemoflow {purpose}".encode())
+    return Ed25519PrivateKey.from_private_bytes(seed.derive(key.encode()))
+
+
+def _base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()

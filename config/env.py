@@ -47,6 +47,10 @@ class Env(BaseSettings):
         ROOT / ".mnemoflow",
         description="folder of the embedded services' data and of the generated secrets",
     )
+    audit_heads_file: Path | None = Field(
+        None,
+        description="where the audit trail's signed heads are kept, one a day and team, best on another disk; empty: MNEMOFLOW_HOME/audit-heads.jsonl",
+    )
 
     # The web server
     host: str = Field("127.0.0.1", description="address the web server listens on")

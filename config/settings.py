@@ -30,6 +30,9 @@ _SECRETS = (
 SECRET_KEY = ENV.secret_key or (_SECRETS.secret_key if _SECRETS else "")
 SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or (_SECRETS.keys_at_rest if _SECRETS else ())
 
+# Proof, outside the database, of how far the audit trail reached
+AUDIT_HEADS_FILE = ENV.audit_heads_file or ENV.mnemoflow_home / "audit-heads.jsonl"
+
 # Apps
 MEMORY_ENABLED = ENV.memory_enabled
 MEMORY_NODES_ENABLED = ENV.memory_enabled and ENV.memory_nodes_enabled
