@@ -245,7 +245,7 @@ def _joined(header: exchange.Header, body: BinaryIO) -> Exported:
 
 
 def _file() -> BinaryIO:
-    return cast(BinaryIO, SpooledTemporaryFile(max_size=IN_MEMORY))
+    return cast(BinaryIO, _Spool(max_size=IN_MEMORY))
 
 
 def _write_namespace(body: _Body, caller: MemoryCaller, row: Namespace, also: Also) -> None:
