@@ -78,7 +78,9 @@ def _told(steps: Iterable[Step]) -> list[str]:
 
 
 def _texts(values: Iterable[Json]) -> list[str]:
-    return [text for value in values if (text := as_text(value)).strip()]
+    """Of a list each item: messages of a chat are read one by one."""
+    each = (item for value in values for item in (value if isinstance(value, list) else [value]))
+    return [text for item in each if (text := as_text(item)).strip()]
 
 
 def _secrets(run: Run) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Large work in pieces that fit a token budget."""
+"""Large work, and large texts, in pieces that fit a token budget."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -32,6 +32,20 @@ def batches(
         yield batch
 
 
+def parts(text: str, budget: int) -> Iterator[str]:
+    """A long text in pieces within the budget, cut where it pauses: at an empty line, a line's end, a
+    sentence's, a space; in the middle of a word only where it has none of them."""
+    if budget < 1:
+        raise InvalidInput("budget: at least 1.")
+    while len(text) > budget * _LONGEST_TOKEN or estimate(text) > budget:
+        head = _within(text, budget)
+        at = _pause(head)
+        yield text[:at].rstrip()
+        text = text[at:].lstrip()
+    if text:
+        yield text
+
+
 def clipped(text: str, tokens: int) -> str:
     """Without its middle, if it is too long."""
     if estimate(text) <= tokens:
@@ -42,11 +56,25 @@ def clipped(text: str, tokens: int) -> str:
 
 
 _MARK_COSTS = 8
+_LONGEST_TOKEN = 4  # characters, as ``estimate`` counts
+
+
+# From the best place to cut at to the worst; none in the first half, or the pieces get many.
+_PAUSES = ("\n\n", "\n", "。", ". ", "；", "; ", " ")
+
+
+def _pause(head: str) -> int:
+    found = (
+        head.rfind(mark, len(head) // 2) + len(mark)
+        for mark in _PAUSES
+        if mark in head[len(head) // 2 :]
+    )
+    return next(found, max(1, len(head)))
 
 
 def _within(text: str, tokens: int) -> str:
     """As much of the beginning as the tokens pay for."""
-    low, high = 0, min(len(text), tokens * 4)
+    low, high = 0, min(len(text), tokens * _LONGEST_TOKEN)
     while low < high:
         middle = (low + high + 1) // 2
         if estimate(text[:middle]) <= tokens:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memory.core.records import Json, MemoryQuery, StoreParams
-from memory.logic.curation.batches import batches
+from memory.logic.curation.batches import batches, parts
 from memory.logic.curation.feedback import Recalled, without_recalled
 from memory.logic.curation.parsing import Analysis, drafts
 from memory.logic.curation.scoring import chosen_life, importance_of
@@ -73,7 +73,8 @@ async def curate(
 
 def in_batches(work: FinishedWork, budget: int) -> list[FinishedWork]:
     """Work whose outputs are too long for one prompt, in pieces; errors go with the first."""
-    pieces = [replace(work, outputs=tuple(b)) for b in batches(work.outputs, budget, estimate)]
+    texts = (part for text in work.outputs for part in parts(text, budget))
+    pieces = [replace(work, outputs=tuple(one)) for one in batches(texts, budget, estimate)]
     first, *rest = pieces or [work]
     return [first, *(replace(one, errors=()) for one in rest)]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.logic.curation.batches import batches, clipped
+from memory.logic.curation.batches import batches, clipped, parts
 from memory.logic.curation.prompt import build_prompt, build_retry
 from memory.logic.curation.work import FinishedWork, Status, redacted
 from memory.logic.messages import estimate
@@ -100,6 +100,28 @@ CLIPPED = [
 @pytest.mark.parametrize(("text", "tokens", "expected"), CLIPPED)
 def test_text_loses_its_middle(text: str, tokens: int, expected: str):
     assert clipped(text, tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("short", ["short"]),
+        ("", []),
+        ("aaaa bbbb. cccc dddd eeee", ["aaaa bbbb.", "cccc dddd eeee"]),
+        ("aaaa bbbb\n\ncc. dd\nee ffff gg", ["aaaa bbbb", "cc. dd\nee ffff", "gg"]),
+        ("x" * 30, ["x" * 16, "x" * 14]),
+    ],
+)
+def test_long_text_is_cut_where_it_pauses(text: str, expected: list[str]):
+    assert list(parts(text, 4)) == expected
+
+
+@pytest.mark.parametrize("text", ["word " * 3_000, "字，" * 3_000, "一句话。" * 999, "x" * 9_999])
+def test_parts_of_a_text_are_within_the_budget_and_all_of_it(text: str):
+    found = list(parts(text, 50))
+
+    assert all(estimate(one) <= 50 for one in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_batches_keep_order_and_budget():

@@ -1,0 +1,81 @@
+"""What a run that has ended was about, as who curates it is told."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory.logic.curation.work import Status
+from memory.services.rules import Learning
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Person
+from workflows.execution.curating import gather
+from workflows.models import Step
+
+
+pytestmark = pytest.mark.django_db
+
+
+def gathered(person: Person, *steps: dict[str, Any], learning: Learning, **run: Any) -> Any:
+    workflow = make_workflow(person, name="Sorter")
+    made = make_run(person, workflow, finished_at=timezone.now(), **{"status": "succeeded", **run})
+    with tenant([person.team.pk]):
+        for number, step in enumerate(steps):
+            given = {"team": person.team, "run": made, "node_key": f"n{number}"}
+            Step.objects.create(**given, **step)
+    return gather(person.team.pk, str(made.pk), learning)
+
+
+EXTRACTIVE = Learning(True)
+
+
+def test_task_is_what_was_given_and_each_message_of_a_list_is_read_alone(alice: Person) -> None:
+    found = gathered(
+        alice,
+        learning=EXTRACTIVE,
+        inputs={"title": "Sort", "size": 3},
+        outputs={"said": ["Hello", {"role": "user"}, " "], "text": "Done", "n": None},
+    )
+
+    assert (found.work.task, found.work.status, found.work.language) == (
+        "Sort",
+        Status.SUCCEEDED,
+        "en",
+    )
+    assert found.work.outputs == ("Hello", '{"role": "user"}', "Done")
+    assert (found.ask, found.work.source.rule) == (None, "curation")
+
+
+def test_failure_brings_its_errors_each_once_and_chinese_is_heard(alice: Person) -> None:
+    found = gathered(
+        alice,
+        {"kind": "code", "status": "failed", "error": "no disk"},
+        learning=EXTRACTIVE,
+        status="failed",
+        error="no disk",
+        system={"query": "排序这个列表"},
+    )
+
+    assert (found.work.task, found.work.language) == ("排序这个列表", "zh")
+    assert (found.work.status, found.work.errors) == (Status.FAILED, ("no disk",))
+
+
+def test_what_memory_said_in_it_is_known_already(alice: Person) -> None:
+    found = gathered(
+        alice,
+        {"kind": "memory-recall", "status": "succeeded", "outputs": {"results": ["A cat"]}},
+        {"kind": "template-transform", "status": "succeeded", "outputs": {"output": "new"}},
+        learning=EXTRACTIVE,
+    )
+
+    assert "A cat" in found.work.recalled
+    assert "new" not in found.work.recalled
+
+
+def test_model_is_asked_only_where_one_is_named_and_the_run_was_not_offline(alice: Person) -> None:
+    named = Learning(True, provider="ledger", model="small")
+
+    assert gathered(alice, learning=named).model == "ledger/small"
+    assert gathered(alice, learning=named).ask is not None
+    assert gathered(alice, learning=named, offline=True).ask is None
