@@ -29,4 +29,5 @@ function refusedBeginning(editor, offer, scope) {
   return others.length && (offer.id === "start" || hasStart) ? t("A workflow begins at a start or at triggers, not at both") : "";
 }
 
-const nameOfKind = (editor, kind) => editor.kinds.find(({ id }) => id === kind)?.name ?? kind;
+/** A kind as the palette calls it; where it isn't offered, its own word. */
+export const nameOfKind = (editor, kind) => editor.kinds?.find(({ id }) => id === kind)?.name ?? kind;

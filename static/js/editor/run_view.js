@@ -1,5 +1,6 @@
 // One run as the editor shows it: its steps in the log, its states on the canvas. Fed with events, in order.
 
+import { nameOfKind } from "./offering.js";
 import { Previews, labelled } from "./previews.js";
 import { bytes, seconds } from "./units.js";
 import { t } from "./words.js";
@@ -144,7 +145,7 @@ export class RunView {
     el.dataset.kind = step.kind ?? "";
     put("state-words", stateWord(data.status));
     put("title", (data.title || data.node) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
-    put("kind", step.kind ?? "");
+    put("kind", step.kind ? nameOfKind(this.editor, step.kind) : "");
     put("at", data.reused ? "" : `+${seconds(Math.max(0, step.at - this.began))}`);
     put("time", data.elapsed == null ? "" : seconds(data.elapsed));
     put("tokens", data.tokens ? t("{n} tokens", { n: data.tokens }) : "");
