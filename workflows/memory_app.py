@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from memory.services.forget import forget as forget
     from memory.services.learnt import learnt_from as learnt_from
     from memory.services.listing import entries as entries
+    from memory.services.knowledge import write_pages as write_pages
     from memory.services.notes import clear_run_notes as clear_run_notes
     from memory.services.notes import write_run_down as write_run_down
     from memory.services.pause import own_pause as own_pause
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from memory.services.sandbox import SandboxMemory as SandboxMemory
     from memory.services.sandbox import WouldChange as WouldChange
     from memory.services.undo import undo as undo
+    from memory.services.undo_run import undo_run as undo_run
     from memory.upkeep.curating import asks_to_curate as asks_to_curate
     from memory.upkeep.notes import asks_which_ended as asks_which_ended
 
@@ -114,7 +116,9 @@ _WHERE = {
     "stream_of": "memory.core.scopes",
     "tell_runs_with": "memory.provenance",
     "undo": "memory.services.undo",
+    "undo_run": "memory.services.undo_run",
     "words_of": "memory.about",
+    "write_pages": "memory.services.knowledge",
     "write_run_down": "memory.services.notes",
 }
 

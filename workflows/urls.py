@@ -15,6 +15,7 @@ from workflows.views import (
     providers,
     run_learnt,
     runs,
+    undoing,
     workflows,
 )
 from workflows.views.editor import (
@@ -152,6 +153,7 @@ pages = [
     path("runs/<uuid:run_id>/resume/", running.resume, name="resume_run"),
     path("runs/<uuid:run_id>/memory/", running.memory, name="run_memory"),
     path("runs/<uuid:run_id>/memory/decide/", running.decide, name="decide_memory"),
+    path("runs/<uuid:run_id>/memory/undo/", undoing.undo_written, name="undo_written"),
     path("runs/<uuid:run_id>/learnt/", run_learnt.learnt, name="run_learnt"),
     path("runs/<uuid:run_id>/learnt/again/", run_learnt.learn_again, name="learn_again"),
     path("runs/<uuid:run_id>/previews/", previews.previews, name="run_previews"),

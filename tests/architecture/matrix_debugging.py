@@ -121,6 +121,8 @@ ROWS: list[Row] = [
     Row("POST", "runs/<uuid:run_id>/learnt/again/", "- 404 404 404 404 -", ADA, {}),
     Row("POST", "runs/<uuid:run_id>/memory/decide/", "- 404 404 404 404 -", RUN, {"drop": "all"}),
     Row("POST", "runs/<uuid:run_id>/memory/decide/", "- 404 404 404 200 -", ADA, {"drop": "all"}),
+    Row("POST", "runs/<uuid:run_id>/memory/undo/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/memory/undo/", "- 404 404 404 200 -", ADA, {}),
     Row("GET", f"{STEP}/value/", "- 404 404 404 404 -", {**RUN, **NODE_KEY}),
     Row("GET", f"{STEP}/value/", "- 404 404 404 200 -", {**ADA, **NODE_KEY}, foreign=only_the_run(200)),
     Row("POST", f"{STEP}/edit/", "- 404 404 404 404 -", {**RUN, **NODE_KEY}, {"outputs": "{}"}),

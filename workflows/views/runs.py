@@ -25,6 +25,7 @@ from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
+from workflows.views.undoing import undone_change
 from workflows.views.workflow_page import (
     document_for,
     group_asked,
@@ -63,6 +64,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
     context = run_page(principal, run)
+    context["undone"] = undone_change(principal, request.GET.get("undone", ""))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return render(request, "runs/_refreshed.html", context)
     return render(request, "runs/detail.html", context)
