@@ -66,7 +66,7 @@ def _words(
         found = _people(rows, ids, reader_id)
     words: Words = {(scope, one): word for one, word in found.items() if word}
     if scope == Scope.GLOBAL:
-        words.setdefault((scope, "default"), _("Shared by programmes"))
+        words.setdefault((scope, "default"), _("Everybody in the team"))
     return words
 
 

@@ -1,0 +1,71 @@
+"""What a conversation keeps: messages, pairs, the summary, and what was folded, word for word."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from accounts.tenancy import tenant
+from memory.models import Namespace
+from memory.services import CallOrigin, converse, remember
+from tests.memory.services.conftest import in_run
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+RULES = {"strategy": "sliding_window", "max_turns": 1, "summary": "sentences"}
+
+
+def say(person: Person, step: str, *messages: dict[str, object]) -> None:
+    caller = replace(in_run(person, conversation_id="c1"), origin=CallOrigin("r1", "history", step))
+    converse(caller, action="append", messages=list(messages), rules=RULES)
+
+
+def page_of(person: Person) -> str:
+    with tenant([person.team.id]):
+        row = Namespace.objects.unscoped().get(text="conv:c1")
+    answer = person.client.get(f"/memory/namespaces/{row.pk}/conversation/")
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_folded_messages_stand_beside_what_is_kept_and_pairs_together(alice: Person) -> None:
+    say(alice, "s1", {"role": "user", "content": "My cat is called Miso."})
+    call = {"id": "c", "name": "weather", "arguments": '{"in": "Bern"}'}
+    say(
+        alice,
+        "s2",
+        {"role": "user", "content": "What is the weather?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "Rain", "tool_call_id": "c"},
+    )
+
+    page = page_of(alice)
+
+    kept, folded = page.split('id="folded-title"')
+    assert "What is the weather?" in kept
+    pair = re.search(r"data-pair.*?</li>", kept)
+    assert pair is not None
+    assert "weather</b>" in pair[0]
+    assert "Rain" in pair[0]
+    assert "In place of what was folded" in kept
+    assert "older than the turns that are kept" in folded
+    assert "My cat is called Miso." in folded
+
+
+def test_conversation_without_a_history_says_what_keeps_one(alice: Person) -> None:
+    remember(in_run(alice, conversation_id="c1"), scope="conversation", key="k", value="v")
+
+    page = page_of(alice)
+
+    assert "This conversation has no history yet" in page
+    assert "/api/v1/memory/conversation?namespace=conv:c1" in page
+
+
+def test_history_is_those_who_take_part_in_it_alone(alice: Person, bob: Person) -> None:
+    say(alice, "s1", {"role": "user", "content": "Between us."})
+    with tenant([alice.team.id]):
+        row = Namespace.objects.unscoped().get(text="conv:c1")
+
+    assert bob.client.get(f"/memory/namespaces/{row.pk}/conversation/").status_code == 404
