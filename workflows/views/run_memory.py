@@ -25,23 +25,57 @@ class Change:
     whose: str | Promise = ""
 
 
+# What a run says of its memory as it goes on.
+SAID = ("memory_recalled", "memory_written", "memory_kept_out", "memory_forgotten")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOff:
+    """What of a run's memory its person had paused."""
+
+    recalling: bool = False
+    remembering: bool = False
+
+
 def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
+    said = said_in(principal, run)
     changes = list(selectors.would_be_of(principal, run))
     titles = titles_of(principal, run) if changes else {}
     return {
         "run": run,
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
-        "recalled": recalled_in(principal, run),
-        "written": written_in(principal, run),
+        "recalled": recalled_in(principal, run, said=said),
+        "written": written_in(principal, run, said=said),
+        "left_off": left_off_in(said),
         "changes": [_change(row, titles) for row in changes],
         "undecided": sum(row.fate == WouldBe.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
     }
 
 
-def recalled_in(principal: Principal, run: Run, node: str | None = None) -> list[Recollection]:
-    """``node``: only what this one recalled, and what others did that stands in its prompt; what has a score first."""
-    events = list(selectors.events_of(principal, run, "memory_recalled"))
+def said_in(principal: Principal, run: Run) -> list[RunEvent]:
+    return list(selectors.events_of(principal, run, *SAID))
+
+
+def left_off_in(said: Iterable[RunEvent]) -> LeftOff | None:
+    recalling = remembering = False
+    for event in said:
+        recalling |= event.data.get("withheld") == "paused"
+        remembering |= event.name == SAID[2] and "paused" in event.data.get("reasons", ())
+    return LeftOff(recalling, remembering) if recalling or remembering else None
+
+
+def recalled_in(
+    principal: Principal,
+    run: Run,
+    node: str | None = None,
+    *,
+    said: Iterable[RunEvent] | None = None,
+) -> list[Recollection]:
+    """``node``: only what this one recalled, and what others did that stands in its prompt; what has a score
+    first. ``said``: the run's events of memory, where they are known already."""
+    heard = selectors.events_of(principal, run, SAID[0]) if said is None else said
+    events = [event for event in heard if event.name == SAID[0]]
     steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
     titles: dict[str, str] = {}
     prompts: dict[str, str] = {}
@@ -95,8 +129,11 @@ def _once(found: Iterable[Found]) -> list[Found]:
     return list(kept.values())
 
 
-def written_in(principal: Principal, run: Run) -> list[Recollection]:
-    events = list(selectors.events_of(principal, run, "memory_written"))
+def written_in(
+    principal: Principal, run: Run, *, said: Iterable[RunEvent] | None = None
+) -> list[Recollection]:
+    heard = selectors.events_of(principal, run, SAID[1]) if said is None else said
+    events = [event for event in heard if event.name == SAID[1]]
     titles = titles_of(principal, run) if events else {}
     return [
         recollection(

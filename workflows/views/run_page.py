@@ -10,8 +10,9 @@ from workflows.engine.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.drawing import draw
+from workflows.views.run_apart import apart_in
 from workflows.views.run_learnt import learnt_of
-from workflows.views.run_memory import recalled_in, written_in
+from workflows.views.run_memory import left_off_in, recalled_in, said_in, written_in
 from workflows.views.values import shown
 
 
@@ -48,6 +49,8 @@ class StepRow:
 
 def run_page(principal: Principal, run: Run) -> dict[str, Any]:
     live = not run.has_ended
+    # while a run is live its stream brings all of it, from the beginning
+    said = [] if live else said_in(principal, run)
     return {
         "run": run,
         "live": live,
@@ -56,10 +59,11 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "inputs": _pairs(run.inputs | _said(run)),
         "outputs": _pairs(run.outputs or {}),
         "partial_text": "",  # the stream brings it, in order with what follows
-        # while a run is live its stream brings all of it, from the beginning
         "steps": [] if live else [StepRow(step) for step in selectors.steps_of(principal, run)],
-        "recalled": [] if live else recalled_in(principal, run),
-        "written": [] if live else written_in(principal, run),
+        "recalled": recalled_in(principal, run, said=said) if said else [],
+        "written": written_in(principal, run, said=said) if said else [],
+        "left_off": left_off_in(said),
+        **apart_in(principal, run, said),
         "learnt": learnt_of(principal, run),
     }
 

@@ -281,3 +281,17 @@ def test_page_asks_as_often_for_many_turns_as_for_two(alice: Person, open_chat: 
     for number in range(2, 7):
         turn(number)
     assert count() == few
+
+
+def test_run_page_says_what_its_person_had_paused(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "I like green tea")
+    run = newest(alice)
+    ended(run, "Hello.")
+    page = reverse("workflows:run", args=[run.pk])
+    assert "Paused by the person" not in text_of(alice.client.get(page))
+    heard(run, "memory_kept_out", node="s", scope="user", key="k", reasons=["paused"])
+
+    for address in (page, reverse("workflows:run_memory", args=[run.pk])):
+        shown = text_of(alice.client.get(address))
+        assert "nothing of this was remembered about them" in shown
+        assert "nothing known about them was used" not in shown

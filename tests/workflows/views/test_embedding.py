@@ -78,7 +78,7 @@ def test_published_workflow_offers_every_way_to_it(alice: Person, published: Wor
         "http://testserver/api/v1/runs/$RUN/events",
         f"&lt;iframe src=&quot;{address}?embed=1&quot;",
         f'href="/workflows/{published.pk}/?embed=1"',
-        f'id="snippet-page" href="/workflows/{published.pk}/">{address}<',
+        f'id="snippet-page" href="/chat/{published.pk}/">http://testserver/chat/{published.pk}/<',
         "EMBED_ORIGINS",
     ):
         assert words in shown
