@@ -33,6 +33,7 @@ from workflows.services import publishing, samples
 
 GAP = 40
 SUGGESTED = "suggested_questions"
+RECALLS = {"memory-recall", "knowledge-retrieval"}
 
 
 def runner_of(slug: str) -> WorkflowRunner:
@@ -77,11 +78,11 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 
 
-def test_gallery_has_the_twelve_and_begins_with_the_chatbot():
-    twelve = [sample for sample in SAMPLES if not sample.is_block]
+def test_gallery_has_the_thirteen_and_begins_with_the_chatbot():
+    thirteen = [sample for sample in SAMPLES if not sample.is_block]
 
-    assert (len(twelve), twelve[0].slug, SAMPLES[0].slug) == (12, "chatbot", "chatbot")
-    assert all(sample.shows for sample in twelve)
+    assert (len(thirteen), thirteen[0].slug, SAMPLES[0].slug) == (13, "chatbot", "chatbot")
+    assert all(sample.shows for sample in thirteen)
     assert {path.name.partition(".")[0] for path in FOLDER.glob("*.yml")} == set(BY_SLUG)
 
 
@@ -111,7 +112,7 @@ async def test_case_of_a_sample_passes_offline(sample, case, services):
 
 def found_by_recall_nodes(document, facts) -> int | None:
     """How many memories this run's recall nodes found; None where none of them ran."""
-    nodes = {node.id for node in document.nodes if node.kind == "memory-recall"}
+    nodes = {node.id for node in document.nodes if node.kind in RECALLS}
     counts = [step.outputs["count"] for step in facts.steps if step.key.node_id in nodes]
     return sum(counts) if counts else None
 
@@ -303,6 +304,9 @@ def test_copy_brings_its_cases_and_its_memories_in_the_scope_they_name(sample, b
     for seed in sample.memories:
         user = persona_id(seed.person, bob.user.pk) if seed.person != "somebody" else ""
         entry = entries_of(bob, scope=seed.scope, user=user, workflow=workflow)[seed.key]
+        if seed.is_page:
+            assert {name: entry.value[name] for name in seed.value} == seed.value
+            continue
         assert (entry.value, entry.metadata["sample"]) == (seed.value, sample.slug)
 
 

@@ -11,6 +11,7 @@ from workflows.engine.document import Document, Json
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.events import Event, MemoryRecalled, MemoryWritten, TextChunk
 from workflows.engine.inputs import check_start
+from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.mocks import Mocks
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runner import WorkflowRunner
@@ -67,10 +68,17 @@ async def run_case(
 
 async def _remember(case: Case, memory: MemoryPort, app_id: str) -> None:
     for seed in case.memories:
+        identity = _identity(app_id, seed.person, seed.conversation)
+        origin = Origin("seed", "seed", f"seed:{seed.scope}:{seed.person}:{seed.key}")
+        if seed.is_page and isinstance(memory, KnowledgePort):
+            await memory.write_pages(
+                scope=seed.scope, identity=identity, origin=origin, pages=[seed.value]
+            )
+            continue
         await memory.store(
             scope=seed.scope,
-            identity=_identity(app_id, seed.person, seed.conversation),
-            origin=Origin("seed", "seed", f"seed:{seed.scope}:{seed.person}:{seed.key}"),
+            identity=identity,
+            origin=origin,
             key=seed.key,
             value=seed.value,
             metadata=seed.metadata,

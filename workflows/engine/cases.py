@@ -94,7 +94,7 @@ class Turn(_Part):
 
 
 class Seed(_Part):
-    """A memory that is there before the first turn."""
+    """A memory that is there before the first turn. Of the category "page" its value is a knowledge page."""
 
     scope: str = "user"
     person: str = PERSON
@@ -102,6 +102,10 @@ class Seed(_Part):
     key: str
     value: Json
     metadata: dict[str, Json] = Field(default_factory=dict)
+
+    @property
+    def is_page(self) -> bool:
+        return self.metadata.get("category") == "page" and isinstance(self.value, dict)
 
 
 class Case(_Part):

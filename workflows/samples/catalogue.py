@@ -69,6 +69,24 @@ SAMPLES = (
         has_memories=True,
     ),
     Sample(
+        "wiki",
+        _("A wiki from conversations"),
+        (
+            _("It makes pages of what is said: one about each thing, that refer to each other."),
+            _(
+                "Tell it two things about the blue printer, write “make pages”, and ask where it is."
+            ),
+            _(
+                "Look under Memory, Knowledge: it went into the page that was there, not into a twin."
+            ),
+            _("With a model, put an LLM node with structured output in place of the code."),
+        ),
+        shows=(_("knowledge pages"), _("conversation history")),
+        scopes=(CONVERSATION, EVERYONE),
+        is_chat=True,
+        has_memories=True,
+    ),
+    Sample(
         "meeting",
         _("Meeting notes to decisions and owners"),
         (

@@ -79,6 +79,11 @@ def _plant_one(principal: Principal, workflow: Workflow, seed: Seed) -> None:
     # What a person changed since an earlier copy is theirs: it stays as it is.
     if memory_app.recall(caller, scope=seed.scope, key=seed.key):
         return
+    if seed.is_page:
+        memory_app.write_pages(
+            caller, scope=seed.scope, pages=[seed.value], reason=f"sample {workflow.sample}"
+        )
+        return
     memory_app.remember(
         caller,
         scope=seed.scope,
