@@ -1,0 +1,165 @@
+"""Told in the chat, seen by the person, corrected, forgotten, paused: and each time the next answer knows."""
+
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.journeys.chatting import use_sample
+from tests.support.stack import LiveStack
+
+
+pytestmark = pytest.mark.browser
+
+FACT, RIGHT = "My cat is called Miso.", "My cat is called Tofu."
+LATER = "My dog is called Bruno."
+QUESTION = "What is my cat called?"
+SLOW = 30_000  # an answer, beside others who test
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the pages say in one language."""
+
+    say: str
+    remembered: str
+    forgotten: str
+    from_memory: str
+    forget: str
+    undo: str
+    correct: str
+    right: str
+    save: str
+    pause: str
+    resume: str
+    paused: str
+    left_off: str
+    everything: str
+
+
+ENGLISH = Words(
+    "Say something", "Remembered:", "Forgotten", "From memory: 1", "Forget", "Undo",
+    "Correct", "What is right", "Save", "Pause", "Resume", "Memory is paused for you",
+    "Paused by you: nothing of this was remembered.", "Forget everything",
+)  # fmt: skip
+CHINESE = Words(
+    "说点什么", "已记住：", "已遗忘", "来自记忆：1 条", "遗忘", "撤销",
+    "更正", "正确的内容", "保存", "暂停", "继续", "你的记忆已暂停",
+    "你已暂停：这里的内容都没有记住。", "全部遗忘",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_person_keeps_what_is_remembered_about_them_in_hand(
+    signed_in: Page, live_stack: LiveStack, words: Words
+) -> None:
+    page = signed_in
+    chat = opened_chat(page)
+    speak(page, live_stack.url, words)
+    nothing_is_known(page, words)
+
+    page.goto(chat)
+    told = say(page, words, FACT)
+    expect(told).to_contain_text(words.remembered)
+    conversation = page.url
+    forgotten_and_back(told, words)
+
+    corrected(page, words)
+    asked_anew(page, chat, words)
+    forgotten_for_the_next_answer(page, chat, words)
+    paused(page, chat, words)
+
+    page.goto(conversation)  # and what was said stands where it was said
+    expect(page.locator(".bubble-me")).to_contain_text([FACT])
+
+
+def opened_chat(page: Page) -> str:
+    use_sample(page, "A chatbot that remembers")
+    workflow = page.url.partition("?")[0]
+    page.request.post(
+        f"{workflow}publish/",
+        headers={"X-CSRFToken": token(page), "Referer": workflow},
+        form={"note": ""},
+    )
+    return workflow.replace("/workflows/", "/chat/")
+
+
+def token(page: Page) -> str:
+    return str(page.locator("[name=csrfmiddlewaretoken]").first.get_attribute("value"))
+
+
+def speak(page: Page, base: str, words: Words) -> None:
+    if words is CHINESE:
+        page.context.add_cookies([{"name": "django_language", "value": "zh-hans", "url": base}])
+
+
+def nothing_is_known(page: Page, words: Words) -> None:
+    """Whatever the person told before is forgotten at once, after a count."""
+    page.goto("/memory/about/")
+    for _person in range(page.get_by_role("button", name=words.everything).count()):
+        page.get_by_role("button", name=words.everything).first.click()
+        page.get_by_role("button", name=words.everything, exact=True).click()
+        expect(page.get_by_role("button", name=words.undo)).to_be_visible()
+    page.goto("/memory/about/")
+    expect(page.locator("[data-memory]")).to_have_count(0)
+
+
+def say(page: Page, words: Words, text: str) -> Locator:
+    """The turn, once its answer and what memory did in it are there."""
+    turns = page.locator(".turn")
+    before = turns.count()
+    page.get_by_role("textbox", name=words.say).fill(text)
+    page.keyboard.press("Enter")
+    expect(turns).to_have_count(before + 1)
+    expect(turns.last.locator("run-stream")).to_have_count(0, timeout=SLOW)
+    expect(page.locator("[data-opening]")).to_have_count(0)
+    return turns.last
+
+
+def forgotten_and_back(turn: Locator, words: Words) -> None:
+    turn.get_by_role("button", name=words.forget).click()
+    expect(turn).to_contain_text(words.forgotten)
+    turn.get_by_role("button", name=words.undo).click()
+    expect(turn).to_contain_text(words.remembered)
+
+
+def corrected(page: Page, words: Words) -> None:
+    page.goto("/memory/about/")
+    card = page.locator("[data-memory]").filter(has_text=FACT)
+    card.get_by_text(words.correct, exact=True).click()
+    card.get_by_label(words.right).fill(RIGHT)
+    card.get_by_role("button", name=words.save).click()
+    expect(page.locator(".about-words")).to_have_text([RIGHT])
+
+
+def asked_anew(page: Page, chat: str, words: Words) -> None:
+    """In another conversation, which is how it is known that it is memory."""
+    page.goto(chat)
+    turn = say(page, words, QUESTION)
+    expect(turn.locator(".bubble-it")).to_contain_text("Tofu")
+    expect(turn).to_contain_text(words.from_memory)
+    expect(turn.locator(".told-used")).to_contain_text(RIGHT)
+
+
+def forgotten_for_the_next_answer(page: Page, chat: str, words: Words) -> None:
+    page.goto("/memory/about/")
+    card = page.locator("[data-memory]").first
+    card.get_by_role("button", name=words.forget).click()
+    expect(card).to_contain_text(words.forgotten)
+    page.goto(chat)
+    expect(say(page, words, QUESTION).locator(".bubble-it")).not_to_contain_text("Tofu")
+
+
+def paused(page: Page, chat: str, words: Words) -> None:
+    page.goto("/memory/about/")
+    page.get_by_role("button", name=words.pause, exact=True).click()
+    expect(page.get_by_role("heading", name=words.paused)).to_be_visible()
+
+    page.goto(chat)
+    expect(say(page, words, LATER)).to_contain_text(words.left_off)
+
+    page.goto("/memory/about/")
+    expect(page.locator("body")).not_to_contain_text("Bruno")
+    page.get_by_role("button", name=words.resume, exact=True).click()
+    page.goto(chat)
+    expect(say(page, words, LATER)).to_contain_text(words.remembered)
