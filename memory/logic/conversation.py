@@ -89,6 +89,13 @@ class ConversationMemory:
         said = [one for one in messages if one.role is not Role.SYSTEM]
         return (*instructions, self._stand_in(summary), *said)
 
+    async def resummarise(self, text: str, *, instead_of: str, by: str) -> bool:
+        """Only while nobody folded on: the summary that is there by then stands for more."""
+        if await self._summary() != instead_of:
+            return False
+        await self._put(_SUMMARY, self._cut(text), category="summary", metadata={"by": by})
+        return True
+
     async def clear(self) -> int:
         """How many messages there were. Other memories of the conversation stay."""
         messages = await self._messages()

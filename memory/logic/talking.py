@@ -13,6 +13,7 @@ from memory.logic.folding import Compaction, Folding, Strategy, plan
 from memory.logic.hearing import Heard, heard_of, held_apart
 from memory.logic.messages import Message, Role, ToolCall, to_json, tokens_in
 from memory.logic.ports import Entries, NewId
+from memory.logic.secrets import redact
 from memory.logic.summary import ExtractiveSummariser, Summariser
 from memory.logic.watched import Watched
 
@@ -26,6 +27,7 @@ class Asked:
     folding: Folding = field(default_factory=Folding)
     summarises: bool = False
     step: str = ""
+    told: Mapping[str, str] = field(default_factory=dict)  # of a summary: text, instead_of, by
     source: Source = field(default_factory=Source)  # of what it keeps; who converses knows it
 
 
@@ -35,6 +37,7 @@ class Talk:
 
     ``entries`` are what was read, or written; ``count``: messages that are there, or were cleared.
     ``held``: what waits for a person, with the messages that stand in for it in their place.
+    ``left`` are the messages that left in this act, whole, and ``before`` the summary there was.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
@@ -44,6 +47,8 @@ class Talk:
     folded: int = 0
     entries: tuple[MemoryEntry, ...] = ()
     held: tuple[MemoryEntry, ...] = ()
+    left: tuple[Mapping[str, Json], ...] = ()
+    before: str = ""
 
 
 def asked(
@@ -55,8 +60,10 @@ def asked(
     heard = tuple(heard_of(message_of(value), value) for value in messages)
     if action == "append" and not heard:
         raise InvalidInput("messages: say what to append.")
-    summarises = rules.get("summary") == "sentences"
-    return Asked(action, heard, folding_of(rules), summarises, step)
+    # A model's summary comes later, if it comes: until then sentences stand in.
+    summarises = rules.get("summary") in ("sentences", "model")
+    told = {name: _text(rules.get(name)) for name in ("text", "instead_of", "by")}
+    return Asked(action, heard, folding_of(rules), summarises, step, told=told)
 
 
 async def converse(
@@ -133,6 +140,8 @@ async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) ->
         folded=len(gone),
         entries=tuple(watched.named(map(message_key, kept))),
         held=tuple(held),
+        left=tuple(to_json(one) for one in (*before.messages, *kept) if one.id in gone),
+        before=before.summary,
     )
 
 
@@ -152,6 +161,22 @@ async def _read(asked: Asked, memory: ConversationMemory, watched: Watched) -> T
     )
 
 
+async def _summarise(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+    """A model's summary in the place of the one it was made from; ``count`` says whether it is there."""
+    text = str(redact(asked.told["text"].strip()).value)
+    done = bool(text) and await memory.resummarise(
+        text, instead_of=asked.told["instead_of"], by=asked.told["by"]
+    )
+    history = await memory.get_history()
+    there = await memory.view()
+    return Talk(
+        messages=tuple(to_json(one) for one in history),
+        summary=there.summary,
+        tokens=there.tokens,
+        count=int(done),
+    )
+
+
 async def _clear(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
     return Talk(count=await memory.clear())
 
@@ -160,6 +185,7 @@ _WORK: dict[str, Callable[[Asked, ConversationMemory, Watched], Awaitable[Talk]]
     "append": _append,
     "read": _read,
     "clear": _clear,
+    "summarise": _summarise,
 }
 ACTIONS = tuple(_WORK)
 

@@ -84,6 +84,7 @@ _DOORS: dict[str, tuple[Verb, str]] = {
     "append": ("write", "memory.stored"),
     "read": ("view", "memory.recalled"),
     "clear": ("forget", "memory.cleared"),
+    "summarise": ("write", "memory.stored"),
 }
 
 
@@ -112,7 +113,7 @@ def _clear(door: Door, wanted: Asked) -> Talk:
     return Talk(count=len(there.messages), folded=forgotten.count - len(there.messages))
 
 
-_WORK = {"append": _append, "read": _read, "clear": _clear}
+_WORK = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
 
 
 def _opened(

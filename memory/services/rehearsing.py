@@ -146,6 +146,7 @@ _DOORS: dict[str, tuple[Verb, str]] = {
     "append": ("write", "memory.rehearsed"),
     "read": ("view", "memory.recalled"),
     "clear": ("forget", "memory.rehearsed"),
+    "summarise": ("write", "memory.rehearsed"),
 }
 
 

@@ -11,6 +11,7 @@ from workflows.engine.describing import example_data
 from workflows.engine.document import Document
 from workflows.engine.events import MemoryRecalled, MemoryWritten
 from workflows.engine.nodes import NODE_KINDS, builtin_kinds
+from workflows.engine.ports import ModelChunk, Usage
 from workflows.engine.remembering import scopes_of
 from workflows.engine.runner import WorkflowRunner
 from workflows.engine.runs import RunResult
@@ -285,3 +286,99 @@ def test_scopes_a_document_asks_for_are_read_from_its_nodes() -> None:
     )  # fmt: skip
 
     assert scopes_of(made) == {"conversation", "global", "user"}
+
+
+BY_MODEL = {
+    "strategy": "sliding_window", "max_turns": 1, "summary": "model",
+    "summary_model": {"provider": "openai", "name": "small"},
+}  # fmt: skip
+
+
+class Summing:
+    """Answers each request with the next of what it was given; what is an error is raised."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.prompts: list[str] = []
+
+    async def stream(self, request: Any) -> Any:
+        self.prompts.append(request.messages[-1].text)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        yield ModelChunk(text=answer)
+        yield ModelChunk(finish_reason="stop", usage=Usage(7, 3))
+
+
+async def summed(memory: Any, model: Any, *said: str, **rules: Any) -> list[Any]:
+    ends = end(text=["h", "text"], summary=["h", "summary"])
+    made = path(
+        start("q"), history("h", "append", ("user", "{{#start.q#}}"), **{**BY_MODEL, **rules}), ends
+    )
+    runs = [
+        await WorkflowRunner(made, memory=memory, models=model).run(
+            inputs={"q": one}, system=SYSTEM
+        )
+        for one in said
+    ]
+    return [one.outputs for one in runs]
+
+
+async def test_model_writes_the_summary_of_what_left_and_rolls_the_last_one_in() -> None:
+    """spec §6: an optional rolling summary replaces what was dropped."""
+    memory, model = InMemoryProvider(), Summing("They like tea.", "They like tea, at nine.")
+
+    outputs = await summed(memory, model, "Tea is good.", "It opens at nine.", "Bye")
+
+    assert [one["summary"] for one in outputs] == ["", "They like tea.", "They like tea, at nine."]
+    assert outputs[-1]["text"] == (
+        "system: Summary of the conversation so far:\nThey like tea, at nine.\nuser: Bye"
+    )
+    assert ["user: Tea is good." in model.prompts[0], "They like tea." in model.prompts[1]] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "rules"),
+    [
+        (RuntimeError("the model is away"), {}),
+        ("", {}),
+        ("never asked", {"summary_model": None}),
+        ("never asked", {"summary_model": {"provider": "offline", "name": "offline"}}),
+    ],
+)
+async def test_without_a_models_word_sentences_are_the_summary(answer: Any, rules: Any) -> None:
+    memory = InMemoryProvider()
+
+    outputs = await summed(memory, Summing(answer), "Tea is good for you.", "And now?", **rules)
+
+    assert outputs[-1]["summary"] == "- user: Tea is good for you."
+
+
+async def test_summary_of_a_model_holds_no_secret() -> None:
+    memory = InMemoryProvider()
+    key = "sk-proj-Zx81kQmN4tYp0LrVb7WcD3sHf9JgA2eU"
+
+    outputs = await summed(memory, Summing(f"The key is {key}."), "Tea.", "And now?")
+
+    assert outputs[-1]["summary"] == "The key is [redacted: API key]."
+
+
+async def test_summary_that_was_overtaken_is_left_out() -> None:
+    """Somebody folded on while the model wrote: what stands there by then stands for more."""
+    memory = InMemoryProvider()
+
+    class Slow(Summing):
+        async def stream(self, request: Any) -> Any:
+            if len(self.prompts) == 0:
+                self.prompts.append("")
+                await summed(memory, None, "In between.", summary_model=None)
+            yield ModelChunk(text="Too late.")
+
+    outputs = await summed(memory, Slow(), "Tea is good for you.", "It closes at noon.")
+
+    assert outputs[-1]["summary"] != "Too late."
+    assert "Tea is good for you." in outputs[-1]["summary"]
+    assert "It closes at noon." in outputs[-1]["summary"]

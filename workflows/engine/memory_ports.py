@@ -30,6 +30,14 @@ class Talk(Protocol):
         """What waits in quarantine, while something stands in for it."""
         ...
 
+    @property
+    def left(self) -> Sequence[Mapping[str, Json]]:
+        """The messages that left in this act; ``before`` is the summary there was."""
+        ...
+
+    @property
+    def before(self) -> str: ...
+
 
 class FoundPage(Protocol):
     """``page``: id, title, summary, content, tags, references…"""
@@ -72,6 +80,7 @@ class ConversationPort(Protocol):
         rules: Mapping[str, Json] | None = None,
     ) -> Talk:
         """``append``, ``read`` or ``clear``. The same step again appends nothing a second time.
+        ``summarise`` puts the ``text`` of ``rules`` in the place of the summary ``instead_of``.
 
         A message may say whose words it is: ``origin`` is person, model, tool, web or rule.
 

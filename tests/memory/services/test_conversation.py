@@ -261,3 +261,26 @@ def test_order_of_a_tool_waits_while_a_stand_in_keeps_the_pair_whole(alice: Pers
 
     read = converse(step(alice, "look", "r2"), action="read")
     assert [one["content"] for one in read.messages] == ["", ORDER]
+
+
+def test_summary_of_a_model_takes_the_place_of_sentences_unless_something_was_folded_since(
+    alice: Person,
+) -> None:
+    rules = {**LAST_TWO, "summary": "model", "max_turns": 1}
+    say(alice, 1, **rules)
+    talk = say(alice, 2, **rules)
+    assert [one["content"] for one in talk.left] == [
+        "Question 1 about the harbour at Lisbon.",
+        "Answer 1: ships leave at 1 o'clock.",
+    ]
+
+    def tell(text: str, instead_of: str) -> Any:
+        told = {**rules, "text": text, "instead_of": instead_of, "by": "model"}
+        return converse(step(alice, "s"), action="summarise", rules=told)
+
+    done = tell("Ships leave Lisbon.", talk.summary)
+    late = tell("Nothing happened.", talk.summary)
+
+    assert (done.count, done.summary) == (1, "Ships leave Lisbon.")
+    assert (late.count, late.summary) == (0, "Ships leave Lisbon.")
+    assert look_back(at_door(alice), namespace=PLACE).summary == "Ships leave Lisbon."

@@ -24,6 +24,7 @@ from workflows.engine.memory_ports import ConversationPort, Talk
 from workflows.engine.outside import WEB, is_from_outside
 from workflows.engine.recalling import brief, held_back, memory_of
 from workflows.engine.rendering import as_text
+from workflows.engine.summarising import SummaryModel, summed_up
 from workflows.engine.templating import Template
 
 
@@ -32,6 +33,7 @@ Action = Literal["append", "read", "clear"]
 APPEND: Action = "append"
 READ: Action = "read"
 CLEAR: Action = "clear"
+BY_MODEL = "model"
 
 
 class Said(BaseModel):
@@ -52,7 +54,8 @@ class HistoryConfig(NodeConfig):
     context_window: int | None = Bounded(default=None, ge=1)
     reserved_tokens: int | None = Bounded(default=None, ge=0)
     keep_recent: int | None = Bounded(default=None, ge=0)
-    summary: Literal["off", "sentences"] = "off"
+    summary: Literal["off", "sentences", "model"] = "off"
+    summary_model: SummaryModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,11 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         Field("summary", gettext_noop("In place of what left"), Widget.CHOICE, default="off", choices=(
             ("off", gettext_noop("Nothing")),
             ("sentences", gettext_noop("A summary of its sentences")),
+            ("model", gettext_noop("A summary by a model")),
         )),
+        Field("summary_model", gettext_noop("Model for the summary"), Widget.MODEL,
+              help=gettext_noop("Where it can't be asked, the summary is made of sentences."),
+              shown_when=("summary", ("model",))),
     )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> Prepared:
@@ -139,7 +146,19 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             messages=said,
             rules=prepared.rules,
         )
-        return NodeResult(_outputs(talk), events=_EVENTS[action](ctx.node_id, talk))
+        outputs, events = _outputs(talk), _EVENTS[action](ctx.node_id, talk)
+        if prepared.config.summary != BY_MODEL:
+            return NodeResult(outputs, events=events)
+        text, usage = await summed_up(prepared.config.summary_model, talk.before, talk.left, ctx)
+        if text:
+            rules = {**prepared.rules, "text": text, "instead_of": talk.summary, "by": BY_MODEL}
+            anew = await memory.converse(
+                identity=ctx.identity, origin=ctx.origin, action="summarise", rules=rules
+            )
+            outputs |= {
+                name: _outputs(anew)[name] for name in ("messages", "text", "summary", "tokens")
+            }
+        return NodeResult(outputs, events=events, usage=usage)
 
 
 _RULES = (
