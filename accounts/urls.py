@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import groups, keys, people, teams
+from accounts.views import audit, groups, keys, people, teams
 
 
 app_name = "accounts"
@@ -28,6 +28,10 @@ urlpatterns = [
     path("team/groups/<uuid:group_id>/add/", groups.add, name="add_to_group"),
     path("team/groups/<uuid:group_id>/remove/", groups.remove, name="remove_from_group"),
     path("team/groups/<uuid:group_id>/delete/", groups.delete, name="delete_group"),
+    path("team/audit/", audit.trail, name="audit"),
+    path("team/audit/verify/", audit.verify, name="verify_audit"),
+    path("team/audit/head/", audit.head, name="audit_head"),
+    path("team/audit/export/", audit.export, name="export_audit"),
     path("team/keys/", keys.keys, name="keys"),
     path("team/keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
 ]

@@ -33,6 +33,7 @@ register(api)
 
 ROUTERS = [
     "accounts.api",
+    "accounts.api_audit",
     "accounts.api_groups",
     *(
         [

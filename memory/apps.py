@@ -9,8 +9,8 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         # Inline import: accounts' modules need the app registry.
-        from accounts.audit import register_actions  # noqa: PLC0415
-        from memory import places  # noqa: PLC0415
+        from accounts.audit import name_with, register_actions  # noqa: PLC0415
+        from memory import naming, places  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
         from memory.services.erasures import carry_out  # noqa: PLC0415
         from memory.upkeep import erasing  # noqa: PLC0415
@@ -18,6 +18,7 @@ class MemoryConfig(AppConfig):
         erasing.asks_to_erase(carry_out)
         plug_in_scopes()
         places.check()
+        name_with("memory", naming.for_the_trail)
 
         register_actions(
             {

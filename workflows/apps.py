@@ -8,6 +8,12 @@ class WorkflowsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Inline import: models need the app registry.
+        from accounts.audit import name_with  # noqa: PLC0415
+        from workflows.services import audited  # noqa: PLC0415
+
+        for family in audited.FAMILIES:
+            name_with(family, audited.names)
         if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_names import register  # noqa: PLC0415
