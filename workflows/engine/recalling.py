@@ -1,6 +1,7 @@
 """Asking memory, for every kind that does: the port or a clear error, hits as plain values, events."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workflows.engine.document import Json
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
@@ -51,7 +52,9 @@ async def recall(
         top_k=top_k,
         injected=injected,
     )
-    return list(hits), recalled(ctx, scope, query, hits, injected=injected)
+    event = recalled(ctx, scope, query, hits, injected=injected)
+    sought = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
+    return list(hits), replace(event, sought=sought)
 
 
 def recalled(

@@ -1,7 +1,7 @@
 """A memory that a run recalled or wrote, as people read it: whose it is, how well it fitted, and why."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -53,6 +53,7 @@ class Recollection:
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
     is_newest: bool = False  # nothing was searched for: taken because it is new
+    missed: str = ""  # what another node of the run searched for, to which this one's score is zero
     injected: bool = False
     learnt: Learnt | None = None
 
@@ -72,10 +73,11 @@ def recollection(
     value: str,
     titles: Mapping[str, str],
     learnt: Learnt | None = None,
+    missed: str = "",
 ) -> Recollection:
     data = event.data
     node, scope = str(data.get("node", "")), str(data.get("scope", ""))
-    score = entry.get("score")
+    score = 0.0 if missed else entry.get("score")
     return Recollection(
         node=node,
         title=titles.get(node) or node,
@@ -86,7 +88,8 @@ def recollection(
         url=entry_url(str(entry.get("id", ""))),
         score=score,
         parts=tuple(_parts(entry)),
-        is_newest=event.name == "memory_recalled" and score is None and not data.get("query"),
+        is_newest=is_among_the_newest(entry, event),
+        missed=missed,
         injected=bool(data.get("injected")),
         learnt=learnt,
     )
@@ -95,6 +98,26 @@ def recollection(
 def name_of(key: str) -> str:
     """The key without the ids in it, which nobody reads: their last four characters tell them apart."""
     return _ID.sub(r"…\1", key)
+
+
+def is_among_the_newest(entry: Mapping[str, Json], event: RunEvent) -> bool:
+    taken = event.name == "memory_recalled" and entry.get("score") is None
+    return taken and not event.data.get("query")
+
+
+def missed_by(entry: Mapping[str, Json], event: RunEvent, events: Iterable[RunEvent]) -> str:
+    """What was searched for in the same memory without finding this entry, though there was room left for
+    whatever shares a word with it; nothing, where no search tells."""
+    if not is_among_the_newest(entry, event) or not entry.get("id"):
+        return ""
+    for other in events:
+        sought, found = other.data.get("sought") or {}, other.data.get("entries", [])
+        same = other.data.get("scope") == event.data.get("scope") and not sought.get("key")
+        same &= sought.get("filter") == (event.data.get("sought") or {}).get("filter")
+        room = other.data.get("query") and len(found) < (sought.get("top_k") or 0)
+        if same and room and all(one.get("id") != entry["id"] for one in found):
+            return str(other.data["query"])
+    return ""
 
 
 def entry_url(entry_id: str) -> str:

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.models import Run, RunEvent, WouldBe
-from workflows.views.recollections import WHOSE, Learnt, Recollection, recollection
+from workflows.views.recollections import WHOSE, Learnt, Recollection, missed_by, recollection
 from workflows.views.values import shown
 
 
@@ -98,6 +98,7 @@ def recalled_in(
             value=shown(entry.get("value")),
             titles=titles,
             learnt=learnt.get(str(entry.get("run") or "")),
+            missed=missed_by(entry, event, events),
         )
         for event, entry, _ in found
     ]

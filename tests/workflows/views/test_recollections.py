@@ -1,0 +1,69 @@
+"""What a run's page says of a memory that a search gave nothing to: its score, and why it is there all the same."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.factories.workflows import make_run, make_workflow, within
+from tests.support.cast import Person
+from tests.workflows.views.conftest import text_of
+from workflows.models import RunEvent
+from workflows.models.run import RunStatus
+
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = "What should I avoid eating?"
+FACT = {
+    "id": "018f0000-0000-7000-8000-000000000001",
+    "key": "k",
+    "value": "I'm allergic to peanuts.",
+}
+UNSCORED = '<p class="hint">Nothing was searched for, so there is no score'
+FILTER = {"category": "fact"}
+
+
+def shown(alice: Person, *recalls: dict[str, Any]) -> str:
+    run = make_run(
+        alice, make_workflow(alice), status=RunStatus.SUCCEEDED, finished_at=timezone.now()
+    )
+    with within(alice):
+        for number, data in enumerate(recalls):
+            RunEvent.objects.create(
+                team_id=run.team_id, run=run, seq=number + 1, name="memory_recalled", data=data
+            )
+    return text_of(alice.client.get(f"/runs/{run.pk}/"))
+
+
+def recall(query: str | None, *entries: dict[str, Any], **sought: Any) -> dict[str, Any]:
+    told = {"key": None, "filter": FILTER, "top_k": 5, **sought}
+    return {"node": "n", "scope": "user", "query": query, "entries": list(entries), "sought": told}
+
+
+def test_newest_memory_that_shares_no_word_has_the_score_of_the_search(alice: Person) -> None:
+    page = shown(alice, recall(QUESTION), recall(None, FACT, top_k=20))
+
+    assert "It shares no words with “What should I avoid eating?”" in page
+    assert "0.00" in page
+    assert UNSCORED not in page
+
+
+@pytest.mark.parametrize(
+    "searched",
+    [
+        recall(
+            QUESTION, {**FACT, "id": f"{FACT['id'][:-1]}2", "score": 0.4}, top_k=1
+        ),  # no room: it may have had a score
+        recall(QUESTION, filter={"category": "note"}),  # it was searched for something else
+        recall(QUESTION, key="k2"),
+        {**recall(QUESTION), "scope": "global"},
+        {**recall(QUESTION), "sought": {}},  # of a run before this was noted
+    ],
+    ids=["full", "filter", "key", "scope", "old"],
+)
+def test_score_is_told_only_where_a_search_really_gave_it(alice: Person, searched: Any) -> None:
+    page = shown(alice, searched, recall(None, FACT, top_k=20))
+
+    assert UNSCORED in page
+    assert "shares no words" not in page
