@@ -14,45 +14,6 @@ from memory.models.entries import TierChoice
 TEXT, JSON = "text", "json"
 
 
-class SearchForm(forms.Form):
-    """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
-
-    q = forms.CharField(max_length=500, required=False, label=_("Search"))
-    category = forms.CharField(max_length=40, required=False, label=_("Category"))
-    tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
-    m = forms.CharField(max_length=300, required=False, label=_("Metadata"))
-    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
-
-    def clean_m(self) -> dict[str, Json]:
-        """``topic=cats n=3``: a value that reads as JSON is that, anything else is text."""
-        wanted: dict[str, Json] = {}
-        for part in self.cleaned_data["m"].split():
-            name, equals, value = part.partition("=")
-            if not equals or not name or name.startswith("$"):
-                raise forms.ValidationError(_("Write name=value, several with a space between."))
-            wanted[name] = _read(value)
-        return wanted
-
-    def chosen(self) -> dict[str, Any]:
-        self.is_valid()
-        found = self.cleaned_data
-        return {
-            "text": found.get("q") or "",
-            "category": found.get("category") or "",
-            "tier": found.get("tier") or "",
-            "filter": found.get("m") or None,
-            "offset": found.get("offset") or 0,
-        }
-
-
-def _read(value: str) -> Json:
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return value
-    return value if isinstance(found, dict | list) else found
-
-
 class EditForm(forms.Form):
     """A value is shown as people read it: text as text, anything else as JSON."""
 

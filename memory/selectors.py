@@ -1,9 +1,11 @@
 """Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Case, Count, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -51,23 +53,48 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     return row
 
 
-def living_among(namespace: Namespace, entry_ids: Sequence[str]) -> Sequence[Entry]:
-    """Those of the named entries that are there to be forgotten; nonsense names nothing."""
-    wanted = []
-    for one in entry_ids:
-        try:
-            wanted.append(UUID(one))
-        except ValueError:
-            continue
-    entries: Any = Entry.objects.unscoped()  # Any: the manager types its model, not its queryset
-    found = entries.living().filter(namespace=namespace, pk__in=wanted)
-    return list(found.order_by("-updated_at", "-id"))
-
-
 def newest_for(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
-    """What was remembered last, in any namespace the asker may look into."""
+    """What was remembered last, in any namespace the asker may look into; each with its namespace."""
     seen = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
-    return newest(list(seen.values_list("id", flat=True)), timezone.now(), limit)
+    found = newest(list(seen.values_list("id", flat=True)), timezone.now(), limit)
+    if found:
+        places = Namespace.objects.unscoped().in_bulk({entry.namespace_id for entry in found})
+        for entry in found:
+            entry.namespace = places[entry.namespace_id]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTotal:
+    scope: str
+    namespaces: int
+    entries: int
+    size: int
+
+
+def totals_for(principal: Principal, team_id: UUID) -> Sequence[ScopeTotal]:
+    """What there is to see, by scope."""
+    seen = Namespace.objects.visible_to(principal).filter(team_id=team_id).order_by()
+    counted = seen.values_list("scope").annotate(Count("id"), Sum("entry_count"), Sum("byte_count"))
+    return [ScopeTotal(*row) for row in counted.order_by("scope")]
+
+
+def namespace_page_for(
+    principal: Principal,
+    team_id: UUID,
+    *,
+    scopes: Sequence[str],
+    limit: int,
+    offset: int,
+) -> Sequence[Namespace]:
+    """In the order of ``scopes``, in each one's own first, then the fullest."""
+    seen = Namespace.objects.visible_to(principal).filter(team_id=team_id, scope__in=scopes)
+    place = Case(*(When(scope=one, then=at) for at, one in enumerate(scopes)), default=len(scopes))
+    own = Case(When(owner_user=principal.user_id, then=0), default=1)
+    rows = seen.alias(place=place, own=own)
+    return list(
+        rows.order_by("place", "own", "-entry_count", "text", "id")[offset : offset + limit]
+    )
 
 
 def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
@@ -102,3 +129,10 @@ def written_in_run(principal: Principal, team_id: UUID, run_id: str) -> Sequence
 def categories_in(namespace: Namespace) -> Sequence[str]:
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     return list(rows.order_by("category").values_list("category", flat=True).distinct())
+
+
+def actors_in(namespace: Namespace) -> Sequence[str]:
+    """Who wrote what is there."""
+    rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
+    found = rows.exclude(source_actor="").order_by("source_actor")
+    return list(found.values_list("source_actor", flat=True).distinct())

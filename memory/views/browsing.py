@@ -1,53 +1,71 @@
 """Namespaces by scope, and what one of them holds. The same view serves page and fragment."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
-from memory import naming, selectors, services
-from memory.forms import SearchForm
-from memory.models import Change, Entry, Namespace
+from memory import selectors
+from memory.core.records import MemoryEntry
+from memory.forms_browsing import ActChoice, ActForm, SearchForm, SortChoice, ViewChoice
+from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
-from memory.models.namespaces import ScopeChoice
+from memory.services.bulk import Rehearsed
+from memory.services.keeping import keeping
+from memory.services.seeking import seek
+from memory.services.standing import stood
 from memory.views.asking import caller_of, may, title_of, undoable_change
-from memory.views.paging import PAGE_SIZE, OffsetPage
+from memory.views.columns import columns_of
+from memory.views.filters import actors_of, chips, view_tabs
+from memory.views.links import links_of
+from memory.views.overview import overview_of, waits
+from memory.views.paging import PAGE_SIZE, OffsetPage, kept_query, with_query
+from memory.views.story import PARTS
+from memory.views.timeline import timeline_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An act over many that was tried; ``form`` says what else it needs."""
+
+    form: ActForm
+    rehearsed: Rehearsed
+    entries: tuple[str, ...]  # as they were chosen; none: everything that matches
+
+
+@dataclass(frozen=True, slots=True)
+class RowShown:
+    """``percent`` and ``parts`` explain why it was found; ``changed``: it is something else by now."""
+
+    entry: MemoryEntry
+    waits: bool
+    percent: int | None
+    parts: tuple[tuple[str | Promise, float], ...]
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What came of an act, beside what is there now."""
+
+    undoable: Change | None = None
+    asked: Asked | None = None
+    fault: str = ""
 
 
 @login_required
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Namespaces by scope, with counts and bytes."""
-    principal = principal_of(request)
-    found = selectors.namespaces_for(principal, current_team_id(request))
-    everything = naming.named(found, reader_id=principal.user_id)
-    words = sorted({row.scope for row in found}, key=_place_of_scope)
-    groups = [
-        {
-            "label": next(
-                one.row for one in everything if one.row.scope == word
-            ).get_scope_display(),
-            "hint": SCOPE_HINTS.get(word, ""),
-            "rows": sorted(
-                (one for one in everything if one.row.scope == word), key=lambda one: not one.is_own
-            ),
-        }
-        for word in words
-    ]
-    return render(
-        request,
-        "memory/list.html",
-        {
-            "groups": groups,
-            "base_url": request.build_absolute_uri("/").rstrip("/"),
-        },
-    )
+    """Namespaces by scope, with counts, bytes and how full they are; and what is newest."""
+    return render(request, "memory/list.html", overview_of(request))
 
 
 @login_required
@@ -55,54 +73,96 @@ def overview(request: HttpRequest) -> HttpResponse:
 def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
     undoable = undoable_change(request, request.GET.get("undo", ""))
-    return show_namespace(request, row, undoable)
+    return show_namespace(request, row, Aside(undoable))
 
 
 def show_namespace(
-    request: HttpRequest,
-    row: Namespace,
-    undoable: Change | None,
-    *,
-    asked: Sequence[Entry] = (),
+    request: HttpRequest, row: Namespace, aside: Aside = Aside(), *, status: int = 200
 ) -> HttpResponse:
-    """``asked`` are entries about to be forgotten, shown before it is done."""
     search = SearchForm(request.GET)
-    chosen = search.chosen()
-    page = services.entries(caller_of(request), namespace=row.text, limit=PAGE_SIZE, **chosen)
+    actors = actors_of(request, row)
+    narrowed_to = chips(request, search, actors)
     context = {
         "namespace": row,
-        "entries": page.entries,
-        "total": page.total,
-        "page": OffsetPage(page.total, page.offset, request.GET),
-        "chosen": chosen,
-        "search": search,
-        "filtered": any(chosen[name] for name in ("text", "category", "tier", "filter")),
         "title": title_of(request, row),
-        "asked": asked,
-        "asked_bytes": sum(entry.size for entry in asked),
+        "search": search,
+        "actors": actors,
+        "chips": narrowed_to,
+        "is_narrowed": any(chip.name != "q" for chip in narrowed_to),
+        "views": view_tabs(request, search),
+        "query": kept_query(request.GET),
+        "plain_query": kept_query(request.GET, at=""),
         "categories": selectors.categories_in(row),
         "tiers": TierChoice.choices,
-        "undoable": undoable,
+        "sorts": SortChoice.choices,
+        "acts": ActChoice.choices,
+        "keeping": keeping(row),
+        "undoable": aside.undoable,
+        "asked": aside.asked,
+        "fault": aside.fault,
         "may_forget": may(request, "forget", row),
+        "may_write": may(request, "write", row),
+        "now": timezone.now(),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
+        **_BODIES[search.shown](request, row, search),
     }
     fragment = getattr(request, "htmx", False)
-    return render(request, "memory/_entries.html" if fragment else "memory/namespace.html", context)
+    template = "memory/_entries.html" if fragment else "memory/namespace.html"
+    return render(request, template, context, status=status)
 
 
-SCOPE_HINTS: dict[str, Promise] = {
-    ScopeChoice.USER: gettext_lazy(
-        "What is remembered about a person, across their conversations."
-    ),
-    ScopeChoice.CONVERSATION: gettext_lazy("What belongs to one conversation."),
-    ScopeChoice.GLOBAL: gettext_lazy("What an application knows, whoever asks."),
-    ScopeChoice.WORKFLOW: gettext_lazy("What one workflow keeps for itself."),
-    ScopeChoice.RUN: gettext_lazy("Notes of a run, cleared when it ends."),
+def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+    at = search.at_moment
+    if at is not None:
+        return _as_it_stood(request, row, search)
+    page = seek(
+        caller_of(request),
+        namespace=row.text,
+        sought=search.sought(),
+        limit=PAGE_SIZE,
+        offset=search.start,
+    )
+    return {
+        "body": "memory/_list.html",
+        "rows": [_row(one) for one in page.entries],
+        "scored": any(one.score is not None for one in page.entries),
+        "total": page.total,
+        "page": OffsetPage(page.total, page.offset, request.GET),
+    }
+
+
+def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+    at = search.at_moment or timezone.now()
+    past = stood(
+        caller_of(request),
+        namespace=row.text,
+        at=at,
+        sought=search.sought(),
+        limit=PAGE_SIZE,
+        offset=search.start,
+    )
+    return {
+        "body": "memory/_past.html",
+        "at": at,
+        "rows": [_row(one, past.changed) for one in past.page.entries],
+        "before_url": past.before and with_query(request.GET, at=past.before.isoformat()),
+        "after_url": past.after and with_query(request.GET, at=past.after.isoformat()),
+        "total": past.page.total,
+        "page": OffsetPage(past.page.total, past.page.offset, request.GET),
+    }
+
+
+def _row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> RowShown:
+    parts = [(PARTS.get(name, name), part) for name, part in entry.explain.items() if part > 0]
+    score = None if entry.score is None else round(entry.score * 100)
+    return RowShown(entry, waits(entry), score, tuple(parts), entry.id in changed)
+
+
+Body = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]
+
+_BODIES: dict[ViewChoice, Body] = {
+    ViewChoice.LIST: _list,
+    ViewChoice.TIERS: columns_of,
+    ViewChoice.TIMELINE: timeline_of,
+    ViewChoice.LINKS: links_of,
 }
-
-
-_ORDER = (*SCOPE_HINTS,)
-
-
-def _place_of_scope(word: str) -> tuple[int, str]:
-    return (_ORDER.index(ScopeChoice(word)) if word in ScopeChoice.values else len(_ORDER), word)

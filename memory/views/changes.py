@@ -1,4 +1,4 @@
-"""Many at once, and the way back from it."""
+"""Many at once, tried first, and the way back from it."""
 
 from uuid import UUID
 
@@ -14,45 +14,85 @@ from django.views.decorators.http import require_POST
 from accounts.principals import current_team_id, principal_of
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
+from memory.forms_browsing import ActForm, SearchForm
+from memory.logic.applying import Outdated
 from memory.models import Namespace
+from memory.services.bulk import Chosen, Shifted, carry_out, rehearse
 from memory.views.asking import again, caller_of, reason_of, undoable_change
-from memory.views.browsing import show_namespace
+from memory.views.browsing import Aside, Asked, show_namespace
+from memory.views.paging import kept_query
 
 
 @login_required
 @require_POST
-def forget_many(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """What is chosen, or everything that the address's filters find; done only when one is ``sure``."""
     row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
-    chosen = request.POST.getlist("entry")
-    if not chosen:
+    form, chosen = ActForm(request.POST), _chosen(request, row)
+    if chosen.sought is None and not chosen.entry_ids:
         messages.info(request, _("Nothing was chosen."))
         return redirect("memory:namespace", namespace_id=row.pk)
-    if "sure" not in request.POST:
-        return show_namespace(request, row, None, asked=selectors.living_among(row, chosen))
-    done = services.forget_many(caller_of(request), entry_ids=chosen, reason=reason_of(request))
-    return after_forgetting(request, row, done.change_id)
+    if "sure" not in request.POST or not form.is_valid():
+        return _ask(request, row, form, chosen)
+    expected = form.cleaned_data["expected"]
+    try:
+        change_id = carry_out(
+            caller_of(request),
+            act=form.wanted,
+            chosen=chosen,
+            expected=len(chosen.entry_ids) if expected is None else expected,
+            amendment=form.amendment(),
+            reason=reason_of(request),
+        )
+    except Shifted as fault:
+        return _ask(request, row, form, chosen, str(fault))
+    return after_forgetting(request, row, change_id)
 
 
 @login_required
 @require_POST
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     change = selectors.change_for(principal_of(request), current_team_id(request), change_id)
+    fault = ""
     try:
         services.undo(caller_of(request), change_id=change_id)
-    except AlreadyExists as fault:
-        messages.error(request, str(fault))
-        return redirect("memory:namespace", namespace_id=change.namespace_id)
+    except Outdated:
+        fault = _("Somebody changed some of it since: nothing was taken back.")
+    except AlreadyExists as known:
+        fault = str(known)
     if getattr(request, "htmx", False):
-        return show_namespace(request, again(change.namespace), None)
-    messages.success(request, _("Back again."))
+        return show_namespace(request, again(change.namespace), Aside(fault=fault))
+    if fault:
+        messages.error(request, fault)
+    else:
+        messages.success(request, _("Back again."))
     back = request.POST.get("back", "")  # the page it was asked from
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
         return HttpResponseRedirect(back)
-    return redirect("memory:namespace", namespace_id=change.namespace_id)
+    return HttpResponseRedirect(_address(request, change.namespace))
 
 
 def after_forgetting(request: HttpRequest, row: Namespace, change_id: UUID | None) -> HttpResponse:
+    """What is there now, and the way back."""
     if getattr(request, "htmx", False):
-        return show_namespace(request, again(row), undoable_change(request, str(change_id)))
-    address = reverse("memory:namespace", args=[row.pk])
-    return HttpResponseRedirect(f"{address}?undo={change_id}")
+        undoable = undoable_change(request, str(change_id))
+        return show_namespace(request, again(row), Aside(undoable))
+    return HttpResponseRedirect(_address(request, row, undo=str(change_id or "")))
+
+
+def _ask(
+    request: HttpRequest, row: Namespace, form: ActForm, chosen: Chosen, fault: str = ""
+) -> HttpResponse:
+    rehearsed = rehearse(caller_of(request), act=form.wanted, chosen=chosen)
+    entries = () if chosen.sought is not None else rehearsed.entry_ids
+    return show_namespace(request, row, Aside(asked=Asked(form, rehearsed, entries), fault=fault))
+
+
+def _chosen(request: HttpRequest, row: Namespace) -> Chosen:
+    if request.POST.get("all"):
+        return Chosen(row.text, sought=SearchForm(request.GET).sought())
+    return Chosen(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
+
+
+def _address(request: HttpRequest, row: Namespace, **more: str) -> str:
+    return reverse("memory:namespace", args=[row.pk]) + kept_query(request.GET, **more)

@@ -1,4 +1,4 @@
-"""Lists by offset, and what their pager shows."""
+"""Lists by offset, what their pager shows, and addresses that keep the filters."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,26 @@ from django.utils.translation import gettext as _
 
 PAGE_SIZE = 25
 
+# What belongs to one answer, and to no address that others are made of.
+_PASSING = ("offset", "undo")
+
+
+def with_query(query: QueryDict, **changes: str) -> str:
+    """The same page, a few things changed; what is empty is left out."""
+    fresh = query.copy()
+    for name in (*_PASSING, *changes):
+        fresh.pop(name, None)
+    for name, value in changes.items():
+        if value:
+            fresh[name] = value
+    return f"?{fresh.urlencode()}"
+
+
+def kept_query(query: QueryDict, **changes: str) -> str:
+    """The same for the end of another address: nothing at all where nothing is asked."""
+    found = with_query(query, **changes)
+    return "" if found == "?" else found
+
 
 @dataclass(frozen=True, slots=True)
 class OffsetPage:
@@ -16,6 +36,7 @@ class OffsetPage:
     total: int
     offset: int
     query: QueryDict
+    size: int = PAGE_SIZE
 
     @property
     def has_previous_page(self) -> bool:
@@ -23,7 +44,7 @@ class OffsetPage:
 
     @property
     def has_next_page(self) -> bool:
-        return self.offset + PAGE_SIZE < self.total
+        return self.offset + self.size < self.total
 
     @property
     def has_other_pages(self) -> bool:
@@ -31,15 +52,15 @@ class OffsetPage:
 
     @property
     def previous_url(self) -> str:
-        return self._url(max(0, self.offset - PAGE_SIZE))
+        return self._url(max(0, self.offset - self.size))
 
     @property
     def next_url(self) -> str:
-        return self._url(self.offset + PAGE_SIZE)
+        return self._url(self.offset + self.size)
 
     @property
     def label(self) -> str:
-        last = min(self.offset + PAGE_SIZE, self.total)
+        last = min(self.offset + self.size, self.total)
         return _("%(first)d to %(last)d of %(total)d") % {
             "first": self.offset + 1,
             "last": last,
@@ -47,6 +68,4 @@ class OffsetPage:
         }
 
     def _url(self, offset: int) -> str:
-        query = self.query.copy()
-        query["offset"] = str(offset)
-        return f"?{query.urlencode()}"
+        return with_query(self.query, offset=str(offset))

@@ -108,7 +108,7 @@ ROWS = [
     Row("GET", "memory/namespaces/<uuid:namespace_id>/", "- 404 404 404 404 -", PRIVATE_NAMESPACE),
     Row(
         "POST",
-        "memory/namespaces/<uuid:namespace_id>/forget/",
+        "memory/namespaces/<uuid:namespace_id>/act/",
         "- 404 302 302 302 -",
         NAMESPACE,
         {},

@@ -125,7 +125,7 @@ def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> 
     with tenant([alice.team.id]):
         row = Entry.objects.unscoped().select_related("namespace").first()
     assert row is not None
-    address = f"/memory/namespaces/{row.namespace_id}/forget/"
+    address = f"/memory/namespaces/{row.namespace_id}/act/"
     chosen = {"entry": [stored[0].id, stored[1].id, "nonsense"]}
 
     asked = alice.client.post(address, chosen).content.decode()

@@ -1,0 +1,193 @@
+"""What people choose and type where they browse memory: filters, views, acts over many."""
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.db.models import TextChoices
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext_lazy as _
+
+from memory.core.errors import InvalidInput
+from memory.core.records import Json
+from memory.logic.filter_words import read_filter
+from memory.models.entries import TierChoice
+from memory.services.amend import Amendment
+from memory.services.bulk import Act
+from memory.services.seeking import Sort, Sought
+
+
+class ViewChoice(TextChoices):
+    LIST = "list", _("List")
+    TIERS = "tiers", _("Tiers")
+    TIMELINE = "timeline", _("Timeline")
+    LINKS = "links", _("Links")
+
+
+class SortChoice(TextChoices):
+    """``memory.services.seeking.Sort`` in people's words."""
+
+    BEST = "best", _("Best first")
+    NEWEST = "newest", _("Newest first")
+    OLDEST = "oldest", _("Oldest first")
+    KEY = "key", _("By key")
+    IMPORTANCE = "importance", _("Most important first")
+    ENDING = "ending", _("Ending soonest first")
+
+
+class ActChoice(TextChoices):
+    """``memory.services.bulk.Act`` in people's words."""
+
+    FORGET = "forget", _("Forget")
+    APPROVE = "approve", _("Approve")
+    REJECT = "reject", _("Reject")
+    PROMOTE = "promote", _("Keep for good")
+    QUARANTINE = "quarantine", _("Take out of use")
+    CATEGORY = "category", _("Set the category")
+    IMPORTANCE = "importance", _("Set the importance")
+    EXPIRY = "expiry", _("Set when they end")
+
+
+class Lives(TextChoices):
+    """How long from now."""
+
+    DAY = "1", _("in a day")
+    WEEK = "7", _("in a week")
+    MONTH = "30", _("in 30 days")
+    YEAR = "365", _("in a year")
+    EVER = "never", _("never")
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self is Lives.EVER else int(self.value) * 86_400
+
+
+class SearchForm(forms.Form):
+    """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
+
+    q = forms.CharField(max_length=500, required=False, label=_("Search"))
+    by = forms.ChoiceField(choices=[("text", _("Words")), ("key", _("Key"))], required=False)
+    category = forms.CharField(max_length=40, required=False, label=_("Category"))
+    tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
+    actor = forms.CharField(max_length=120, required=False, label=_("Written by"))
+    m = forms.CharField(max_length=1000, required=False, label=_("Metadata"))
+    since = forms.DateField(required=False, label=_("Changed since"))
+    until = forms.DateField(required=False, label=_("Changed until"))
+    sort = forms.ChoiceField(choices=SortChoice, required=False, label=_("Order"))
+    view = forms.ChoiceField(choices=ViewChoice, required=False)
+    at = forms.CharField(max_length=40, required=False, label=_("As of"))
+    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+    def clean_m(self) -> dict[str, Json]:
+        try:
+            return read_filter(self.cleaned_data["m"])
+        except InvalidInput as fault:
+            raise forms.ValidationError(
+                _("Write name=value, several with a space between. (%(why)s)"),
+                params={"why": str(fault)},
+            ) from None
+
+    def clean_at(self) -> datetime | None:
+        """A moment with its zone, or as a clock here shows it; of what is to come there is no memory."""
+        try:
+            found = parse_datetime(self.cleaned_data["at"])
+        except ValueError:
+            found = None
+        if found is None:
+            return None
+        return min(
+            timezone.make_aware(found) if timezone.is_naive(found) else found, timezone.now()
+        )
+
+    def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+    @property
+    def shown(self) -> ViewChoice:
+        return ViewChoice(self.found("view") or ViewChoice.LIST)
+
+    @property
+    def at_moment(self) -> datetime | None:
+        """Only a list has a past: of the other views one is history already."""
+        at: datetime | None = self.found("at")
+        return at if self.shown is ViewChoice.LIST else None
+
+    @property
+    def start(self) -> int:
+        return self.found("offset") or 0
+
+    def sought(self) -> Sought:
+        words, is_key = self.found("q") or "", self.found("by") == "key"
+        until = self.found("until")
+        return Sought(
+            text="" if is_key else words,
+            key=words if is_key else "",
+            category=self.found("category") or "",
+            tier=self.found("tier") or "",
+            actor=self.found("actor") or "",
+            filter=self.found("m") or None,
+            since=_midnight(self.found("since")),
+            until=_midnight(until + timedelta(days=1)) if until else None,
+            sort=Sort(self.found("sort") or Sort.BEST),
+        )
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return timezone.make_aware(datetime.combine(day, time.min)) if day else None
+
+
+class ActForm(forms.Form):
+    """An act over many; first tried, then, with ``sure``, done."""
+
+    act = forms.ChoiceField(choices=ActChoice, required=False)
+    all = forms.BooleanField(required=False)
+    expected = forms.IntegerField(min_value=0, required=False)
+    category = forms.SlugField(label=_("Category"), max_length=40, required=False)
+    importance = forms.FloatField(label=_("Importance"), min_value=0, max_value=1, required=False)
+    lives = forms.ChoiceField(label=_("Ends"), choices=Lives, required=False)
+    reason = forms.CharField(label=_("Why"), required=False, max_length=500)
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or self.cleaned_data
+        needed = _NEEDED.get(Act(found.get("act") or Act.FORGET))
+        if needed and "sure" in self.data and found.get(needed) in (None, ""):
+            self.add_error(needed, _("This field is required."))
+        return found
+
+    @property
+    def wanted(self) -> Act:
+        self.is_valid()
+        return Act(self.cleaned_data.get("act") or Act.FORGET)
+
+    @property
+    def asks_for(self) -> forms.BoundField | None:
+        """What has to be said for this act."""
+        needed = _NEEDED.get(self.wanted)
+        return self[needed] if needed else None
+
+    def amendment(self) -> Amendment:
+        found = self.cleaned_data
+        return {
+            Act.CATEGORY: Amendment(category=found.get("category")),
+            Act.IMPORTANCE: Amendment(importance=found.get("importance")),
+            Act.EXPIRY: Amendment(ends=True, lives_seconds=Lives(found["lives"]).seconds)
+            if found.get("lives")
+            else Amendment(),
+        }.get(self.wanted, Amendment())
+
+
+_NEEDED = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "lives"}
+
+
+class PlacesForm(forms.Form):
+    """The overview's: by name, and by scope."""
+
+    q = forms.CharField(max_length=200, required=False, label=_("Search"))
+    scope = forms.CharField(max_length=40, required=False)
+    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+    def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
+        self.is_valid()
+        return self.cleaned_data.get(name)

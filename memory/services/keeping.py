@@ -1,0 +1,111 @@
+"""How long a namespace keeps what it has, how much of its room is taken, and what is where in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.scopes import WORKING_LIVES, scope_named
+from memory.models import Namespace
+from memory.models.entries import TierChoice
+from memory.policies import policies_of
+from memory.providers.postgres import rows
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """``most`` is none where there is no limit."""
+
+    used: int
+    most: int | None
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; more than all is all."""
+        return min(1.0, self.used / self.most) if self.most else float(self.most == 0)
+
+    @property
+    def percent(self) -> int:
+        return round(self.share * 100)
+
+    @property
+    def is_tight(self) -> bool:
+        return self.most is not None and self.share >= _TIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    entries: Meter
+    size: Meter
+    widest: int | None  # bytes of one value
+
+    @property
+    def tightest(self) -> Meter:
+        return max(self.entries, self.size, key=lambda meter: meter.share)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """``soon`` counts what ends within a day, ``week`` within seven, ``later`` after that."""
+
+    room: Room
+    tiers: Mapping[str, int]
+    soon: int
+    week: int
+    later: int
+    endless: int
+    next_end: datetime | None
+    lives_seconds: float | None  # the longest the scope lets anything live
+
+    @property
+    def by_tier(self) -> list[tuple[str, int]]:
+        return [(str(tier.label), self.tiers[tier]) for tier in TierChoice]
+
+    @property
+    def lives_minutes(self) -> int | None:
+        return round(self.lives_seconds / 60) if self.lives_seconds else None
+
+    @property
+    def working_hours(self) -> int:
+        return round(WORKING_LIVES / 3600)
+
+
+_TIGHT: Final = 0.9
+
+
+def keeping(row: Namespace) -> Keeping:
+    """The caller has found the namespace, and so may look into it."""
+    now = timezone.now()
+    day, week = now + timedelta(days=1), now + timedelta(days=7)
+    found = rows.living(row).exclude(expires_at__lte=now)
+    conditions: dict[str, Any] = {  # aggregates, each of its own type
+        "soon": Count("id", filter=Q(expires_at__lte=day)),
+        "week": Count("id", filter=Q(expires_at__gt=day, expires_at__lte=week)),
+        "later": Count("id", filter=Q(expires_at__gt=week)),
+        "endless": Count("id", filter=Q(expires_at=None)),
+        "next_end": Min("expires_at"),
+        **{tier: Count("id", filter=Q(tier=tier)) for tier in TierChoice.values},
+    }
+    counted = found.order_by().aggregate(**conditions)
+    tiers = {tier: counted.pop(tier) for tier in TierChoice.values}
+    room = rooms(row.team_id, [row])[row.pk]
+    return Keeping(room, tiers, **counted, lives_seconds=scope_named(row.scope).lives_seconds)
+
+
+def rooms(team_id: UUID, found: Sequence[Namespace]) -> dict[UUID, Room]:
+    """Of many by one question."""
+    policies = policies_of(team_id, found)
+    return {row.pk: _room(row, policies[row.pk]) for row in found}
+
+
+def _room(row: Namespace, policy: MemorySecurityPolicy) -> Room:
+    return Room(
+        Meter(row.entry_count, policy.max_entries_per_namespace),
+        Meter(row.byte_count, policy.max_namespace_bytes),
+        policy.max_value_bytes,
+    )

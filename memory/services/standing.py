@@ -1,0 +1,124 @@
+"""A namespace as it stood at a moment, from the revisions that were there by then; nothing of it can be changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import F, Max, Min, QuerySet
+
+from memory.core.recalling import answer
+from memory.core.records import MemoryEntry, MemoryQuery, Tier
+from memory.models import Namespace, Revision
+from memory.providers.postgres import rows
+from memory.providers.postgres.past import GONE, as_it_was
+from memory.services.caller import MemoryCaller
+from memory.services.door import opened
+from memory.services.listing import MOST_A_PAGE, EntryPage
+from memory.services.seeking import Sort, Sought, fits, in_order
+
+
+@dataclass(frozen=True, slots=True)
+class Stood:
+    """``changed``: ids of those that are something else by now, or gone. ``before`` and ``after`` are the moments
+    of the changes around it; ``before`` is where one lands by taking the last one back."""
+
+    page: EntryPage
+    changed: frozenset[str]
+    before: datetime | None = None
+    after: datetime | None = None
+
+
+def stood(
+    caller: MemoryCaller,
+    *,
+    namespace: str,
+    at: datetime,
+    sought: Sought,
+    limit: int = 50,
+    offset: int = 0,
+) -> Stood:
+    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
+        row = door.place.row
+        door.detail["as_of"] = at.isoformat()
+        if row is None or door.elsewhere is not None:
+            return Stood(EntryPage([], 0, offset), frozenset())
+        found = _narrowed(_standing(row, at), sought)
+        until = offset + min(limit, MOST_A_PAGE)
+        if sought.text or sought.filter:
+            revisions = list(found)
+            every = _looked_through([_entry(one, row) for one in revisions], sought, at)
+            entries, total = every[offset:until], len(every)
+        else:
+            revisions = list(found.order_by(*_ORDERS[sought.sort])[offset:until])
+            entries, total = [_entry(one, row) for one in revisions], found.count()
+        door.detail["keys"] = total
+        changed = frozenset(str(one.entry_id) for one in revisions if _is_else_now(one))
+        return Stood(EntryPage(entries, total, offset), changed, *_around(row, at))
+
+
+_Revisions = QuerySet[Revision]
+
+
+def _standing(namespace: Namespace, at: datetime) -> _Revisions:
+    """Of each entry the newest revision by then, without what was gone or over."""
+    by_then = Revision.objects.unscoped().filter(entry__namespace=namespace, at__lte=at)
+    newest = by_then.order_by("entry_id", "-number").distinct("entry_id")
+    found = Revision.objects.unscoped().filter(pk__in=newest.values("pk"))
+    there = found.exclude(operation__in=GONE).exclude(expires_at__lte=at)
+    return there.select_related("entry").order_by("entry_id")
+
+
+def _narrowed(found: _Revisions, sought: Sought) -> _Revisions:
+    wanted: dict[str, Any] = {  # a condition each, of its own type
+        "entry__key__icontains": sought.key,
+        "category": sought.category,
+        "tier": sought.tier,
+        "actor": sought.actor,
+        "at__gte": sought.since,
+        "at__lt": sought.until,
+    }
+    return found.filter(**{name: value for name, value in wanted.items() if value})
+
+
+def _looked_through(
+    entries: Sequence[MemoryEntry], sought: Sought, at: datetime
+) -> list[MemoryEntry]:
+    """By metadata, and by words as they would have been ranked; what only contains them follows."""
+    kept = [one for one in entries if fits(Sought(filter=sought.filter), one)]
+    if not sought.text:
+        return in_order(sought, kept)
+    recalled = [one for one in kept if one.tier is not Tier.QUARANTINE]
+    hits = answer(MemoryQuery("", query_text=sought.text), recalled, at)
+    known = {one.id for one in hits}
+    words = replace(Sought(), text=sought.text)
+    rest = [one for one in kept if one.id not in known and fits(words, one)]
+    found = [*hits, *in_order(Sought(), rest)]
+    return found if sought.sort is Sort.BEST else in_order(sought, found)
+
+
+_ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
+    Sort.BEST: ("-at", "-entry_id"),
+    Sort.NEWEST: ("-at", "-entry_id"),
+    Sort.OLDEST: ("at", "entry_id"),
+    Sort.KEY: ("entry__key", "entry_id"),
+    Sort.IMPORTANCE: ("-importance", "-at", "-entry_id"),
+    Sort.ENDING: (F("expires_at").asc(nulls_last=True), "-at", "-entry_id"),
+}
+
+
+def _entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
+    was = as_it_was(rows.entry_of(revision.entry, namespace.text), revision)
+    return replace(was, source=replace(was.source, actor=revision.actor))
+
+
+def _is_else_now(revision: Revision) -> bool:
+    return revision.entry.revision != revision.number
+
+
+def _around(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:
+    every = Revision.objects.unscoped().filter(entry__namespace=namespace)
+    last = every.filter(at__lte=at).aggregate(last=Max("at"))["last"]
+    before = every.filter(at__lt=last).aggregate(last=Max("at"))["last"] if last else None
+    after = every.filter(at__gt=at).aggregate(first=Min("at"))["first"]
+    return before, after

@@ -1,0 +1,139 @@
+"""What happened in a namespace, newest first: acts, each with the entries it touched, and how much on which day."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Count, Max, QuerySet
+from django.db.models.functions import TruncDate
+
+from memory.core.records import Json
+from memory.models import Change, Revision
+from memory.services.caller import MemoryCaller
+from memory.services.door import opened
+from memory.services.seeking import Sought
+
+
+DAYS = 60  # drawn as bars
+KEYS = 5  # of an act over many
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One act: a step's or a person's, over one entry or many. ``value`` is what one entry had after it."""
+
+    change_id: UUID
+    operation: str
+    count: int
+    at: datetime
+    actor: str
+    reason: str
+    run_id: str
+    node_id: str
+    keys: tuple[str, ...]
+    entry_id: UUID
+    value: Json = None
+    can_undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    on: date
+    counts: Mapping[str, int]  # by operation
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    happened: Sequence[Happened]
+    total: int
+    offset: int
+    days: Sequence[Day] = field(
+        default=()
+    )  # the last ones on which something happened, oldest first
+
+
+def timeline(
+    caller: MemoryCaller, *, namespace: str, sought: Sought, limit: int = 50, offset: int = 0
+) -> Timeline:
+    """``sought`` narrows by what a change made of an entry; ``actor`` is who made the change."""
+    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
+        row = door.place.row
+        if row is None or door.elsewhere is not None:
+            return Timeline((), 0, offset)
+        every = _narrowed(Revision.objects.unscoped().filter(entry__namespace=row), sought)
+        acts = every.values("change_id", "operation").annotate(at_last=Max("at"), count=Count("id"))
+        page = list(acts.order_by("-at_last", "-change_id")[offset : offset + limit])
+        total = acts.count()
+        door.detail["keys"] = total
+        return Timeline(_told(every, page), total, offset, _days(every))
+
+
+def _narrowed(found: QuerySet[Revision], sought: Sought) -> QuerySet[Revision]:
+    wanted: dict[str, Any] = {  # a condition each, of its own type
+        "entry__text__icontains": sought.text,
+        "entry__key__icontains": sought.key,
+        "category": sought.category,
+        "tier": sought.tier,
+        "actor": sought.actor,
+        "at__gte": sought.since,
+        "at__lt": sought.until,
+    }
+    return found.filter(**{name: value for name, value in wanted.items() if value}).order_by()
+
+
+def _told(every: QuerySet[Revision], page: Sequence[Mapping[str, Any]]) -> tuple[Happened, ...]:
+    ids = [one["change_id"] for one in page]
+    of_page = every.filter(change_id__in=ids)
+    keys = {
+        (one["change_id"], one["operation"]): one["keys"]
+        for one in of_page.values("change_id", "operation").annotate(
+            keys=ArrayAgg("entry__key", order_by="entry__key")
+        )
+    }
+    shown = of_page.order_by("change_id", "operation", "entry_id")
+    first = {
+        (one.change_id, one.operation): one for one in shown.distinct("change_id", "operation")
+    }
+    open_ones = set(
+        Change.objects.unscoped().filter(pk__in=ids, undone_at=None).values_list("pk", flat=True)
+    )
+    told = []
+    for one in page:
+        which = (one["change_id"], one["operation"])
+        revision = first[which]
+        told.append(
+            Happened(
+                one["change_id"],
+                one["operation"],
+                one["count"],
+                one["at_last"],
+                revision.actor,
+                revision.reason,
+                revision.run_id,
+                revision.node_id,
+                tuple(keys[which][:KEYS]),
+                revision.entry_id,
+                revision.value if one["count"] == 1 else None,
+                one["change_id"] in open_ones,
+            )
+        )
+    return tuple(told)
+
+
+def _days(every: QuerySet[Revision]) -> tuple[Day, ...]:
+    last = every.annotate(on=TruncDate("at")).values_list("on", flat=True).distinct()
+    dates = list(last.order_by("-on")[:DAYS])
+    if not dates:
+        return ()
+    counted = every.filter(at__date__gte=dates[-1]).annotate(on=TruncDate("at"))
+    counts: dict[date, dict[str, int]] = {on: {} for on in reversed(dates)}
+    for on, operation, count in counted.values_list("on", "operation").annotate(Count("id")):
+        counts[on][operation] = count
+    return tuple(Day(on, found) for on, found in counts.items())

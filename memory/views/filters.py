@@ -1,0 +1,78 @@
+"""What a list is narrowed to, in words, each with the way to drop it; and what there is to choose from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.principals import principal_of
+from memory import selectors
+from memory.forms_browsing import SearchForm, ViewChoice
+from memory.models import Namespace
+from memory.models.entries import TierChoice
+from memory.provenance import backers
+from memory.views.paging import with_query
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    name: str
+    label: str | Promise
+    value: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTab:
+    name: str
+    label: str | Promise
+    url: str
+    is_shown: bool
+
+
+def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
+    """Who wrote there, in people's words; one word may stand for many runs."""
+    found = selectors.actors_in(row)
+    words = backers(principal_of(request), found, ()).actors
+    return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
+
+
+def chips(
+    request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, str]]
+) -> list[Chip]:
+    tiers, people = dict(TierChoice.choices), dict(actors)
+    told: list[tuple[str, str | Promise, str]] = [
+        ("q", _("Key") if search.found("by") == "key" else _("Words"), search.found("q") or ""),
+        ("m", _("Metadata"), request.GET.get("m", "") if search.found("m") else ""),
+        ("category", _("Category"), search.found("category") or ""),
+        ("tier", _("Tier"), str(tiers.get(search.found("tier") or "", ""))),
+        ("actor", _("Written by"), people.get(actor := search.found("actor") or "", actor)),
+        ("since", _("Changed since"), _day(search, "since")),
+        ("until", _("Changed until"), _day(search, "until")),
+    ]
+    return [
+        Chip(name, label, value, with_query(request.GET, **{name: ""}))
+        for name, label, value in told
+        if value
+    ]
+
+
+def view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
+    """Each keeps the filters; only a list keeps the moment."""
+    return [
+        ViewTab(
+            view.value,
+            view.label,
+            with_query(request.GET, view="" if view is ViewChoice.LIST else view.value, at=""),
+            search.shown is view,
+        )
+        for view in ViewChoice
+    ]
+
+
+def _day(search: SearchForm, name: str) -> str:
+    day = search.found(name)
+    return date_format(day, "DATE_FORMAT") if day else ""

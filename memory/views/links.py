@@ -1,0 +1,56 @@
+"""Which memories of a namespace name each other, drawn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memory.core.records import MemoryEntry
+from memory.forms_browsing import SearchForm
+from memory.logic.link_map import LINE, WIDTH, LinkKind
+from memory.models import Namespace
+from memory.services.link_map import links_in
+from memory.views.asking import caller_of
+
+
+@dataclass(frozen=True, slots=True)
+class LineShown:
+    """An entry, and what it says of the others in words."""
+
+    entry: MemoryEntry
+    y: int
+    gone: bool
+    says: tuple[tuple[str | Promise, MemoryEntry], ...]
+
+
+KINDS: dict[LinkKind, str | Promise] = {
+    LinkKind.RELATED: _("belongs with"),
+    LinkKind.SUPERSEDES: _("took the place of"),
+    LinkKind.MERGED: _("took in"),
+}
+
+
+def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+    found = links_in(caller_of(request), namespace=row.text, sought=search.sought())
+    says: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
+    for arc in found.drawing.arcs:
+        link = arc.link
+        says.setdefault(link.source, []).append((KINDS[link.kind], found.entries[link.target]))
+    lines = [
+        LineShown(found.entries[dot.id], dot.y, dot.id in found.gone, tuple(says.get(dot.id, ())))
+        for dot in found.drawing.dots
+    ]
+    return {
+        "body": "memory/_links.html",
+        "lines": lines,
+        "arcs": found.drawing.arcs,
+        "arcs_width": WIDTH,
+        "dots_x": WIDTH - 10,
+        "line_height": LINE,
+        "links_height": found.drawing.height,
+        "is_all": found.is_all,
+        "kinds": [(kind.value, label) for kind, label in KINDS.items()],
+        "total": len(lines),
+    }

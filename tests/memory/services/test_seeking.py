@@ -1,0 +1,248 @@
+"""Looking for memories, now and as of then; and acts over what was found, tried before they are done."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.errors import InvalidInput, NotFound
+from memory.models import Entry
+from memory.services.amend import Amendment
+from memory.services.bulk import Act, Chosen, Shifted, carry_out, rehearse
+from memory.services.seeking import Sort, Sought, by_tier, seek
+from memory.services.standing import stood
+from memory.services.timeline import timeline
+from tests.memory.services.conftest import at_door, trail
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+HERE = "global:seek"
+
+
+@pytest.fixture
+def clock() -> Iterator["Clock"]:
+    month_ago = timezone.now() - timedelta(days=30)
+    with mock.patch("memory.services.door.timezone.now") as now:
+        yield Clock(now, month_ago)
+
+
+class Clock:
+    def __init__(self, now: mock.Mock, at: datetime) -> None:
+        self._now, self.at = now, at
+        self.go(0)
+
+    def go(self, days: float) -> datetime:
+        self.at += timedelta(days=days)
+        self._now.return_value = self.at
+        return self.at
+
+
+def store(person: Person, key: str, value: Any, **more: Any) -> str:
+    return services.remember(at_door(person), namespace=HERE, key=key, value=value, **more).id
+
+
+def keys(person: Person, **sought: Any) -> list[str]:
+    page = seek(at_door(person), namespace=HERE, sought=Sought(**sought))
+    assert page.total == len(page.entries)
+    return [one.key for one in page.entries]
+
+
+def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alice: Person) -> None:
+    store(alice, "a", "green tea in the harbour")
+    store(alice, "b", "tea")
+    store(alice, "c", "a teapot of brass")
+    store(alice, "d", "nothing of it")
+    held = store(alice, "e", "tea of a stranger")
+    services.quarantine(at_door(alice), entry_ids=[held])
+
+    page = seek(at_door(alice), namespace=HERE, sought=Sought(text="tea"))
+
+    found = [one.key for one in page.entries]
+    assert (sorted(found[:2]), found[2:], page.total) == (["a", "b"], ["e", "c"], 4)
+    scores = [one.score for one in page.entries]
+    assert scores[:2] == sorted(filter(None, scores), reverse=True)
+    assert scores[2:] == [None, None]
+    assert sum(page.entries[0].explain.values()) == pytest.approx(scores[0])
+    second = seek(at_door(alice), namespace=HERE, sought=Sought(text="tea"), limit=2, offset=1)
+    assert [one.key for one in second.entries] == found[1:3]
+    assert keys(alice, text="tea", sort=Sort.KEY) == ["a", "b", "c", "e"]
+
+
+def test_everything_else_narrows(alice: Person, bob: Person, clock: Clock) -> None:
+    first = clock.at
+    store(alice, "a-1", "x", category="fact", importance=0.9, metadata={"n": 1})
+    then = clock.go(1)
+    store(bob, "a-2", "x", category="learning", metadata={"n": 2}, ttl_seconds=90 * 86_400)
+    clock.go(1)
+    store(alice, "b-1", "one two three", tier="working", metadata={"n": 3})
+
+    assert keys(alice) == ["b-1", "a-2", "a-1"]
+    assert keys(alice, key="A-") == ["a-2", "a-1"]
+    assert keys(alice, category="learning") == ["a-2"]
+    assert keys(alice, tier="working") == ["b-1"]
+    assert keys(alice, actor=bob.principal.actor) == ["a-2"]
+    assert keys(alice, filter={"n": {"$gte": 2}}) == ["b-1", "a-2"]
+    assert keys(alice, since=then) == ["b-1", "a-2"]
+    assert keys(alice, until=then) == ["a-1"]
+    assert keys(alice, since=first, until=then) == ["a-1"]
+    assert keys(alice, sort=Sort.OLDEST) == ["a-1", "a-2", "b-1"]
+    assert keys(alice, sort=Sort.IMPORTANCE)[0] == "a-1"
+    assert keys(alice, sort=Sort.ENDING) == ["b-1", "a-2", "a-1"]
+    tiers = by_tier(at_door(alice), namespace=HERE, sought=Sought(key="-1"))
+    assert [[one.key for one in page.entries] for page in tiers.values()] == [[], ["b-1"], ["a-1"]]
+
+
+def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
+    alice: Person, clock: Clock
+) -> None:
+    kept, edited = store(alice, "kept", "stays"), store(alice, "edited", "tea at three")
+    gone = store(alice, "gone", "goes away")
+    ends = store(alice, "ends", "for a day", ttl_seconds=86_400)
+    then = clock.go(0.5)
+    edit_at = clock.go(2)
+    services.edit(at_door(alice), entry_id=edited, value="tea at four", if_revision=1)
+    services.forget(at_door(alice), entry_id=gone)
+    late = store(alice, "late", "came later")
+
+    def at(moment: datetime, **sought: Any) -> list[tuple[str, Any]]:
+        past = stood(at_door(alice), namespace=HERE, at=moment, sought=Sought(**sought))
+        return sorted((one.key, one.value) for one in past.page.entries)
+
+    before = [("edited", "tea at three"), ("ends", "for a day")]
+    before += [("gone", "goes away"), ("kept", "stays")]
+    assert at(then) == before
+    assert at(then, text="tea") == [("edited", "tea at three")]
+    assert at(then, key="kep") == [("kept", "stays")]
+    assert at(then, filter={"category": "fact"}) == before
+    assert at(then, filter={"category": "note"}) == []
+    assert at(edit_at) == [("edited", "tea at four"), ("kept", "stays"), ("late", "came later")]
+    past = stood(at_door(alice), namespace=HERE, at=then, sought=Sought())
+    assert past.changed == {edited, gone, ends}
+    assert (past.before, past.after) == (None, edit_at)
+    assert not {kept, late} & past.changed
+    assert stood(at_door(alice), namespace=HERE, at=edit_at, sought=Sought()).before is not None
+
+
+def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
+    alice: Person,
+) -> None:
+    long, work = store(alice, "long", "kept"), store(alice, "work", "one two", tier="working")
+    chosen = Chosen(HERE, sought=Sought())
+
+    tried = rehearse(at_door(alice), act=Act.PROMOTE, chosen=chosen)
+
+    assert (tried.entry_ids, tried.keys, tried.left_out) == ((work,), ("work",), 1)
+    everything = rehearse(at_door(alice), act=Act.FORGET, chosen=Chosen(HERE, (long, work, "no")))
+    assert (everything.count, everything.size, everything.left_out) == (2, 15, 0)
+    assert {action for action, _, _ in trail(alice.team.pk)[-2:]} == {"memory.listed"}
+    assert seek(at_door(alice), namespace=HERE, sought=Sought()).total == 2
+
+
+def test_act_is_refused_when_something_else_matches_meanwhile(alice: Person) -> None:
+    store(alice, "a", "x")
+    chosen = Chosen(HERE, sought=Sought(key="a"))
+    agreed = rehearse(at_door(alice), act=Act.FORGET, chosen=chosen).count
+    store(alice, "ab", "x")
+
+    with pytest.raises(Shifted):
+        carry_out(at_door(alice), act=Act.FORGET, chosen=chosen, expected=agreed)
+
+    assert seek(at_door(alice), namespace=HERE, sought=Sought()).total == 2
+
+
+AMENDED: list[tuple[Act, Amendment, str, Any]] = [
+    (Act.CATEGORY, Amendment(category="note"), "category", "note"),
+    (Act.IMPORTANCE, Amendment(importance=0.9), "importance", 0.9),
+]
+
+
+@pytest.mark.parametrize(("act", "amendment", "field", "value"), AMENDED)
+def test_amending_many_is_one_change_and_undone_as_one(
+    alice: Person, act: Act, amendment: Amendment, field: str, value: Any
+) -> None:
+    for n in range(3):
+        store(alice, f"k{n}", f"tea {n}")
+    before = [getattr(one, field) for one in _living(alice)]
+
+    change = carry_out(
+        at_door(alice), act=act, chosen=Chosen(HERE, sought=Sought()), expected=3,
+        amendment=amendment, reason="tidy",
+    )  # fmt: skip
+
+    assert [getattr(one, field) for one in _living(alice)] == [value] * 3
+    assert len(services.recall(at_door(alice), namespace=HERE, query_text="tea")) == 3
+    services.undo(at_door(alice), change_id=change or "")
+    assert [getattr(one, field) for one in _living(alice)] == before
+
+
+def test_an_end_is_set_from_now_and_working_memory_keeps_its_day(alice: Person) -> None:
+    store(alice, "long", "kept")
+    store(alice, "work", "one two", tier="working")
+    week = Amendment(ends=True, lives_seconds=7 * 86_400)
+    chosen = Chosen(HERE, sought=Sought())
+
+    carry_out(at_door(alice), act=Act.EXPIRY, chosen=chosen, expected=2, amendment=week)
+    assert {_days_left(one) for one in _living(alice)} == {7}
+    ever = Amendment(ends=True)
+    carry_out(at_door(alice), act=Act.EXPIRY, chosen=chosen, expected=2, amendment=ever)
+    assert {one.key: _days_left(one) for one in _living(alice)} == {"long": None, "work": 1}
+
+
+def test_nonsense_is_refused_and_nobody_elses_entries_are_touched(
+    alice: Person, vic: Person, carol: Person
+) -> None:
+    mine = store(alice, "a", "x")
+    bad = Amendment(category="Not A Word")
+
+    with pytest.raises(InvalidInput, match="category"):
+        carry_out(
+            at_door(alice), act=Act.CATEGORY, chosen=Chosen(HERE, (mine,)), expected=1,
+            amendment=bad,
+        )  # fmt: skip
+    chosen = Chosen(HERE, (mine,))
+    assert rehearse(at_door(carol), act=Act.FORGET, chosen=chosen).count == 0
+    with pytest.raises(Exception, match="not change it"):
+        carry_out(at_door(vic), act=Act.FORGET, chosen=chosen, expected=1)
+    with pytest.raises(NotFound):
+        services.forget_many(at_door(carol), entry_ids=[mine])
+    assert len(_living(alice)) == 1
+
+
+def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clock) -> None:
+    ids = [store(alice, f"k{n}", f"value {n}") for n in range(8)]
+    clock.go(1)
+    done = services.forget_many(at_door(alice), entry_ids=ids, reason="all old")
+    clock.go(1)
+    services.remember(at_door(alice), namespace=HERE, key="new", value="fresh")
+
+    told = timeline(at_door(alice), namespace=HERE, sought=Sought())
+
+    newest, bulk, *stored = told.happened
+    assert (newest.keys, newest.operation, newest.value) == (("new",), "store", "fresh")
+    assert (bulk.change_id, bulk.count, bulk.reason) == (done.change_id, 8, "all old")
+    assert (bulk.keys, bulk.can_undo) == (("k0", "k1", "k2", "k3", "k4"), True)
+    assert [one.count for one in stored] == [1] * 8
+    assert [dict(day.counts) for day in told.days] == [{"store": 8}, {"forget": 8}, {"store": 1}]
+    services.undo(at_door(alice), change_id=done.change_id or "")
+    again = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=1)
+    assert (again.happened[0].operation, again.happened[0].count, again.total) == ("restore", 8, 11)
+    narrow = timeline(at_door(alice), namespace=HERE, sought=Sought(key="k3"))
+    assert [one.operation for one in narrow.happened] == ["restore", "forget", "store"]
+
+
+def _living(person: Person) -> list[Entry]:
+    with tenant([person.team.id]):
+        return list(Entry.objects.unscoped().living().order_by("key"))
+
+
+def _days_left(entry: Entry) -> int | None:
+    if entry.expires_at is None:
+        return None
+    return round((entry.expires_at - timezone.now()).total_seconds() / 86_400)

@@ -1,0 +1,306 @@
+"""Browsing memory: the overview, and a namespace as a list, as tiers, day by day, by its links and as it was."""
+
+import re
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry, Namespace, Policy
+from tests.memory.services.conftest import at_door
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+HERE = "global:shop"
+INLINE = re.compile(r"<script(?![^>]*src)|\sstyle=|\son\w+=")
+
+
+def store(person: Person, key: str, value: Any = "green tea at noon", **more: Any) -> str:
+    given = {"namespace": HERE, **more}
+    return services.remember(at_door(person), key=key, value=value, **given).id
+
+
+def place(person: Person, text: str = HERE) -> str:
+    with tenant([person.team.id]):
+        return f"/memory/namespaces/{Namespace.objects.unscoped().get(text=text).pk}/"
+
+
+def page(person: Person, address: str, **query: str) -> str:
+    answer = person.client.get(address, query)
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert not INLINE.search(text)
+    return text
+
+
+def living(person: Person) -> dict[str, Entry]:
+    with tenant([person.team.id]):
+        return {one.key: one for one in Entry.objects.unscoped().living()}
+
+
+def test_overview_adds_up_scopes_pages_them_and_finds_by_name(alice: Person) -> None:
+    for number in range(60):
+        store(alice, "k", namespace=f"global:app{number:02}")
+    store(alice, "me", namespace=f"user:{alice.user.pk}")
+
+    first = page(alice, "/memory/")
+    assert "namespaces: 61" in first
+    assert "1 to 50 of 61" in first
+    assert first.index(">You</a>") < first.index(">app00</a>")  # people before applications
+    assert ">app59</a>" not in first[: first.index("newest-title")]
+    assert ">app59</a>" in page(alice, "/memory/", offset="50")
+    found = page(alice, "/memory/", q="APP3")
+    assert re.findall(r">(app\d\d|You)</a>\s*<span class=\"under", found) == [
+        f"app3{number}" for number in range(10)
+    ]
+    assert ">You</a>" in page(alice, "/memory/", q="you")
+    assert "global:app00" not in page(alice, "/memory/", scope="user", q="user")
+    assert "No name matches" in page(alice, "/memory/", q="zebra")
+
+
+def test_overview_shows_the_newest_what_waits_and_how_full_it_is(
+    alice: Person, carol: Person
+) -> None:
+    store(alice, "old", "said first")
+    held = store(alice, "held", "said last")
+    services.quarantine(at_door(alice), entry_ids=[held])
+    with tenant([alice.team.id]):
+        Policy.objects.unscoped().create(team=alice.team, app_id="shop", max_entries=2)
+
+    text = page(alice, "/memory/")
+
+    newest = text[text.index("newest-title") :]
+    assert newest.index("said last") < newest.index("said first")
+    assert newest.count("waits for review") == 1
+    assert 'is-tight" viewBox="0 0 100 6" preserveAspectRatio="none" role="img"' in text
+    assert "Taken of the room there is: 100 %" in text
+    assert "said last" not in page(carol, "/memory/")
+
+
+def test_list_narrows_by_what_the_address_says_and_tells_it(alice: Person, bob: Person) -> None:
+    store(alice, "a", "green tea", category="fact", metadata={"n": 1})
+    store(bob, "b", "black tea", category="learning", metadata={"n": 2})
+    here = place(alice)
+
+    found = page(alice, here, q="tea", m="n>=2")
+    assert ("black tea" in found, "green tea" in found) == (True, False)
+    assert "Drop Metadata: n&gt;=2" in found
+    assert "Choose all 1 that match" in found
+    assert "words" in found  # what the score is made of
+    by_bob = page(alice, here, actor=bob.principal.actor)
+    assert ("black tea" in by_bob, "green tea" in by_bob) == (True, False)
+    assert "Written by: Bob" in by_bob
+    assert "black tea" not in page(alice, here, since="2999-01-01")
+    assert "black tea" not in page(alice, here, q="tea", by="key")
+    assert page(alice, here, sort="key").index("green tea") < page(alice, here).index("green tea")
+    wrong = page(alice, here, m="topic")
+    assert "Write name=value" in wrong
+    assert "green tea" in wrong  # nonsense is nothing chosen
+
+
+def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alice: Person) -> None:
+    for number in range(30):
+        store(alice, f"k{number}", f"tea {number}", category="fact" if number else "note")
+    act = place(alice) + "act/?category=fact"
+
+    asked = alice.client.post(act, {"all": "1", "act": "forget"}).content.decode()
+    assert "29 entries" in asked
+    assert len(living(alice)) == 30
+    sure = {"all": "1", "act": "forget", "sure": "1", "expected": "29", "reason": "old"}
+    done = alice.client.post(act, sure, follow=True).content.decode()
+    assert "29 entries forgotten." in done
+    assert "category=fact" in done  # the filter is kept
+    assert list(living(alice)) == ["k0"]
+    undo = re.search(r'action="(/memory/changes/[^"]+/undo/[^"]*)"', done)
+    assert undo is not None
+    alice.client.post(undo[1])
+    assert len(living(alice)) == 30
+    shifted = alice.client.post(act, {**sure, "expected": "28"}).content.decode()
+    assert "Meanwhile something else matches" in shifted
+    assert len(living(alice)) == 30
+
+
+def test_act_that_needs_a_word_asks_for_it_and_does_nothing_without(alice: Person) -> None:
+    one = store(alice, "k")
+    act = place(alice) + "act/"
+    chosen = {"entry": [one], "act": "importance"}
+
+    assert 'name="importance"' in alice.client.post(act, chosen).content.decode()
+    for wrong in ("", "7"):
+        sure = {**chosen, "sure": "1", "expected": "1", "importance": wrong}
+        assert "errorlist" in alice.client.post(act, sure).content.decode()
+    assert living(alice)["k"].importance == 0.5
+    alice.client.post(act, {**chosen, "sure": "1", "expected": "1", "importance": "0.9"})
+    assert living(alice)["k"].importance == 0.9
+    ends = {"entry": [one], "act": "expiry", "lives": "7", "sure": "1", "expected": "1"}
+    alice.client.post(act, ends)
+    left = living(alice)["k"].expires_at
+    assert left is not None
+    assert round((left - timezone.now()) / timedelta(days=1)) == 7
+
+
+def test_tiers_stand_side_by_side_and_moves_are_undone(alice: Person, vic: Person) -> None:
+    store(alice, "kept", "kept for good")
+    store(alice, "today", "one two three", tier="working")
+    held = store(alice, "held", "held back")
+    services.quarantine(at_door(alice), entry_ids=[held])
+    here = place(alice)
+
+    text = page(alice, here, view="tiers")
+    places = [text.index(f'data-tier="{one}"') for one in ("quarantine", "working", "long_term")]
+    assert places == sorted(places)
+    assert places[0] < text.index("held back") < places[1] < text.index("one two three")
+    assert places[2] < text.index("kept for good")
+    assert "Approve: held" in text
+    assert "Approve: held" not in page(vic, here, view="tiers")  # a viewer only looks
+    move = {"entry": held, "act": "approve", "sure": "1"}
+    headers = {"HX-Request": "true"}
+    done = alice.client.post(f"{here}act/?view=tiers", move, headers=headers).content.decode()
+    assert done.strip().startswith('<div id="entries"')
+    assert 'data-tier="quarantine"' in done  # the same view again
+    assert living(alice)["held"].tier == "long_term"
+    undo = re.search(r'hx-post="(/memory/changes/[^"]+/undo/[^"]*)"', done)
+    assert undo is not None
+    alice.client.post(undo[1], headers=headers)
+    assert living(alice)["held"].tier == "quarantine"
+    assert vic.client.post(f"{here}act/", move).status_code == 403
+
+
+def test_undo_of_what_somebody_changed_since_takes_nothing_back(alice: Person) -> None:
+    one = store(alice, "k")
+    done = services.quarantine(at_door(alice), entry_ids=[one])
+    services.approve(at_door(alice), entry_ids=[one])
+    address = f"/memory/changes/{done.change_id}/undo/"
+
+    htmx = alice.client.post(address, headers={"HX-Request": "true"}).content.decode()
+
+    assert "nothing was taken back" in htmx
+    assert "nothing was taken back" in alice.client.post(address, follow=True).content.decode()
+    assert living(alice)["k"].tier == "long_term"
+
+
+def test_timeline_tells_who_did_what_and_how_it_was_then(alice: Person, bob: Person) -> None:
+    ids = [store(alice, f"k{number}", f"tea {number}") for number in range(3)]
+    services.forget_many(at_door(bob), entry_ids=ids[:2], reason="too old")
+    here = place(alice)
+
+    text = page(alice, here, view="timeline")
+    bulk = text[text.index("mem-happened") :]
+    assert "2 entries" in bulk
+    assert "too old" in bulk
+    assert re.search(r"Bob\s+· too old", bulk)
+    assert ("stored 3" in text, "forgotten 2" in text) == (True, True)
+    assert re.search(r'/memory/changes/[^"]+/undo/', bulk)
+    then = re.findall(r'href="\?at=([^"]+)" aria-label="As it was just after', text)
+    assert len(then) == 4
+    past = alice.client.get(f"{here}?at={then[1]}").content.decode()
+    assert "How it was at" in past
+    assert "tea 0" in past
+
+
+def test_as_it_was_nothing_can_be_done_but_bring_it_back(alice: Person, vic: Person) -> None:
+    one = store(alice, "k", "the first value")
+    services.edit(at_door(alice), entry_id=one, value="the second value", if_revision=1)
+    here = place(alice)
+    with tenant([alice.team.id]):
+        at = Entry.objects.unscoped().get(pk=one).created_at.isoformat()
+
+    past = page(alice, here, at=at)
+
+    assert ("the first value" in past, "the second value" in past) == (True, False)
+    assert 'name="entry"' not in past
+    assert f'action="/memory/entries/{one}/restore/"' in past
+    assert "After the next" in past
+    assert "/restore/" not in page(vic, here, at=at)
+    alice.client.post(f"/memory/entries/{one}/restore/", {"revision": "1"})
+    assert living(alice)["k"].value == "the first value"
+    early = page(alice, here, at="2001-01-01T00:00:00")
+    assert "there was nothing here" in early
+    assert "the first value" in page(alice, here, at="nonsense")
+
+
+def test_links_are_drawn_and_said_in_words(alice: Person) -> None:
+    here_store = {"namespace": HERE}
+    store(alice, "lonely", **here_store)
+    assert "No memory here names another" in page(alice, place(alice), view="links")
+    store(alice, "old", "tea at three")
+    store(alice, "new", "tea at four", metadata={"supersedes": "old", "related": ["more"]})
+    store(alice, "more", "cake")
+
+    text = page(alice, place(alice), view="links")
+
+    assert text.count("<circle") == 3
+    assert 'data-kind="supersedes" />' in text
+    assert "took the place of old." in text
+    assert "lonely" not in text
+
+
+def test_what_is_kept_how_long_and_how_much_room_is_left_is_said(alice: Person) -> None:
+    store(alice, "kept")
+    store(alice, "today", "one two three", tier="working")
+    store(alice, "week", ttl_seconds=5 * 86_400)
+    text = page(alice, place(alice))
+
+    facts = re.findall(r"<dt>([^<]+)</dt><dd class=\"num\">(\d+)</dd>", text)
+    assert dict(facts) == {
+        "within 24 hours": "1",
+        "within 7 days": "1",
+        "later": "0",
+        "never": "1",
+        "Quarantine": "0",
+        "Working": "1",
+        "Long-term": "2",
+    }
+    assert "/ 100,000" in text
+    assert "Working memory lives 24 hours" in text
+
+
+def test_empty_namespace_says_how_to_fill_it(alice: Person) -> None:
+    services.forget(at_door(alice), entry_id=store(alice, "k"))
+
+    for view in ("", "tiers", "links"):
+        text = page(alice, place(alice), view=view)
+        assert "/samples/" in text or "/memory/review/" in text
+        assert "/api/v1/memory/entries" in text
+
+
+def test_strangers_find_no_namespace_and_viewers_no_act(
+    alice: Person, carol: Person, vic: Person
+) -> None:
+    store(alice, "k")
+    here = place(alice)
+
+    for view in ("list", "tiers", "timeline", "links"):
+        assert carol.client.get(here, {"view": view}).status_code == 404
+    assert carol.client.post(f"{here}act/", {"all": "1"}).status_code == 404
+    assert 'name="entry"' not in page(vic, here)
+
+
+# Literal: what a view may ask of the database, however many rows it shows.
+QUERIES = {"list": 49, "tiers": 53, "timeline": 54, "links": 49}
+
+
+@pytest.mark.parametrize("view", QUERIES)
+def test_views_ask_as_often_for_many_rows_as_for_one(alice: Person, view: str) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as found:
+            page(alice, place(alice), view=view)
+        return len(found)
+
+    store(alice, "k", metadata={"related": ["k0"]})
+    store(alice, "k0", tier="working")
+    asked()  # the first look pays for caches
+    once = asked()
+    ids = [store(alice, f"k{n}", metadata={"related": ["k", "k0"]}) for n in range(9)]
+    services.forget_many(at_door(alice), entry_ids=[UUID(one) for one in ids[:4]])
+
+    assert asked() == once
+    assert once == QUERIES[view]
