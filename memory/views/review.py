@@ -35,6 +35,7 @@ ACTS: Final[dict[str, str | Promise]] = {
         "Rejected for good: nothing that means the same is proposed or let in there again."
     ),
     "back": gettext_lazy("Taken back. It waits again."),
+    "sample": gettext_lazy("The sample is in your own memory; reject what you don't want."),
 }
 MOST_NAMED: Final = 50  # ids in an address
 
@@ -60,7 +61,7 @@ class Said:
 
     @property
     def can_undo(self) -> bool:
-        return bool(self.ids) and self.act != "back"
+        return bool(self.ids) and self.act not in ("back", "sample")
 
     @property
     def is_rule(self) -> bool:

@@ -120,8 +120,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sample(request: HttpRequest) -> HttpResponse:
     fill_review(caller_of(request))
-    messages.success(request, _("The sample is in your own memory; reject what you don't want."))
-    return redirect("memory:review")
+    return _after(request, Said("sample"))
 
 
 Many = Callable[[MemoryCaller, list[UUID], str], Decided]

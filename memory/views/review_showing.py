@@ -1,8 +1,9 @@
 """What waits, as a person reads it: what it is, why it is proposed, and both sides of what would change."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Final
@@ -78,6 +79,7 @@ class Side:
     texts: Beside
     notes: tuple[str, ...] = ()
     url: str = ""
+    gone: str = ""  # what becomes of it, where it isn't just forgotten
     left: str = ""  # the heads, where they aren't "now" and "after"
     right: str = ""
 
@@ -181,12 +183,20 @@ def _why(one: Waiting) -> str:
             return _("They say much the same. What proves either proves the one that remains.")
         case "link":
             return _("Both speak of %(words)s, of which little else does.") % {
-                "words": one.row.reason
+                "words": ", ".join(_shared(one.row))
             }
         case "add":
             return _("Noticed in finished work; nobody has agreed to it yet.")
         case _:
             return one.row.reason
+
+
+def _shared(row: Proposal) -> list[str]:
+    """The words of the reason as they are written: rules compare them without their endings."""
+    said = " ".join(as_lines(target["value"]) for target in row.targets)
+    terms = [term for term in row.reason.split(", ") if term]
+    found = [re.search(rf"(?<!\w){re.escape(term)}\w*", said, re.IGNORECASE) for term in terms]
+    return [word[0] if word else term for word, term in zip(found, terms, strict=True)]
 
 
 def _held_why(row: Entry) -> str:
@@ -206,15 +216,32 @@ def _sides(one: Waiting) -> list[Side]:
     if one.kind == "link":
         return list(_linked(one))
     if one.diff.changes:
-        return [_side(change) for change in one.diff.changes]
+        return [_side(change, one) for change in one.diff.changes]
     return list(_as_seen(one))
 
 
-def _side(change: Change) -> Side:
+def _side(change: Change, one: Waiting) -> Side:
     before, after = change.before, change.after
     texts = beside(before.value if before else NOTHING, after.value if after else NOTHING)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
-    return Side(change.key, texts, tuple(_notes(before, after)), url)
+    side = Side(change.key, texts, tuple(_notes(before, after)), url)
+    if one.kind in _BECOMES and before and after is None:
+        return _taken_in(side, before, one)
+    return side
+
+
+_BECOMES: Final[dict[str, str | Promise]] = {
+    "merge": gettext_lazy("becomes part of %(key)s"),
+    CONTRADICTION: gettext_lazy("makes room for %(key)s, and stays in its history"),
+}
+
+
+def _taken_in(side: Side, gone: MemoryEntry, one: Waiting) -> Side:
+    """What goes is compared with what remains, so that what is lost can be seen."""
+    remains = one.diff.changes[0]
+    lost = beside(gone.value, remains.after.value if remains.after else NOTHING)
+    words = str(_BECOMES[one.kind]) % {"key": remains.key}
+    return replace(side, texts=Beside(lost.before, None), gone=words)
 
 
 def _linked(one: Waiting) -> Iterator[Side]:
@@ -222,7 +249,7 @@ def _linked(one: Waiting) -> Iterator[Side]:
     targets = _targets(one)
     for left, right in pairwise(targets):
         texts = Beside(beside(NOTHING, left["value"]).after, beside(NOTHING, right["value"]).after)
-        yield Side("", texts, (), "", left["key"], right["key"])
+        yield Side("", texts, left=left["key"], right=right["key"])
 
 
 def _as_seen(one: Waiting) -> Iterator[Side]:

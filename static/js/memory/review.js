@@ -43,7 +43,7 @@ const KEYS = {
   a: () => press("accept"),
   e: () => press("edit"),
   // what is proposed as a merge is accepted; what is new is joined with a memory one chooses
-  m: () => press(current()?.matches("[data-merges]") ? "accept" : "merge"),
+  m: () => press(current()?.matches("[data-kind=merge], [data-kind=contradiction]") ? "accept" : "merge"),
   x: () => press("reject"),
   X: () => press("always", "reject"),
   d: () => press("try"),
@@ -53,6 +53,7 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest?.("[data-panel] form")?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") return leavePanel(event.target);
   if (event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
@@ -108,7 +109,8 @@ new MutationObserver(() => {
   const queue = document.getElementById("review");
   showChosen();
   spoken.textContent = queue.dataset.said;
-  const asked = document.getElementById("tried");
+  // what was tried; what waits again; or else the next
+  const asked = document.getElementById("tried") ?? document.getElementById(queue.dataset.focus ?? "");
   if (asked) asked.focus();
   else focusOn(last);
 }).observe(place, { childList: true });
