@@ -59,6 +59,8 @@ def fixed_places() -> Places:
         "runs": "/runs/",
         "no runs": "/runs/?status=paused",
         "memory": "/memory/",
+        "knowledge": "/memory/knowledge/",
+        "new page": "/memory/knowledge/new/",
         "models": "/models/",
         "team": "/team/",
         "keys": "/team/keys/",
