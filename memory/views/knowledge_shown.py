@@ -20,7 +20,7 @@ from memory.provenance import backers
 from memory.services import Opened, Shelf
 from memory.views.differences import Piece, pieces_between
 from memory.views.knowledge_forms import names_of
-from memory.views.story import PARTS, Origin
+from memory.views.story import PARTS, Origin, origin_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,7 @@ def past(principal: Principal, revisions: Sequence[Revision]) -> list[PastRow]:
     return [
         PastRow(
             row,
-            Origin(
-                told.actors.get(row.actor, ""),
-                told.runs.get(row.run_id),
-                row.run_id,
-                told.node(row.run_id, row.node_id),
-            ),
+            origin_of(told, row.actor, row.run_id, row.node_id),
             before is None,
             tuple(_differences(before, row)) if before else (),
         )

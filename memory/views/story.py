@@ -96,7 +96,7 @@ def story(principal: Principal, entry: Entry) -> Story:
         [entry.source_run, *(one.run_id for one in revisions), *(one.run_id for one in reads)],
     )
     return Story(
-        _origin(told, entry.source_actor, entry.source_run, entry.source_node),
+        origin_of(told, entry.source_actor, entry.source_run, entry.source_node),
         told.actors.get(entry.source_rule, ""),
         tuple(_revisions(told, revisions)),
         tuple(_read(told, one) for one in reads),
@@ -174,15 +174,18 @@ _FIELDS: Final[tuple[tuple[str, Promise], ...]] = (
 )
 
 
-def _origin(told: Backers, actor: str, run_id: str, node_id: str) -> Origin:
+def origin_of(told: Backers, actor: str, run_id: str, node_id: str) -> Origin:
+    """A run that acts for itself is named once, as the run."""
     run = told.runs.get(run_id)
-    return Origin(told.actors.get(actor, ""), run, run_id, told.node(run_id, node_id))
+    itself = run is not None and actor == f"run:{run_id}"
+    who = "" if itself else told.actors.get(actor, "")
+    return Origin(who, run, run_id, told.node(run_id, node_id))
 
 
 def _read(told: Backers, row: Read) -> ReadTold:
     parts = ((PARTS.get(name, name), float(part)) for name, part in row.explain.items())
     return ReadTold(
-        _origin(told, "", row.run_id, row.node_id),
+        origin_of(told, "", row.run_id, row.node_id),
         row.score,
         tuple((name, part) for name, part in parts if part > 0),
         row.injected,
@@ -196,7 +199,7 @@ def _revisions(told: Backers, rows: Sequence[Revision]) -> Iterable[RevisionTold
     for row, before in zip(rows, [*rows[1:], None], strict=True):
         yield RevisionTold(
             row,
-            _origin(told, row.actor, row.run_id, row.node_id),
+            origin_of(told, row.actor, row.run_id, row.node_id),
             before is None,
             _pieces(row.value, before),
             tuple(_fields(row, before)) if before else (),
