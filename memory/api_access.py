@@ -14,7 +14,7 @@ from memory import schemas_access, selectors, services
 from memory.api import caller_of
 from memory.core.errors import AccessDenied
 from memory.models import Glass
-from memory.services import MemoryCaller, glass
+from memory.services import MemoryCaller, glass, policy
 from memory.services.explain import explain
 
 
@@ -100,6 +100,18 @@ def acknowledge_glass(request: HttpRequest, glass_id: UUID) -> schemas_access.Gl
     """The notice is put away; the access stays in the list."""
     caller = caller_of(request)
     return _told(caller, [glass.acknowledge(caller, glass_id=glass_id)])[0]
+
+
+@router.get("/memory/policy", response=schemas_access.PolicyOut)
+def read_policy(request: HttpRequest) -> schemas_access.PolicyOut:
+    """What the team set, and what holds where it set nothing."""
+    return schemas_access.policy_out(policy.limits_of(caller_of(request)))
+
+
+@router.put("/memory/policy", response=schemas_access.PolicyOut)
+def change_policy(request: HttpRequest, body: schemas_access.PolicyIn) -> schemas_access.PolicyOut:
+    """All limits at once; one that is left out is the installation's own."""
+    return schemas_access.policy_out(policy.change_limits(caller_of(request), body.limits()))
 
 
 def _recipient(caller: MemoryCaller, body: schemas_access.GrantIn) -> User | TeamGroup:

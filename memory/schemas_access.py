@@ -1,8 +1,9 @@
 """Bodies of rights: grants, who can see a namespace and why, emergency access."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from config.schema import Body
 from memory.models import Glass
 from memory.services.explain import Explained, Given, Reason, Runs, Seer
 from memory.services.glass import LONGEST_REASON, Looked
+from memory.services.policy import LONGEST_PREFIX, MOST, MOST_BYTES, Limits, in_force
 
 
 class GrantIn(Body):
@@ -82,6 +84,35 @@ class GlassOut(Body):
     is_open: bool
     reads: int = Field(description="how often something was read under it")
     entries: list[UUID] = Field(description="those looked at one by one; only for whose they are")
+
+
+Count = Annotated[int, Field(ge=0, le=MOST)] | None
+Prefix = Annotated[str, Field(min_length=1, max_length=LONGEST_PREFIX)]
+
+
+class PolicyIn(Body):
+    allowed_prefixes: Annotated[list[Prefix], Field(max_length=50)] | None = None
+    max_entries: Count = None
+    max_value_bytes: Count = None
+    max_namespace_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] | None = None
+    max_namespaces: Count = None
+    subjects_write_global: bool = False
+
+    def limits(self) -> Limits:
+        given = self.dict()
+        prefixes = given.pop("allowed_prefixes")
+        return Limits(None if prefixes is None else tuple(prefixes), **given)
+
+
+class PolicyOut(Body):
+    """``own`` is what the team set, ``in_force`` what holds."""
+
+    own: PolicyIn
+    in_force: PolicyIn
+
+
+def policy_out(own: Limits) -> PolicyOut:
+    return PolicyOut(own=PolicyIn(**asdict(own)), in_force=PolicyIn(**asdict(in_force(own))))
 
 
 def grant_out(one: Given) -> GrantOut:

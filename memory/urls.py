@@ -15,6 +15,7 @@ from memory.views import (
     glass,
     knowledge,
     knowledge_writing,
+    policy,
     review,
     review_acts,
 )
@@ -29,6 +30,7 @@ urlpatterns = [
     path("memory/namespaces/<uuid:namespace_id>/access/", access.access, name="access"),
     path("memory/namespaces/<uuid:namespace_id>/access/share/", access.share, name="share"),
     path("memory/namespaces/<uuid:namespace_id>/access/unshare/", access.unshare, name="unshare"),
+    path("memory/policy/", policy.policy, name="policy"),
     path("memory/glass/", glass.glass, name="glass"),
     path("memory/glass/<uuid:glass_id>/end/", glass.end, name="glass_end"),
     path("memory/glass/<uuid:glass_id>/seen/", glass.seen, name="glass_seen"),

@@ -187,7 +187,8 @@ def _subjects(
     found: dict[tuple[str, str], Told] = {}
     for family, texts in by_family.items():
         namer = audit.NAMERS.get(family)
-        named = namer(principal, team_id, sorted(texts)) if namer else _actors(texts, team_id)
+        named = dict(namer(principal, team_id, sorted(texts))) if namer else {}
+        named |= _actors(texts - set(named), team_id)
         found |= {(family, text): told for text, told in named.items()}
     return found
 

@@ -21,7 +21,12 @@ def glass_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's ow
     found = current(principal, current_team_id(request))
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
     told = [
-        {"glass": one, "title": named.title, "is_mine": one.by_id == principal.user_id}
+        {
+            "glass": one,
+            "title": named.title,
+            "is_mine": one.by_id == principal.user_id,
+            "is_own": named.is_own,
+        }
         for one, named in zip(found, titles, strict=True)
     ]
     return {"told": told, "request": request, "csrf_token": context.get("csrf_token")}

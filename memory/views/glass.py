@@ -17,6 +17,8 @@ from accounts.principals import current_team_id, principal_of
 from accounts.selectors import members_of, team_for
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import parse_namespace
 from memory.models import Entry, Glass
 from memory.models.glass import VERB
 from memory.services import glass as services
@@ -83,7 +85,7 @@ def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
     return [
         Shown(
             one,
-            named.title,
+            _title(named, may_know=theirs[one.pk] or one.by_id == principal.user_id),
             read[one.pk],
             theirs[one.pk],
             one.by_id == principal.user_id,
@@ -92,6 +94,14 @@ def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
         )
         for one, named in zip(found, titles, strict=True)
     ]
+
+
+def _title(named: naming.Named, *, may_know: bool) -> str:
+    """What a conversation began with is nobody's but theirs who may look into it."""
+    row = named.row
+    if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
+        return named.title
+    return f"{row.get_scope_display()} {row.text.rpartition(':')[2]}"
 
 
 def _page(request: HttpRequest, problem: str) -> HttpResponse:

@@ -259,7 +259,7 @@ def test_api_lists_narrows_pages_and_verifies(trail: Cast):
     ]
     assert second["older"] is None
     assert client.get("/api/v1/audit/verify").json()["intact"] is True
-    for wrong in ({"limit": 0}, {"team": "x"}, {"since": "x"}, {"before": -1}):
+    for wrong in ({"limit": "0"}, {"team": "x"}, {"since": "x"}, {"before": "-1"}):
         assert client.get("/api/v1/audit", wrong).status_code == 422
     assert len(client.get("/api/v1/audit", {"since": "2026-01-01T00:00:00"}).json()["entries"]) > 3
     for person in (trail.bob, trail.vic):

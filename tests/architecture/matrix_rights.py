@@ -50,6 +50,10 @@ ROWS: list[Row] = [
             Row("POST", f"{PAGE}{verb}/", "- 404 404 404 404 -", WITH_ME, {"verb": "view"}),
         )
     ),
+    Row("GET", "memory/policy/", "- 200 200 200 200 -"),
+    Row("POST", "memory/policy/", "- 302 403 403 302 -", body={"max_entries": "9"}),
+    Row("GET", "api/v1/memory/policy", "- 200 200 200 200 200"),
+    Row("PUT", "api/v1/memory/policy", "- 200 403 403 200 403", body={"max_entries": 9}),
     Row("GET", "memory/glass/", "- 200 200 200 200 -"),
     Row("POST", "memory/glass/", "- 422 403 403 422 -", body=ASKED),
     Row("POST", "memory/glass/<uuid:glass_id>/end/", "- 404 404 404 302 -", GLASS, {}),

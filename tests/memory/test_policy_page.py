@@ -1,0 +1,90 @@
+"""Limits of the team's memory: seen by all, changed by admins, told in the trail, and in force at once."""
+
+import re
+
+import pytest
+
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.errors import AccessDenied, QuotaExceeded
+from memory.services.policy import Limits, change_limits, fullness, limits_of
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+def page(person: Person) -> str:
+    answer = person.client.get("/memory/policy/")
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_limit_set_on_the_page_holds_for_the_next_write_and_is_in_the_trail(cast: Cast) -> None:
+    services.remember(at_door(cast.bob), namespace="global:app", key="a", value=1)
+
+    answer = cast.ada.client.post(
+        "/memory/policy/", {"max_entries": "1", "allowed_prefixes": "global:\nuser:"}
+    )
+
+    assert answer.status_code == 302
+    with pytest.raises(QuotaExceeded):
+        services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
+    with pytest.raises(AccessDenied):
+        services.remember(in_run(cast.bob, conversation_id="c"), scope="conversation", key="b", value=1)  # fmt: skip
+    assert limits_of(at_door(cast.vic)) == Limits(("global:", "user:"), 1)
+    with tenant([cast.team_a.pk]):
+        row = AuditEntry.objects.unscoped().get(action="memory.policy_changed")
+    assert (row.detail["before"]["max_entries"], row.detail["after"]["max_entries"]) == (None, 1)
+    assert row.actor == f"user:{cast.ada.user.pk}"
+    shown = page(cast.vic)
+    assert ("global: user:" in shown, 'name="max_entries"' in shown) == (True, False)
+
+
+def test_meters_count_the_whole_team_and_name_only_what_one_may_see(cast: Cast) -> None:
+    services.remember(in_run(cast.bob), scope="user", key="a", value="x" * 500)
+    services.remember(at_door(cast.bob), namespace="global:app", key="a", value=1)
+    change_limits(at_door(cast.ada), Limits(max_entries=4, max_namespaces=2))
+
+    full = fullness(at_door(cast.ada), limits_of(at_door(cast.ada)))
+
+    assert (full.namespaces.percent, full.largest_entries.percent, full.entries) == (100, 25, 2)
+    assert full.bytes > 500
+    assert [row.text for row in full.fullest] == ["global:app"]
+    assert "2 / 2" in page(cast.ada)
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({"max_entries": "-1"}, "max_entries"),
+        ({"max_value_bytes": "many"}, "max_value_bytes"),
+        ({"max_namespaces": "99999999999"}, "max_namespaces"),
+        ({"allowed_prefixes": "elsewhere:"}, "no namespace begins with elsewhere:"),
+    ],
+)
+def test_nonsense_is_named_and_changes_nothing(
+    cast: Cast, typed: dict[str, str], says: str
+) -> None:
+    answer = cast.ada.client.post("/memory/policy/", typed)
+
+    assert (answer.status_code, says in answer.content.decode()) == (422, True)
+    assert next(iter(typed.values())) in answer.content.decode()
+    assert limits_of(at_door(cast.ada)) == Limits()
+
+
+def test_same_over_the_api(cast: Cast) -> None:
+    client = cast.ada.client
+    wanted = {"max_entries": 7, "allowed_prefixes": ["user:"], "subjects_write_global": True}
+
+    changed = client.put("/api/v1/memory/policy", wanted, "application/json").json()
+
+    assert changed == cast.vic.client.get("/api/v1/memory/policy").json()
+    assert (changed["own"]["max_entries"], changed["own"]["max_value_bytes"]) == (7, None)
+    assert changed["in_force"]["max_value_bytes"] == 256 * 1024
+    for wrong in ({"max_entries": -1}, {"allowed_prefixes": ["x:"]}, {"team": "x"}):
+        assert client.put("/api/v1/memory/policy", wrong, "application/json").status_code == 422
+    refused = cast.bob.client.put("/api/v1/memory/policy", wanted, "application/json")
+    assert refused.status_code == 403
