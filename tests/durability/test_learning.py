@@ -5,12 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.tenancy import tenant
+from bench.chatter import CURATOR, Script, chat, document, judged
+from memory.services.learnt import learnt_from
 from memory.services.rules import Learning, set_rule
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
+from workflows.services import importing
 from workflows.services.credentials import create_provider
 from workflows.services.runs import start_run
 from workflows.services.tasks import create_task, execute_task
@@ -92,6 +95,42 @@ def test_similar_task_is_reminded_of_what_the_last_one_taught(
     assert pivot.percent > 0
     assert pivot.learnt is not None
     assert pivot.learnt.run_id == done.pk
+
+
+def test_chat_full_of_talk_leaves_its_facts_each_once(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, workflow: Callable[..., Workflow]
+) -> None:
+    """issue 4: 200 messages through a real worker; ``bench.curation`` is its long form."""
+    workflow("llm")  # connects the ledger
+    said, script = chat(7), Script()
+    script.knows(said)
+    ledger.script(
+        lambda request: (
+            script.answer(request.last_message) if CURATOR in request.last_message else "Noted."
+        )
+    )
+    app = importing.import_document(
+        cast.alice.principal,
+        team_id=cast.team_a.pk,
+        source=document({"provider": "ledger", "name": "small", "mode": "chat"}),
+    ).workflow
+    learns(cast, str(app.pk), token_budget=1_500)
+    cluster.start()
+
+    run = start_run(cast.alice.principal, workflow=app, inputs={"said": list(said.messages)})
+    assert cluster.until_ended(run)["status"] == "succeeded"
+    row = cluster.until(lambda: curation(cluster, run))
+
+    found = learnt_from(at_door(cast.alice), run_id=str(run.pk))
+    assert found is not None
+    texts = [one.text for one in found.entries if one.key.startswith("learning:")]
+    result = judged(said, texts)
+    assert (row["status"], row["problem"]) == ("done", "")
+    assert script.asked >= 3  # in batches
+    assert found.curation.repairs
+    assert result.found == result.facts
+    assert result.kept_out >= 0.9
+    assert result.doubles == 0
 
 
 def test_model_that_fails_the_curator_touches_neither_the_run_nor_its_time(
