@@ -14,10 +14,13 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
 from memory import selectors
+from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
+from memory.core.scopes import parse_namespace
 from memory.forms_browsing import ActChoice, ActForm, SearchForm, SortChoice, ViewChoice
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
+from memory.places import elsewhere
 from memory.services.bulk import Rehearsed
 from memory.services.keeping import keeping
 from memory.services.seeking import seek
@@ -81,6 +84,7 @@ def show_namespace(
 ) -> HttpResponse:
     search = SearchForm(request.GET)
     actors = actors_of(request, row)
+    kept = elsewhere(row.team_id, parse_namespace(row.text), NO_LIMITS)
     narrowed_to = chips(request, search, actors)
     context = {
         "namespace": row,
@@ -100,8 +104,9 @@ def show_namespace(
         "undoable": aside.undoable,
         "asked": aside.asked,
         "fault": aside.fault,
-        "may_forget": may(request, "forget", row),
-        "may_write": may(request, "write", row),
+        "elsewhere": kept.name if kept else "",
+        "may_forget": kept is None and may(request, "forget", row),
+        "may_write": kept is None and may(request, "write", row),
         "now": timezone.now(),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
         **_BODIES[search.shown](request, row, search),

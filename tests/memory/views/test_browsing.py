@@ -1,6 +1,7 @@
 """Browsing memory: the overview, and a namespace as a list, as tiers, day by day, by its links and as it was."""
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory import services
+from memory import places, services
 from memory.models import Entry, Namespace, Policy
-from tests.memory.services.conftest import at_door
+from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
 
@@ -282,6 +283,35 @@ def test_strangers_find_no_namespace_and_viewers_no_act(
         assert carol.client.get(here, {"view": view}).status_code == 404
     assert carol.client.post(f"{here}act/", {"all": "1"}).status_code == 404
     assert 'name="entry"' not in page(vic, here)
+
+
+@pytest.fixture
+def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
+    settings.MEMORY_REDIS_URL = valkey_url
+    settings.MEMORY_PLACES = ("workflow=redis",)
+    places.check()
+    yield
+    places.close()
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_what_is_kept_elsewhere_is_looked_at_only(alice: Person) -> None:
+    run = in_run(alice, workflow_id="w1", group_id="g")
+    for key, value in (("a", "green tea"), ("b", "black tea")):
+        services.remember(run, scope="workflow", key=key, value=value)
+    with tenant([alice.team.id]):
+        here = f"/memory/namespaces/{Namespace.objects.unscoped().get(scope='workflow').pk}/"
+
+    text = page(alice, here, q="black")
+
+    assert ("black tea" in text, "green tea" in text) == (True, False)
+    assert "Kept in redis" in text
+    assert 'name="entry"' not in text
+    assert "/memory/entries/" not in text
+    for view in ("tiers", "timeline", "links"):
+        page(alice, here, view=view)
+    chosen = {"all": "1", "act": "forget"}
+    assert alice.client.post(f"{here}act/", chosen).status_code == 422
 
 
 # Literal: what a view may ask of the database, however many rows it shows.
