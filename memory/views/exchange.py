@@ -140,7 +140,8 @@ def _show(
         "targets": _targets(request, report),
     }
     if getattr(request, "htmx", False):
-        return render(request, "memory/_exchange_report.html", context, status=status)
+        # What was asked for is a report, and here it is, whatever it says of the file.
+        return render(request, "memory/_exchange_report.html", context)
     principal, team_id = principal_of(request), current_team_id(request)
     found = selectors.namespaces_for(principal, team_id)
     context["spaces"] = [
