@@ -1,11 +1,11 @@
-"""What an entry is linked with, in its own namespace: for who was admitted at the entry."""
+"""What an entry is linked with, and what it was before: for who was admitted at the entry."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import F, Q
 
-from memory.models import Entry
+from memory.models import Entry, Revision
 
 
 MOST = 20
@@ -26,6 +26,14 @@ def superseding(entry: Entry) -> Sequence[Entry]:
     took_in = Q(metadata__merged_from__contains=[{"id": str(entry.pk)}])
     found = beside.filter(took_place | took_in).exclude(pk=entry.pk)
     return list(found.order_by("-updated_at", "-id")[:MOST])
+
+
+def revisions_before(entry: Entry, number: int | None, limit: int) -> Sequence[Revision]:
+    """The newest, or those before one; one more than the limit, where there is one."""
+    found = Revision.objects.unscoped().filter(entry=entry)
+    if number is not None:
+        found = found.filter(number__lt=number)
+    return list(found.order_by("-number")[: limit + 1])
 
 
 def _is_id(text: str) -> bool:

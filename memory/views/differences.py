@@ -32,6 +32,10 @@ def as_text(value: Json) -> str:
 
 AROUND: Final = 120  # characters of the same that stay before and after a change
 MOST_WORDS: Final = 4_000  # to be compared one by one; more are told apart by lines
+MOST_LINES: Final = 10_000  # more are one change, from the first that differs to the last
+FEW: Final = (
+    400  # among more, what stands everywhere (a space, say) is no landmark: that would take minutes
+)
 
 # A word, spaces, or one sign; of a script without spaces every character is a word.
 _WORD = re.compile(
@@ -51,12 +55,26 @@ def _between(old: str, new: str) -> tuple[Piece, ...]:
 
 def _pieces(old: str, new: str) -> Iterator[Piece]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(before) + len(after) > MOST_LINES:
+        yield from _ends(before, after)
+        return
     for tag, a, b, c, d in _steps(before, after):
         gone, came = "".join(before[a:b]), "".join(after[c:d])
         if tag == "equal":
             yield Piece("same", gone)
         else:
             yield from _words(gone, came)
+
+
+def _ends(before: Sequence[str], after: Sequence[str]) -> Iterator[Piece]:
+    first = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    rest = min(len(before), len(after)) - first
+    backwards = zip(reversed(before), reversed(after), strict=False)
+    last = next((n for n, (a, b) in enumerate(backwards) if a != b or n >= rest), rest)
+    yield Piece("same", "".join(before[:first]))
+    yield Piece("gone", "".join(before[first : len(before) - last]))
+    yield Piece("new", "".join(after[first : len(after) - last]))
+    yield Piece("same", "".join(before[len(before) - last :]))
 
 
 def _words(old: str, new: str) -> Iterator[Piece]:
@@ -72,7 +90,8 @@ def _words(old: str, new: str) -> Iterator[Piece]:
 
 
 def _steps(before: Sequence[str], after: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    return SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    junk = len(before) + len(after) > FEW
+    return SequenceMatcher(a=before, b=after, autojunk=junk).get_opcodes()
 
 
 def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -30,7 +30,7 @@ from memory.views.asking import (
 )
 from memory.views.changes import after_forgetting
 from memory.views.differences import Piece, pieces_between
-from memory.views.story import is_page, moves_of, story
+from memory.views.story import is_page, moves_of, number_asked, story
 
 
 @login_required
@@ -85,12 +85,11 @@ def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
-    number = request.POST.get("revision", "")
     try:
         services.restore(
             caller_of(request),
             entry_id=entry_id,
-            revision=int(number) if number.isdecimal() and len(number) < 10 else None,
+            revision=number_asked(request.POST.get("revision", "")),
             reason=reason_of(request),
         )
         messages.success(request, _("Restored."))
@@ -133,7 +132,7 @@ def _show_entry(
 ) -> HttpResponse:
     context = {
         "entry": row,
-        "story": story(principal_of(request), row),
+        "story": story(principal_of(request), row, number_asked(request.GET.get("before", ""))),
         "namespace_title": title_of(request, row.namespace),
         "form": form,
         "clash": clash,

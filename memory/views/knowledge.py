@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
 from memory import naming, selectors, services
+from memory.services.linked import revisions_before
 from memory.services.page_exchange import export_one
 from memory.services.shelves import shelves
 from memory.views import knowledge_shown as shown
@@ -18,6 +19,7 @@ from memory.views.knowledge_forms import SeekForm
 from memory.views.knowledge_places import place_choices
 from memory.views.markdown import rendered
 from memory.views.paging import PAGE_SIZE, OffsetPage
+from memory.views.story import REVISIONS_A_PAGE, number_asked, older_than
 
 
 @login_required
@@ -91,12 +93,14 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    revisions = services.revisions(caller_of(request), entry_id=entry_id)
+    asked = number_asked(request.GET.get("before", ""))
+    revisions = revisions_before(entry, asked, REVISIONS_A_PAGE)
     context = {
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
         "past": shown.past(principal_of(request), revisions),
+        "older": older_than(revisions),
         "may_write": may(request, "write", entry.namespace),
     }
     return render(request, "memory/knowledge_history.html", context)

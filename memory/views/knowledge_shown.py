@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from django.urls import reverse
@@ -20,7 +19,7 @@ from memory.provenance import backers
 from memory.services import Opened, Shelf
 from memory.views.differences import Piece, pieces_between
 from memory.views.knowledge_forms import names_of
-from memory.views.story import PARTS, Origin, origin_of
+from memory.views.story import PARTS, Origin, origin_of, with_the_one_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +125,7 @@ def past(principal: Principal, revisions: Sequence[Revision]) -> list[PastRow]:
             before is None,
             tuple(_differences(before, row)) if before else (),
         )
-        for row, before in pairwise([*revisions, None])
-        if row
+        for row, before in with_the_one_before(revisions)
     ]
 
 

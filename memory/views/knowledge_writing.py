@@ -28,6 +28,7 @@ from memory.views.differences import pieces_between
 from memory.views.knowledge_forms import PageForm
 from memory.views.knowledge_places import place_asked_for, place_choices
 from memory.views.markdown import rendered
+from memory.views.story import number_asked
 
 
 @login_required
@@ -95,12 +96,11 @@ def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
-    number = request.POST.get("revision", "")
     try:
         services.restore(
             caller_of(request),
             entry_id=entry_id,
-            revision=int(number) if number.isdecimal() and len(number) < 10 else None,
+            revision=number_asked(request.POST.get("revision", "")),
             reason=reason_of(request),
         )
         messages.success(request, _("Restored."))

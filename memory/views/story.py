@@ -20,7 +20,7 @@ from memory.models import Entry, Read, Revision
 from memory.models.entries import TierChoice
 from memory.provenance import Backers, RunTold, backers
 from memory.providers.postgres.rows import entry_of
-from memory.services.linked import named_beside, superseding
+from memory.services.linked import named_beside, revisions_before, superseding
 from memory.views.differences import Piece, pieces_between
 
 
@@ -82,14 +82,17 @@ class Story:
     written: Origin
     rule: str
     revisions: tuple[RevisionTold, ...]
+    older: int | None  # the number before which there are more
     reads: tuple[ReadTold, ...]
     links: tuple[LinkTold, ...]
     moves: tuple[TierMove, ...]
     proofs: int
 
 
-def story(principal: Principal, entry: Entry) -> Story:
-    revisions, reads = selectors.revisions_of(entry), selectors.reads_of(entry)
+def story(principal: Principal, entry: Entry, before: int | None = None) -> Story:
+    """``before``: its past from that revision on, rather than from the newest."""
+    revisions = revisions_before(entry, before, REVISIONS_A_PAGE)
+    reads = selectors.reads_of(entry)
     told = backers(
         principal,
         [entry.source_actor, entry.source_rule, *(one.actor for one in revisions)],
@@ -99,6 +102,7 @@ def story(principal: Principal, entry: Entry) -> Story:
         origin_of(told, entry.source_actor, entry.source_run, entry.source_node),
         told.actors.get(entry.source_rule, ""),
         tuple(_revisions(told, revisions)),
+        older_than(revisions),
         tuple(_read(told, one) for one in reads),
         tuple(_links(entry)),
         () if entry.is_forgotten else moves_of(entry),
@@ -117,6 +121,7 @@ def moves_of(entry: Entry) -> tuple[TierMove, ...]:
     )
 
 
+REVISIONS_A_PAGE: Final = 25
 PARTS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
     "context": _("with what came before"),
@@ -196,7 +201,7 @@ def _read(told: Backers, row: Read) -> ReadTold:
 
 def _revisions(told: Backers, rows: Sequence[Revision]) -> Iterable[RevisionTold]:
     """Newest first, each against the one that follows it here."""
-    for row, before in zip(rows, [*rows[1:], None], strict=True):
+    for row, before in with_the_one_before(rows):
         yield RevisionTold(
             row,
             origin_of(told, row.actor, row.run_id, row.node_id),
@@ -204,6 +209,21 @@ def _revisions(told: Backers, rows: Sequence[Revision]) -> Iterable[RevisionTold
             _pieces(row.value, before),
             tuple(_fields(row, before)) if before else (),
         )
+
+
+def with_the_one_before(
+    rows: Sequence[Revision],
+) -> Iterable[tuple[Revision, Revision | None]]:
+    """As many as a page shows."""
+    return list(zip(rows, [*rows[1:], None], strict=True))[:REVISIONS_A_PAGE]
+
+
+def older_than(rows: Sequence[Revision]) -> int | None:
+    return rows[REVISIONS_A_PAGE - 1].number if len(rows) > REVISIONS_A_PAGE else None
+
+
+def number_asked(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def _pieces(value: Json, before: Revision | None) -> tuple[Piece, ...]:

@@ -215,3 +215,18 @@ def test_page_asks_as_often_for_many_revisions_and_reads_as_for_few(
 
 
 QUERIES = 22  # session, team and rights among them
+
+
+def test_long_history_is_cut_into_pages_each_against_the_one_before(alice: Person) -> None:
+    entry = services.remember(at_door(alice), namespace="global:app", key="n", value="was 0 then")
+    for number in range(1, 30):
+        value = f"was {number} then"
+        services.edit(at_door(alice), entry_id=entry.id, if_revision=number, value=value)
+
+    newest, older = page_of(alice, entry), page_of(alice, entry, before="6")
+
+    assert newest.count('title="Revision"') == 25
+    assert 'href="?before=6">Older revisions' in newest
+    assert "was <del>4</del><ins>5</ins> then" in newest
+    assert "was <del>0</del><ins>1</ins> then" in older
+    assert "Older revisions" not in older
