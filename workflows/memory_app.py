@@ -11,6 +11,7 @@ from django.conf import settings
 
 
 if TYPE_CHECKING:
+    from memory.about import Remembered as Remembered
     from memory.about import remembered_now as remembered_now
     from memory.about import words_of as words_of
     from memory.core import errors as errors
@@ -80,6 +81,7 @@ _WHERE = {
     "MemoryEntry": "memory.core.records",
     "MemoryFault": "memory.core.errors",
     "MemoryProvider": "memory.core.provider",
+    "Remembered": "memory.about",
     "RunMemory": "memory.services.port",
     "RunTold": "memory.provenance",
     "SandboxMemory": "memory.services.sandbox",

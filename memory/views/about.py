@@ -179,7 +179,7 @@ def _answer(
         return redirect("memory:about")
     template = SHAPES.get(request.POST.get("shape", ""), SHAPES["card"])
     one = own_entry(caller_of(request), entry_id=entry_id)
-    context = {"one": one, "problem": problem, "may_change": True}
+    context = {"entry": one, "problem": problem}
     return render(request, template, context)
 
 

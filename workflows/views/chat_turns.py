@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.utils.functional import Promise
@@ -15,9 +15,6 @@ from workflows import memory_app, selectors
 from workflows.models import Conversation, Run, RunEvent, Workflow
 from workflows.views.failing import sentences, titles_of, told
 
-
-if TYPE_CHECKING:
-    from memory.about import Remembered
 
 TURNS_SHOWN: Final = 50
 MOST_USED: Final = 8
@@ -47,7 +44,7 @@ class Kept:
     """``one``: as memory has it now, if it is the person's to forget."""
 
     text: str
-    one: "Remembered | None" = None
+    one: "memory_app.Remembered | None" = None
     is_shared: bool = False
 
     @property
@@ -171,7 +168,7 @@ class _Words:
             else ()
         )
         caller = memory_app.MemoryCaller(principal, workflow.team_id) if entries else None
-        self._now: Mapping[UUID, Remembered] = (
+        self._now: Mapping[UUID, memory_app.Remembered] = (
             memory_app.remembered_now(caller, ids=sorted(entries)) if caller else {}
         )
 
