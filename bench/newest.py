@@ -48,7 +48,7 @@ def _measure(target: Path | None) -> int:
         measured[f"page, {who}"] = _line(f"page, {who}", _timed(_page(user), PAGES))
     for who, user in people.items():
         places, read = _rows_read(user, team_id)
-        most = places + min(places, LIMIT) * LIMIT
+        most = places + min(places, LIMIT) * EACH
         bars.append(Bar(f"rows read, {who}, of {places} namespaces", read, most))
     return report(bars, measured, target)
 
@@ -166,7 +166,7 @@ def _of_entries(node: dict[str, Any]) -> int:
     if node.get("Relation Name") != "memory_entry":
         return below
     each = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    return below + round(each * node["Actual Loops"])
+    return below + int(round(each * node["Actual Loops"]))
 
 
 def _timed(ask: Callable[[], object], times: int) -> list[list[float]]:

@@ -9,25 +9,30 @@ from memory.models import Entry
 
 
 # Of many namespaces only those whose own newest is among the newest can have a place on the page: so one probe of
-# each, then a page from each of those few. ``= ANY(ids)`` would sort everything that all of them have.
+# each, then a page from each of those few, and of it nothing older than the oldest of those probes: there is a page
+# of newer ones already. ``= ANY(ids)`` would sort everything that all of them have.
 NEWEST = """
-    SELECT entry.id
-    FROM (
-        SELECT place.id
-        FROM unnest(%(places)s::uuid[]) AS place (id)
+    WITH place AS MATERIALIZED (
+        SELECT wanted.id, first.updated_at
+        FROM unnest(%(places)s::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT id, updated_at FROM memory_entry
-            WHERE namespace_id = place.id AND deleted_at IS NULL
+            WHERE namespace_id = wanted.id AND deleted_at IS NULL
               AND (expires_at IS NULL OR expires_at > %(now)s)
             ORDER BY updated_at DESC, id DESC
             LIMIT 1
         ) AS first
         ORDER BY first.updated_at DESC, first.id DESC
         LIMIT %(limit)s
-    ) AS place
+    ), bound AS MATERIALIZED (
+        SELECT CASE WHEN count(*) < %(limit)s THEN '-infinity' ELSE min(updated_at) END AS oldest
+        FROM place
+    )
+    SELECT entry.id
+    FROM bound CROSS JOIN place
     CROSS JOIN LATERAL (
         SELECT id, updated_at FROM memory_entry
-        WHERE namespace_id = place.id AND deleted_at IS NULL
+        WHERE namespace_id = place.id AND deleted_at IS NULL AND updated_at >= bound.oldest
           AND (expires_at IS NULL OR expires_at > %(now)s)
         ORDER BY updated_at DESC, id DESC
         LIMIT %(limit)s

@@ -1,6 +1,7 @@
 """Plans of what must not slow down with the table: no scan of it, and no more rows than are asked for."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -95,6 +96,19 @@ def test_newest_page_reads_one_of_each_namespace_and_a_page_of_few(crowded: Cast
 
     assert scans(nodes) == {("memory_entry", "memory_entry_newest")}
     assert rows_read(nodes) == len(ids) + 5 * 5
+
+
+def test_newest_page_reads_nothing_older_than_the_oldest_first(crowded: Cast) -> None:
+    """Each namespace's newest is a day newer than the rest: those few are the whole page."""
+    newer = timezone.now() + timedelta(days=1)
+    with tenant([crowded.team_a.id]):
+        ids = list(Namespace.objects.unscoped().values_list("id", flat=True))
+        Entry.objects.unscoped().filter(key="k7").update(updated_at=newer)
+        nodes = plan(newest.NEWEST, named=newest.asked(ids, timezone.now(), 5))
+        found = newest.newest(ids, timezone.now(), 5)
+
+    assert rows_read(nodes) == len(ids) + 5
+    assert [one.key for one in found] == ["k7"] * 5
 
 
 def test_newest_page_of_nothing_reads_no_entry(crowded: Cast) -> None:
