@@ -166,7 +166,8 @@ def _of_entries(node: dict[str, Any]) -> int:
     if node.get("Relation Name") != "memory_entry":
         return below
     each = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    return below + int(round(each * node["Actual Loops"]))
+    read: float = each * node["Actual Loops"]
+    return below + round(read)
 
 
 def _timed(ask: Callable[[], object], times: int) -> list[list[float]]:
