@@ -294,7 +294,7 @@ def conversations_begun(
     first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
     rows = (
         conversations_for(principal, workflow)
-        .filter(subject=subject)
+        .filter(subject=subject, archived_at=None)
         .exclude(key=but)
         .annotate(began=Subquery(first.values("query")[:1]))
         .values_list("key", "name", "began")[:limit]
