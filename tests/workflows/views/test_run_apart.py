@@ -16,10 +16,9 @@ pytestmark = pytest.mark.django_db
 ENTRY = "01a0c3f0-0000-7000-8000-000000000000"
 
 
-def page_of(person: Person, *events: tuple[str, dict[str, Any]]) -> str:
-    made = make_run(
-        person, make_workflow(person), status="succeeded", finished_at=timezone.now(), outputs={}
-    )
+def page_of(person: Person, *events: tuple[str, dict[str, Any]], **fields: Any) -> str:
+    ended = {"status": "succeeded", "finished_at": timezone.now(), "outputs": {}}
+    made = make_run(person, make_workflow(person), **ended, **fields)
     with tenant([made.team_id]):
         for seq, (name, data) in enumerate(events, start=1):
             RunEvent.objects.create(
@@ -50,6 +49,7 @@ def test_what_a_run_forgot_is_named_with_how_many(alice: Person) -> None:
     assert "topic" in page
     assert ["Memories: 1" in page, "Memories: 3" in page] == [True, True]
     assert "neither recalled nor remembered" not in page
+    assert "Undo what it wrote" in page
 
 
 def test_what_was_not_let_in_says_why_and_leads_to_where_it_waits(alice: Person) -> None:
@@ -62,6 +62,13 @@ def test_what_was_not_let_in_says_why_and_leads_to_where_it_waits(alice: Person)
     assert f'href="/memory/entries/{ENTRY}/"' in page
     assert page.count("waits in quarantine") == 1
     assert "too short to mean anything" in page
+
+
+def test_run_that_was_tried_out_would_have_forgotten(alice: Person) -> None:
+    page = page_of(alice, forgot(1, key="city"), debug={"memory": "sandbox"})
+
+    assert "<h3>Would be forgotten</h3>" in page
+    assert "Undo what it wrote" not in page
 
 
 def test_run_that_did_neither_says_nothing_of_it(alice: Person) -> None:
