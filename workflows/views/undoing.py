@@ -33,7 +33,7 @@ def undo_written(request: HttpRequest, run_id: UUID) -> HttpResponse:
         messages.info(request, _("There is nothing left to undo."))
         return redirect("workflows:run", run.pk)
     address = reverse("workflows:run", args=[run.pk])
-    return HttpResponseRedirect(f"{address}?undone={done.change_id}")
+    return HttpResponseRedirect(f"{address}?undone={done.change_id}#undo-written")
 
 
 def undone_change(principal: Principal, change_id: str) -> UUID | None:
