@@ -283,8 +283,13 @@ async def _memory_text(config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: N
 
 
 def _listed(hits: Sequence[MemoryHit]) -> str:
-    lines = [f"- {hit.key}: {as_text(hit.value)}" for hit in hits]
+    """What is remembered can't pass for a line of the list, nor for what stands under it."""
+    lines = [f"- {_indented(hit.key)}: {_indented(as_text(hit.value))}" for hit in hits]
     return "\n".join([MEMORY_HEADING, *lines])
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(text.splitlines()) if "\n" in text or "\r" in text else text
 
 
 def _position(position: str, messages: Sequence[Message]) -> int:
