@@ -43,8 +43,9 @@ class ChangedForm(forms.Form):
     )
     reason = forms.CharField(label=_("Why (optional)"), required=False, max_length=500)
 
-    def __init__(self, item: Waiting, *, as_json: bool, **given: Any) -> None:
-        super().__init__(auto_id=f"id-{item.id}-%s", **given)
+    def __init__(self, item: Waiting, *, panel: str, as_json: bool, **given: Any) -> None:
+        """``panel`` is where it stands: two of them may be on one page."""
+        super().__init__(auto_id=f"{panel}-{item.id}-%s", **given)
         self._item, self._as_json = item, as_json
 
     def clean_value(self) -> Json:

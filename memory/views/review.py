@@ -172,9 +172,15 @@ def show_item(
     wanted = panel if panel in PANELS else ""
     is_fragment = bool(getattr(request, "htmx", False)) and wanted != ""
     merging = one.can_merge and one.may and wanted in ("", "merge")
+    forms = {
+        name: ChangedForm(found, panel=name, as_json=one.as_json, initial={"value": one.text})
+        for name in ("edit", "merge")
+    }
+    if form is not None:
+        forms[wanted] = form
     context = {
         "one": one,
-        "form": form or ChangedForm(found, as_json=one.as_json, initial={"value": one.text}),
+        "forms": forms,
         "changes": found.diff.changes,
         "alike": alike(caller_of(request), item_id=found.id) if merging else (),
         "query": kept_query(request).urlencode(),

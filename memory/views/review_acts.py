@@ -147,7 +147,7 @@ def _with_words(
         raise AccessDenied(_("You may look at this, not decide about it."))
     if not found.has_new:
         raise InvalidInput(_("This brings nothing new that could be written otherwise."))
-    form = ChangedForm(found, as_json=editable(found.new) is None, data=request.POST)
+    form = ChangedForm(found, panel=panel, as_json=editable(found.new) is None, data=request.POST)
     if not form.is_valid():
         return show_item(request, found, form=form, panel=panel)
     said = form.cleaned_data

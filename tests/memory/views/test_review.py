@@ -65,7 +65,9 @@ def test_each_kind_is_shown_with_both_sides_and_why(
 
     assert "Let the newer take the older one&#x27;s place?" in page
     assert "Alice lives in Basel" in page
-    assert "forgotten" in page  # the older one, afterwards
+    assert "makes room for sample:moved" in page
+    assert "becomes part of sample:exporting" in page
+    assert "<del> at night</del>" in page
     assert "Make one memory of these?" in page
     assert "Both speak of" in page
     assert "rooftop" in page
@@ -184,6 +186,8 @@ def test_item_is_a_page_of_its_own_with_everything_one_can_do(
 
     for part in ("Edit and accept", "Merge with another memory", "Dry run", "Reject for good"):
         assert part in page
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
 
 
 def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
