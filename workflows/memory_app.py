@@ -46,9 +46,10 @@ if TYPE_CHECKING:
     from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.exporting import asks_what_is_known_of as asks_what_is_known_of
     from memory.services.forget import forget as forget
+    from memory.services.knowledge import write_pages as write_pages
+    from memory.services.leaks import asks_to_try_nodes as asks_to_try_nodes
     from memory.services.learnt import learnt_from as learnt_from
     from memory.services.listing import entries as entries
-    from memory.services.knowledge import write_pages as write_pages
     from memory.services.notes import clear_run_notes as clear_run_notes
     from memory.services.notes import write_run_down as write_run_down
     from memory.services.pause import own_pause as own_pause
@@ -91,6 +92,7 @@ _WHERE = {
     "asks_to_curate": "memory.upkeep.curating",
     "asks_to_erase_too": "memory.services.erase",
     "asks_what_is_known_of": "memory.services.exporting",
+    "asks_to_try_nodes": "memory.services.leaks",
     "asks_what_is_of": "memory.services.erase",
     "asks_which_ended": "memory.upkeep.notes",
     "asks_who_takes_part": "memory.permissions",

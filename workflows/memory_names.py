@@ -12,6 +12,7 @@ from workflows.execution.curating import curate_run
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
 from workflows.services import erasing
+from workflows.services.trying_nodes import NodeTrials
 
 
 LONGEST = 60
@@ -27,6 +28,7 @@ def register() -> None:
     memory_app.asks_what_is_of(namespaces_of)
     memory_app.asks_what_is_known_of(erasing.known_of)
     memory_app.asks_to_erase_too(erasing.erase_person)
+    memory_app.asks_to_try_nodes(NodeTrials())
     memory_app.asks_to_curate(curate_run)
     memory_app.tell_runs_with(runs_told)
 

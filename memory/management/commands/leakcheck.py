@@ -1,0 +1,109 @@
+"""Tries to get at one person's memory as another, everywhere, and says what came of it.
+
+Exit status: 0, nothing leaked. 1, something did; with --plant that is the planted leak, found. 2, refused to run.
+3, with --plant: it was not found, so the check itself is blind.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import Team
+from accounts.tenancy import TenantQuerySet
+from memory import permissions
+from memory.management.leaks import Report, check
+from memory.models.curation import ProposalQuerySet
+from memory.models.entries import EntryQuerySet
+from memory.models.namespaces import NamespaceQuerySet
+
+
+def _whole_team(self: Any, principal: Any) -> Any:
+    return TenantQuerySet.visible_to(self, principal)
+
+
+# A filter that can be taken out: where it is, and what stands there then.
+PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "namespace": (NamespaceQuerySet, "visible_to", _whole_team),
+    "entry": (EntryQuerySet, "visible_to", _whole_team),
+    "proposal": (ProposalQuerySet, "visible_to", _whole_team),
+    "permission": (permissions, "reasons", lambda *_asked: iter([permissions.Why.ROLE])),
+}
+SHOWN = 40
+
+
+class Command(BaseCommand):
+    help = "Try to get at one person's memory as another, in every way there is. Leaves nothing behind."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--plant", nargs="?", const="namespace", choices=sorted(PLANTS), metavar="FILTER",
+            help=f"take a filter out first, and find it: {', '.join(sorted(PLANTS))}",
+        )  # fmt: skip
+        parser.add_argument(
+            "--thorough", action="store_true", help="every address, not those of memory alone"
+        )
+        parser.add_argument(
+            "--really", action="store_true", help="although there are teams in this database"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        teams = Team.objects.count()
+        if teams and not options["really"]:
+            raise CommandError(
+                f"There is data of {teams} team(s) here. Nothing of it is changed, and what the check "
+                "writes is taken back; but it keeps the database busy. --really runs it all the same.",
+                returncode=2,
+            )
+        with _planted(options["plant"]):
+            report = check(
+                thorough=options["thorough"],
+                first=options["plant"] is not None,
+                say=self._say(options["verbosity"]),
+            )
+        self._print(report)
+        if options["plant"] and not report.leaks:
+            self.stderr.write(f"The planted leak ({options['plant']}) was not found.")
+            raise SystemExit(3)
+        if report.leaks:
+            raise SystemExit(1)
+
+    def _say(self, verbosity: int) -> Callable[[str], object]:
+        return self.stderr.write if verbosity > 1 else lambda _line: None
+
+    def _print(self, report: Report) -> None:
+        self.stdout.write(f"{'what was tried':<16}{'answers':>10}{'leaks':>8}")
+        leaks = {
+            area: sum(_area_of(one.where) == area for one in report.leaks)
+            for area in report.answers
+        }
+        for area, count in sorted(report.answers.items()):
+            self.stdout.write(f"{area:<16}{count:>10}{leaks[area]:>8}")
+        total = sum(report.answers.values())
+        self.stdout.write(f"{'all':<16}{total:>10}{len(report.leaks):>8}")
+        for path, count in sorted(report.broken.items()):
+            self.stderr.write(f"answered with an error: {path} ({count})")
+        for one in sorted(set(report.leaks), key=str)[:SHOWN]:
+            self.stdout.write(
+                f"LEAK {one.where}: {one.asked_by} saw what is {one.whose}'s ({one.form})"
+            )
+
+
+def _area_of(where: str) -> str:
+    if where.startswith("node "):
+        return "node kinds"
+    if " /" not in where:
+        return "rows"
+    return "API" if " /api/" in where else "pages"
+
+
+@contextmanager
+def _planted(name: str | None) -> Iterator[None]:
+    if name is None:
+        yield
+        return
+    where, what, instead = PLANTS[name]
+    with patch.object(where, what, instead):
+        yield

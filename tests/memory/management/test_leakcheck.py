@@ -1,0 +1,119 @@
+"""The check for leaks: finds none, finds each one that is planted, and leaves nothing behind."""
+
+import base64
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+
+from memory.management.canaries import Canary, foreign_in
+from memory.management.commands.leakcheck import PLANTS
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+
+def left() -> dict[str, int]:
+    return {
+        model._meta.db_table: model._base_manager.count()
+        for model in apps.get_models()
+        if model._meta.managed
+    }
+
+
+def checked(*options: str) -> int:
+    try:
+        call_command("leakcheck", *options)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def test_nothing_leaks_and_nothing_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    before = left()
+
+    code = checked()
+
+    said = capsys.readouterr()
+    table = {
+        line[:16].strip(): tuple(map(int, line[16:].split()))
+        for line in said.out.splitlines()[1:]
+        if not line.startswith("LEAK")
+    }
+    assert (code, said.err, [one for one in said.out.splitlines() if one.startswith("LEAK")]) == (
+        0,
+        "",
+        [],
+    )
+    assert set(table) == {"API", "all", "node kinds", "pages", "rows"}
+    assert all(answers > 20 and leaks == 0 for answers, leaks in table.values())
+    assert table["API"][0] > 200
+    assert table["pages"][0] > 200
+    assert left() == before
+
+
+@pytest.mark.parametrize("plant", ["namespace"])
+def test_planted_leak_is_found(plant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked("--plant", plant) == 1
+    assert "LEAK" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("plant", sorted(PLANTS))
+def test_each_planted_leak_is_found(plant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked("--plant", plant) == 1
+    assert "LEAK" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+def test_nothing_leaks_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (checked("--thorough"), capsys.readouterr().out.count("LEAK")) == (0, 0)
+
+
+def test_check_that_finds_nothing_planted_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from memory.management import leaks
+    from memory.management.commands import leakcheck
+
+    monkeypatch.setattr(leakcheck, "check", lambda **_how: leaks.Report())
+
+    assert checked("--plant") == 3
+    assert "was not found" in capsys.readouterr().err
+
+
+def test_data_of_people_is_not_worked_beside_unless_asked(cast: Cast) -> None:
+    with pytest.raises(CommandError, match="--really") as refused:
+        call_command("leakcheck")
+
+    assert refused.value.returncode == 2
+
+
+def wrapped(text: str) -> list[bytes]:
+    raw: Any = text.encode()
+    return [
+        raw,
+        text.upper().encode(),
+        raw.hex().upper().encode(),
+        quote(text, safe="").encode(),
+        "".join(f"%{byte:02X}" for byte in raw).encode(),
+        *(
+            base64.b64encode(b"x" * before + raw + b"y" * after)
+            for before in range(4)
+            for after in range(4)
+        ),
+        base64.urlsafe_b64encode(b'{"value": "' + raw + b'"}'),
+    ]
+
+
+def test_secret_is_recognised_however_it_is_wrapped() -> None:
+    mine, other = Canary.of("mine"), Canary.of("other")
+
+    for answer in wrapped(mine.text):
+        assert [one for one, _form in foreign_in(b"<p>" + answer + b"</p>", [mine, other])] == [
+            mine
+        ]
+    assert foreign_in(b"nothing of it " * 50, [mine, other]) == []
