@@ -250,8 +250,10 @@ async def test_export_is_sent_piece_by_piece_to_an_asynchronous_server(tmp_path:
 def test_api_lists_narrows_pages_and_verifies(trail: Cast):
     client = trail.ada.client
 
-    first = client.get("/api/v1/audit", {"run": "r1", "limit": 1}).json()
-    second = client.get("/api/v1/audit", {"run": "r1", "limit": 1, "before": first["older"]}).json()
+    first = client.get("/api/v1/audit", {"run": "r1", "limit": "1"}).json()
+    second = client.get(
+        "/api/v1/audit", {"run": "r1", "limit": "1", "before": str(first["older"])}
+    ).json()
 
     assert [one["action"] for one in first["entries"] + second["entries"]] == [
         "memory.refused",
@@ -259,7 +261,8 @@ def test_api_lists_narrows_pages_and_verifies(trail: Cast):
     ]
     assert second["older"] is None
     assert client.get("/api/v1/audit/verify").json()["intact"] is True
-    for wrong in ({"limit": "0"}, {"team": "x"}, {"since": "x"}, {"before": "-1"}):
+    wrongs: list[dict[str, str]] = [{"limit": "0"}, {"team": "x"}, {"since": "x"}, {"before": "-1"}]
+    for wrong in wrongs:
         assert client.get("/api/v1/audit", wrong).status_code == 422
     assert len(client.get("/api/v1/audit", {"since": "2026-01-01T00:00:00"}).json()["entries"]) > 3
     for person in (trail.bob, trail.vic):

@@ -1,0 +1,109 @@
+"""Emergency access by two people: one asks and reads, the other sees it at once and ends it; in both languages."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.journeys.conftest import Troubles
+from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints, shut_out
+from tests.support.stack import LiveStack
+
+
+pytestmark = pytest.mark.browser
+
+# Somebody of the owner's team, told something by the chatbot; then their session, as signing in would make it.
+COLLEAGUE = """
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from accounts.models import Membership, User
+from accounts.principals import user_principal
+from accounts.services import add_member
+from accounts.tenancy import lookup, tenant
+from memory import services
+from memory.services import CallOrigin, MemoryCaller, reach_of
+owner = User.objects.order_by("date_joined").first()
+with lookup(str(owner.pk)):
+    team = Membership.objects.unscoped().filter(user=owner).select_related("team").first().team
+mia = User.objects.create_user("{mail}", name="{name}")
+add_member(team=team, user=mia, role="editor")
+known = dict(user_id=str(mia.pk), app_id="app", run_id="r1")
+run = MemoryCaller(user_principal(mia), team.pk, identity=known, reach=reach_of(known), origin=CallOrigin("r1", "n", "s"))
+services.remember(run, scope="user", key="{name} drinks", value="Green tea in the morning")
+session = SessionStore()
+session[SESSION_KEY] = str(mia.pk)
+session[BACKEND_SESSION_KEY] = "allauth.account.auth_backends.AuthenticationBackend"
+session[HASH_SESSION_KEY] = mia.get_session_auth_hash()
+session.save()
+print("session=" + session.session_key)
+"""
+
+
+@pytest.fixture
+def colleague(chromium: Browser, live_stack: LiveStack, language: str) -> Iterator[Page]:
+    """Mia's own browser."""
+    mark = language[:2]
+    code = COLLEAGUE.replace("{mail}", f"mia-{mark}@example.org").replace("{name}", f"Mia {mark}")
+    key = live_stack.manage("shell", "--no-imports", "-c", code).rpartition("session=")[2].strip()
+    context = chromium.new_context(base_url=live_stack.url, viewport={"width": 390, "height": 844})
+    context.set_default_timeout(15_000)
+    context.add_cookies(
+        [
+            {"name": "mnemoflow_session", "value": key, "url": live_stack.url},
+            {"name": "django_language", "value": language, "url": live_stack.url},
+        ]
+    )
+    page, troubles = context.new_page(), Troubles()
+    troubles.watch(page)
+    yield page
+    assert troubles.found == []
+    context.close()
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
+    signed_in: Page, colleague: Page, live_stack: LiveStack, language: str
+):
+    owner, mia, name = signed_in, colleague, f"Mia {language[:2]}"
+    owner.context.add_cookies(
+        [{"name": "django_language", "value": language, "url": live_stack.url}]
+    )
+    mia.goto("/memory/glass/")
+    expect(mia.locator("html")).to_have_attribute("lang", language)
+    expect(mia.locator("[data-glass-notice]")).to_have_count(0)
+
+    owner.goto("/memory/glass/")
+    owner.locator("#glass-person").select_option(label=name)
+    owner.locator("#glass-reason").fill("Case 2031")
+    owner.locator("input[name=minutes][value='60']").check()
+    assert complaints(owner, CONTRAST, NAMELESS, HEADINGS) + shut_out(owner) == []
+    owner.locator("form[action='/memory/glass/'] button[type=submit]").click()
+    owner.get_by_role("link", name=f"{name} drinks").first.click()
+    expect(owner.locator("h1")).to_contain_text(f"{name} drinks")
+
+    mia.reload()
+    notice = mia.locator("[data-glass-notice]")
+    expect(notice).to_contain_text("Case 2031")
+    told = mia.locator(".glass-rows").first
+    expect(told.get_by_role("link", name=f"{name} drinks")).to_be_visible()
+    assert complaints(mia, CONTRAST, NAMELESS, HEADINGS, OVERFLOW) + shut_out(mia) == []
+    notice.locator("form[action$='/end/'] button").click()
+    expect(mia.locator(".glass-rows .pill-warn")).to_have_count(0)
+    mia.locator("[data-glass-notice] form[action$='/seen/'] button").click()
+    expect(mia.locator("[data-glass-notice]")).to_have_count(0)
+    expect(mia.locator(".glass-rows").first).to_contain_text("Case 2031")
+
+    answer = owner.request.get(owner.url)
+    assert answer.status == 404
+    the_trail_tells_it(owner)
+
+
+def the_trail_tells_it(owner: Page) -> None:
+    owner.goto("/team/audit/?action=memory.glass_broken")
+    line = owner.locator(".trail > li").first
+    line.locator("summary").click()
+    expect(line.locator(".facts")).to_contain_text("Case 2031")
+    owner.locator("form[action$='/verify/'] button").click()
+    expect(owner.locator("#verified")).to_have_class(re.compile("notice-ok"))
+    assert complaints(owner, CONTRAST, NAMELESS, HEADINGS) + shut_out(owner) == []
