@@ -165,7 +165,7 @@ def undo_run(request: HttpRequest, run_id: UUID, body: schemas.UndoRunIn) -> sch
 @router.post("/memory/subjects/{subject}/erase", response=schemas.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> schemas.ReceiptOut:
     """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""
-    done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run)
+    done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run, runs=body.runs)
     return schemas.receipt_out(done)
 
 

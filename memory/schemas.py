@@ -181,7 +181,10 @@ class ForgottenOut(Body):
 
 
 class EraseIn(Body):
+    """``runs``: their conversations, tasks and runs as well."""
+
     dry_run: bool = True
+    runs: bool = True
 
 
 class ReceiptOut(Body):
