@@ -32,6 +32,7 @@ def checked(*options: str) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_nothing_leaks_and_nothing_stays(capsys: pytest.CaptureFixture[str]) -> None:
     before = left()
 
