@@ -71,6 +71,7 @@ def test_person_keeps_what_is_remembered_about_them_in_hand(
 
     page.goto(conversation)  # and what was said stands where it was said
     expect(page.locator(".bubble-me")).to_contain_text([FACT])
+    fits_a_phone(page, words)
 
 
 def opened_chat(page: Page) -> str:
@@ -163,3 +164,16 @@ def paused(page: Page, chat: str, words: Words) -> None:
     page.get_by_role("button", name=words.resume, exact=True).click()
     page.goto(chat)
     expect(say(page, words, LATER)).to_contain_text(words.remembered)
+
+
+def fits_a_phone(page: Page, words: Words) -> None:
+    """The box to type in at the bottom, nothing wider than the screen, the conversations one press away."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.get_by_role("textbox", name=words.say)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    links = page.locator(".talk-link")
+    expect(links.first).to_be_hidden()
+    page.locator(".talks [data-menu-toggle]").click()
+    expect(links.first).to_be_in_viewport(ratio=1)
+    page.get_by_role("textbox", name=words.say).click()
+    expect(links.first).to_be_hidden()
