@@ -27,11 +27,11 @@ from memory.core.errors import NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
-from memory.logic import exchange
 from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import Place
 from memory.places import Elsewhere, elsewhere
 from memory.providers.postgres import rows
+from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
 from memory.services.erase import what_is_theirs

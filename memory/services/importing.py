@@ -23,11 +23,11 @@ from memory.core.policy import check_room, check_value
 from memory.core.records import Json, Source, StoreParams
 from memory.core.scopes import resolve_namespace
 from memory.core.values import check_params, search_text
-from memory.logic import exchange
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.bringing import Brought, bring, leave_empty, moved_id
+from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
 from memory.services.importing_check import check_file

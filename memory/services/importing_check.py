@@ -6,7 +6,7 @@ from typing import BinaryIO, Final
 from config import strict
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.scopes import parse_namespace
-from memory.logic import exchange
+from memory.services import exchange
 
 
 MOST_BYTES: Final = 50 * 1024 * 1024

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from memory.logic import exchange
+from memory.services import exchange
 
 
 MOST_REFUSALS: Final = 100  # that are named; the others are counted
