@@ -71,4 +71,4 @@ def test_namespace_is_shared_and_taken_back_by_whose_it_is_alone(cast: Cast) -> 
     assert ask(cast.vic.client, "post", member=str(cast.ada.user.pk)) == 403
     assert (ask(cast.bob.client, "delete"), seen()) == (204, 404)
     assert ask(cast.bob.client, "post", member=str(cast.carol.user.pk)) == 404
-    assert ask(cast.bob.client, "post", verb="share") == 422
+    assert ask(cast.bob.client, "post", verb="own") == 422
