@@ -17,8 +17,8 @@ from tests.architecture import (
     matrix_inspector,
     matrix_knowledge,
     matrix_memory,
-    matrix_rights,
     matrix_review,
+    matrix_rights,
     matrix_together,
     matrix_workflows,
 )
