@@ -1,5 +1,7 @@
 """Acts over hundreds of entries: whole, quick, and taken back as one."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,8 +22,8 @@ HERE = "global:many"
 
 
 # The value's names are in the order the database keeps them in, so that the text is the same again.
-def stored(person: Person, number: int, **more: object) -> list[MemoryEntry]:
-    given = {"metadata": {"group": "talk", "n": 1.5}, **more}
+def stored(person: Person, number: int, **more: Any) -> list[MemoryEntry]:
+    given: dict[str, Any] = {"metadata": {"group": "talk", "n": 1.5}, **more}
     return [
         services.remember(
             at_door(person),
@@ -34,10 +36,12 @@ def stored(person: Person, number: int, **more: object) -> list[MemoryEntry]:
     ]
 
 
-def everything(person: Person) -> list[tuple[object, ...]]:
+def everything(person: Person) -> list[tuple[Any, ...]]:
     """All that an entry is, but for when and how often it changed."""
-    columns = ("key", "value", "metadata", "category", "tier", "importance", "expires_at", "text")
-    columns += ("size", "group", "position")
+    columns = (
+        *("key", "value", "metadata", "category", "tier", "importance", "expires_at", "text"),
+        *("size", "group", "position"),
+    )
     with tenant([person.team.id]):
         return list(Entry.objects.unscoped().living().order_by("key").values_list(*columns))
 
