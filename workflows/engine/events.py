@@ -117,7 +117,9 @@ class MemoryRecalled(Event):
     entries: Sequence[Mapping[str, Json]]  # id, key, value, score
     injected: bool = False  # reached a prompt through enhanced_memory
     withheld: str | None = None  # why nothing was given: "paused", by the person themselves
-    sought: Mapping[str, Json] = field(default_factory=dict)  # besides the query: key, filter, top_k
+    sought: Mapping[str, Json] = field(
+        default_factory=dict
+    )  # besides the query: key, filter, top_k
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,9 @@ def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
     workflow = make_workflow(alice)
     with tenant([alice.team.pk]):
         talk = make_conversation(alice, workflow)
-        run = make_run(alice, workflow, conversation=talk, status="succeeded", finished_at=timezone.now())
+        run = make_run(
+            alice, workflow, conversation=talk, status="succeeded", finished_at=timezone.now()
+        )
         Message.objects.create(
             team_id=run.team_id, conversation=talk, run=run, number=1, query="a", answer="b"
         )
@@ -145,7 +147,13 @@ def test_admin_erases_an_outside_person_but_no_member(cast: Cast):
 def test_erased_member_takes_their_test_persons_along(cast: Cast):
     own, play = str(cast.alice.user.pk), f"ben@{cast.alice.user.pk}"
     remembered(cast.alice, play)
-    make_run(cast.alice, make_workflow(cast.alice), subject=play, status="failed", finished_at=timezone.now())
+    make_run(
+        cast.alice,
+        make_workflow(cast.alice),
+        subject=play,
+        status="failed",
+        finished_at=timezone.now(),
+    )
 
     receipt = services.erase(at_door(cast.alice), subject=own)
 
