@@ -6,11 +6,12 @@ from memory.core import errors
 from memory.core.errors import MemoryFault
 
 
-RECOVERABLE = {"NotFound", "RetrievalError"}
+RECOVERABLE = {"NotFound", "NotAdmitted", "RetrievalError"}
 FAMILY = {
     "NotFound",
     "AlreadyExists",
     "AccessDenied",
+    "NotAdmitted",
     "QuotaExceeded",
     "ValueTooLarge",
     "InvalidInput",
