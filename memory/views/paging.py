@@ -37,6 +37,7 @@ class OffsetPage:
     offset: int
     query: QueryDict
     size: int = PAGE_SIZE
+    address: str = ""  # of the list, where an answer to a form shows it as well
 
     @property
     def has_previous_page(self) -> bool:
@@ -68,4 +69,4 @@ class OffsetPage:
         }
 
     def _url(self, offset: int) -> str:
-        return with_query(self.query, offset=str(offset))
+        return self.address + with_query(self.query, offset=str(offset))

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -146,7 +147,9 @@ def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
         "items": shown(request, page.items),
         "total": page.total,
         "in_all": page.in_all,
-        "page": OffsetPage(page.total, page.offset, kept_query(request)),
+        "page": OffsetPage(
+            page.total, page.offset, kept_query(request), address=reverse("memory:review")
+        ),
         "kinds": _kinds(filters),
         "places": _places(request, page.places, filters),
         "run": filters.run_id,

@@ -192,6 +192,22 @@ def test_button_names_the_first_broken_entry(owner_db: Any):
     shown = cast.ada.client.post("/team/audit/verify/").content.decode()
 
     assert "The chain is broken at entry 2: this entry was changed." in shown
+    where = re.search(r'href="([^"]+)">Show where', shown)
+    assert where is not None
+    assert '<span class="seq">2</span>' in page_of(cast.ada, where[1].removeprefix("/team/audit/"))
+
+
+def test_links_of_the_verified_trail_lead_to_the_trail(cast: Cast):
+    for number in range(60):
+        record(cast.team_a, subject=f"thing:{number}")
+
+    verified = cast.ada.client.post("/team/audit/verify/").content.decode()
+
+    asked = re.findall(r'href="([^"]*\?[^"]*)"', verified)
+    assert any("?before=" in address for address in asked)
+    for address in {re.sub("=.*", "=", one): one for one in asked}.values():
+        assert address.startswith("/team/audit/?")
+        assert cast.ada.client.get(address.replace("&amp;", "&")).status_code == 200
 
 
 def test_signed_head_is_taken_by_page_and_api(cast: Cast):

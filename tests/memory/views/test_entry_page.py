@@ -226,7 +226,13 @@ def test_long_history_is_cut_into_pages_each_against_the_one_before(alice: Perso
     newest, older = page_of(alice, entry), page_of(alice, entry, before="6")
 
     assert newest.count('title="Revision"') == 25
-    assert 'href="?before=6">Older revisions' in newest
+    refused = alice.client.post(f"/memory/entries/{entry.id}/edit/", {})
+    link = f'href="/memory/entries/{entry.id}/?before=6">Older revisions'
+    assert (refused.status_code, link in newest, link in refused.content.decode()) == (
+        422,
+        True,
+        True,
+    )
     assert "was <del>4</del><ins>5</ins> then" in newest
     assert "was <del>0</del><ins>1</ins> then" in older
     assert "Older revisions" not in older

@@ -245,6 +245,16 @@ def test_many_are_rejected_once_or_for_good_and_nothing_chosen_is_said(
     assert "never again in" in words_of(alice.client.get(f"{QUEUE}rules/"))
 
 
+def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
+    alice: Person, queue: dict[str, Waiting]
+) -> None:
+    answer = alice.client.post(f"{QUEUE}decide/?offset=1", {"act": "accept"})
+
+    back = re.search(r'href="([^"]+)" rel="prev"', answer.content.decode())
+    assert back is not None
+    assert (back[1], alice.client.get(back[1]).status_code) == (f"{QUEUE}?offset=0", 200)
+
+
 def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
     alice: Person, queue: dict[str, Waiting]
 ) -> None:
