@@ -143,6 +143,8 @@ class _Work:
         """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
         try:
             with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
+                if door.elsewhere is not None:  # which takes nothing back, a dry run's neither
+                    raise InvalidInput(_("What is kept elsewhere can't be imported into."))
                 door.claim()
                 door.detail.update(keys=0, **{"from": here.target.named})
         except MemoryFault as fault:
@@ -230,11 +232,8 @@ class _Batch:
             )
             check_params(params)
             check_value(self.door.policy, params.value)
-            if self.door.elsewhere is not None:
-                self.door.elsewhere.store(params)
-            else:
-                act = self.door.act(Operation.STORE, self.work.reason, self._change())
-                rows.write(self.namespace, params, act, self.door.policy)
+            act = self.door.act(Operation.STORE, self.work.reason, self._change())
+            rows.write(self.namespace, params, act, self.door.policy)
         except MemoryFault as fault:
             self._refuse(unit, fault)
             return
@@ -242,11 +241,6 @@ class _Batch:
         self.done += 1
 
     def _add(self, units: Sequence[_Unit]) -> None:
-        if self.door.elsewhere is not None:
-            for unit in units:
-                if unit.line.forgotten_at is None:
-                    self._overwrite(unit)
-            return
         self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
         taken = self._taken([unit.line.id for unit in units])
         brought: list[Brought] = []

@@ -20,6 +20,7 @@ from memory.services import CallOrigin, reach_of
 from memory.services.notes import clear_run_notes
 from memory.services.sandbox import SandboxMemory
 from tests.memory.services.conftest import at_door, in_run
+from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Cast, Person
 
 
@@ -104,6 +105,25 @@ def test_who_may_is_asked_before_the_provider_is(cast: Cast):
         services.remember(
             replace(of_workflow(cast.people["vic"]), reach=None), scope="workflow", key="k", value=1
         )
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.usefixtures("in_redis")
+def test_import_into_what_is_kept_elsewhere_is_refused_and_writes_nothing(
+    alice: Person, dry_run: bool
+):
+    text = "ai:memory:w1:g"
+    services.remember(of_workflow(alice), scope="workflow", key="k", value="mine")
+    file = file_of(space(text), entry("k", namespace=text), entry("new", 2, namespace=text))
+
+    report = brought(alice, file, clash="mine", dry_run=dry_run)
+
+    (refusal,) = report.refusals
+    assert (refusal.namespace, refusal.key, refusal.line) == (text, "", 2)
+    assert "elsewhere" in refusal.why
+    assert (report.new, report.overwritten, report.refused) == (0, 0, 2)
+    there = services.recall(of_workflow(alice), scope="workflow")
+    assert [(one.key, one.value) for one in there] == [("k", "mine")]
 
 
 @pytest.mark.usefixtures("in_redis")
