@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, BinaryIO, Final, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from memory.core.errors import MemoryFault
 from memory.core.records import Json, Tier
@@ -24,16 +25,29 @@ VERSION: Final = 1
 LONGEST_LINE: Final = 6 * 1024 * 1024  # bytes; a value may have four million, and metadata besides
 MOST_LINES: Final = 2_000_000
 MOST_PROBLEMS: Final = 100
+YEARS: Final = range(1970, 9001)  # PostgreSQL keeps more of them than can be read again
+MOST: Final = 10**9  # what is counted on from here still fits into four bytes
 
 Parse = Callable[[bytes], Json]  # strict JSON; ValueError says what is wrong
 
 
-Moment = AwareDatetime
+def _within_years(moment: datetime) -> datetime:
+    """At the end of the calendar it depends on the time zone which year it is, and whether it is one."""
+    try:
+        year = moment.astimezone(UTC).year
+    except OverflowError:
+        year = 0
+    if year not in YEARS:
+        raise ValueError(f"A year from {YEARS[0]} to {YEARS[-1]} was expected.")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_within_years)]
 Text = Annotated[str, Field(max_length=200)]
 Category = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Number = Annotated[int, Field(ge=1, lt=2**31)]
-Place = Annotated[int, Field(ge=0, lt=2**31)]
+Number = Annotated[int, Field(ge=1, le=MOST)]
+Place = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class _Line(BaseModel):

@@ -288,7 +288,7 @@ def test_history_told_by_a_file_is_attached_to_no_run_change_or_person_here(cast
 
 def test_places_far_apart_in_a_file_take_no_room_of_their_own(alice: Person) -> None:
     far = [
-        entry(f"k{n}", n + 1, position=n * 10**8 + 1, metadata={"group": "g"}) for n in range(20)
+        entry(f"k{n}", n + 1, position=n * 10**7 + 1, metadata={"group": "g"}) for n in range(20)
     ]
 
     assert brought(alice, file_of(space(), *far)).new == 20

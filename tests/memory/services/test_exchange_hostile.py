@@ -3,14 +3,17 @@
 import io
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from accounts.tenancy import tenant
+from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry
 from memory.services.importing_check import MOST_BYTES
-from tests.memory.services.exchanging import brought, entry, file_of, space
+from tests.memory.services.conftest import at_door
+from tests.memory.services.exchanging import AT, SHARED, brought, entry, file_of, space
 from tests.support.cast import Person
 
 
@@ -48,6 +51,14 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str, str]] = {
     "huge number": (lambda: file_of(space(), entry(revision=2**40)).getvalue(), 3, "revision", "less"),
     "no id": (lambda: file_of(space(), entry(id="1")).getvalue(), 3, "id", "UUID"),
     "no time zone": (lambda: file_of(space(), entry(created_at="2026-01-01T00:00:00")).getvalue(), 3, "created_at", "timezone"),
+    "before the first year": (lambda: file_of(space(), entry(created_at="0001-01-01T00:00:00+14:00")).getvalue(), 3, "created_at", "1970"),
+    "after the last year": (lambda: file_of(space(), entry(expires_at="9999-12-31T23:59:59-14:00")).getvalue(), 3, "expires_at", "9000"),
+    "before anything was kept": (lambda: file_of(space(), entry(updated_at="0300-01-01T00:00:00Z")).getvalue(), 3, "updated_at", "1970"),
+    "past of long ago": (
+        lambda: file_of(space(), entry(), revision(at="0001-01-01T00:00:00+01:00")).getvalue(), 4, "at", "1970"
+    ),
+    "no room to count on": (lambda: file_of(space(), entry(revision=2**31 - 1)).getvalue(), 3, "revision", "less"),
+    "no place to go on from": (lambda: file_of(space(), entry(position=2**31 - 1)).getvalue(), 3, "position", "less"),
     "no namespace": (lambda: file_of(space("team:b")).getvalue(), 2, "namespace", "is not a namespace"),
     "another's namespace": (lambda: file_of(space(), entry(namespace="user:bob")).getvalue(), 3, "namespace", "Not the namespace"),
     "same id": (lambda: file_of(space(), entry("a"), entry("b")).getvalue(), 4, "id", "already"),
@@ -70,8 +81,30 @@ def with_field(name: str, value: bytes) -> bytes:
     )
 
 
+def revision(**changes: Any) -> dict[str, Any]:
+    """The only one of the only entry."""
+    state = ("value", "metadata", "category", "tier", "importance")
+    said = {name: entry()[name] for name in state}
+    whose = {"type": "revision", "entry": entry()["id"], "number": 1, "operation": "store"}
+    return {**said, **whose, "at": AT} | changes
+
+
 def with_value(value: bytes) -> bytes:
     return with_line(with_field("value", value))
+
+
+def test_furthest_moments_and_numbers_are_taken_and_can_be_changed(alice: Person) -> None:
+    far = entry(
+        revision=10**9, expires_at="9000-12-31T23:59:59Z", created_at="1970-01-01T00:00:00Z"
+    )
+
+    report = brought(alice, file_of(space(), far))
+
+    assert (report.problems, report.new) == ([], 1)
+    door = at_door(alice)
+    kept = services.remember(door, namespace=SHARED, key="k", value="changed")
+    assert kept.revision == 10**9 + 1
+    assert services.entries(door, namespace=SHARED).total == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)
