@@ -10,12 +10,14 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Entry, Namespace
 from memory.providers.postgres import rows
+from memory.upkeep.each import each
 
 
 def sweep(now: datetime | None = None) -> int:
     """Every team's, a namespace a transaction; safe to run twice, or at the same time."""
     moment = now or timezone.now()
-    return sum(sweep_team(team_id, moment) for team_id in Team.objects.values_list("id", flat=True))
+    teams = Team.objects.values_list("id", flat=True)
+    return each(teams, lambda team_id: sweep_team(team_id, moment), "expiry_failed")
 
 
 def sweep_team(team_id: UUID, now: datetime) -> int:
@@ -26,7 +28,7 @@ def sweep_team(team_id: UUID, now: datetime) -> int:
         texts = list(
             over.order_by("namespace_id").values_list("namespace__text", flat=True).distinct()
         )
-    return sum(_sweep_namespace(team_id, text, now) for text in texts)
+    return each(texts, lambda text: _sweep_namespace(team_id, text, now), "expiry_failed")
 
 
 def _sweep_namespace(team_id: UUID, text: str, now: datetime) -> int:

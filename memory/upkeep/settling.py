@@ -21,6 +21,7 @@ from memory.logic.tiers import Move, Use, Why, moved, settle
 from memory.models import Entry, Namespace, Read
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
+from memory.upkeep.each import each
 
 
 MARGIN: Final = timedelta(hours=6)
@@ -37,7 +38,7 @@ def settle_all(now: datetime | None = None) -> int:
     """How many were kept, of every team's; safe to run twice, or at the same time."""
     moment = now or timezone.now()
     teams = Team.objects.values_list("id", flat=True)
-    return sum(settle_team(team_id, moment) for team_id in teams)
+    return each(teams, lambda team_id: settle_team(team_id, moment), "settling_failed")
 
 
 def settle_team(team_id: UUID, now: datetime) -> int:
@@ -46,7 +47,7 @@ def settle_team(team_id: UUID, now: datetime) -> int:
         texts = list(
             ending.order_by("namespace_id").values_list("namespace__text", flat=True).distinct()
         )
-    return sum(_settle_namespace(team_id, text, now) for text in texts)
+    return each(texts, lambda text: _settle_namespace(team_id, text, now), "settling_failed")
 
 
 def _settle_namespace(team_id: UUID, text: str, now: datetime) -> int:

@@ -1,12 +1,17 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
+from django.db import DataError
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Namespace, Revision
+from memory.providers.postgres import rows
 from memory.tasks import BEAT_SCHEDULE, clear_notes, sweep_expired
+from memory.upkeep import expiry
 from memory.upkeep.expiry import sweep
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Cast
@@ -33,6 +38,42 @@ def test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else(cast: Cast)
             newest = Revision.objects.unscoped().filter(entry__key="short").order_by("-number")[0]
             assert newest.operation == "expire"
         assert trail(team.id)[-1] == ("memory.expired", "global:x", True)
+
+
+def test_sweep_goes_on_where_it_failed_at_a_namespace_or_a_team(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for person, text in (
+        (cast.alice, "global:bad"),
+        (cast.alice, "global:x"),
+        (cast.carol, "global:x"),
+    ):
+        services.remember(at_door(person), namespace=text, key="k", value=1, ttl_seconds=60)
+    expire = rows.expire
+
+    def failing(namespace: Namespace, now: datetime) -> list[Entry]:
+        if namespace.text == "global:bad":
+            raise DataError("integer out of range")
+        return expire(namespace, now)
+
+    monkeypatch.setattr(rows, "expire", failing)
+    later = timezone.now() + timedelta(seconds=61)
+
+    with capture_logs() as logged:
+        assert (sweep(later), sweep(later)) == (2, 0)
+    assert [(one["event"], one["at"]) for one in logged] == [("expiry_failed", "global:bad")] * 2
+
+    sweep_one = expiry.sweep_team
+
+    def failing_team(team_id: UUID, now: datetime) -> int:
+        if team_id == cast.team_a.pk:
+            raise DataError("timestamp too small")
+        return sweep_one(team_id, now)
+
+    monkeypatch.setattr(rows, "expire", expire)
+    monkeypatch.setattr(expiry, "sweep_team", failing_team)
+    services.remember(at_door(cast.carol), namespace="global:x", key="k", value=1, ttl_seconds=60)
+    assert sweep(later + timedelta(seconds=61)) == 1
 
 
 def test_beat_asks_for_the_sweep_by_its_name() -> None:

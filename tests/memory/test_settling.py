@@ -4,13 +4,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import DataError
 from django.utils import timezone
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.records import MemoryEntry
-from memory.models import Entry, Revision
+from memory.models import Entry, Namespace, Revision
+from memory.providers.postgres import rows
 from memory.services import CallOrigin
 from memory.tasks import BEAT_SCHEDULE, SETTLE_EVERY_SECONDS, settle_working
 from memory.upkeep.expiry import sweep
@@ -93,6 +95,25 @@ def test_every_team_is_asked_and_none_sees_anothers(cast: Cast) -> None:
     for person in (cast.alice, cast.carol):
         assert tiers(person) == {"k": ("long_term", False)}
         assert trail(person.team.pk)[-1] == ("memory.promoted", HERE, True)
+
+
+def test_team_where_it_fails_keeps_no_other_from_it(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for person in (cast.alice, cast.carol):
+        work(person, "k", "The deadline is on Friday", importance=0.8)
+    write = rows.write
+
+    def failing(namespace: Namespace, *more: Any) -> Any:
+        if namespace.team_id == cast.team_a.pk:
+            raise DataError("integer out of range")
+        return write(namespace, *more)
+
+    monkeypatch.setattr(rows, "write", failing)
+
+    assert settle_all(timezone.now() + NEARLY) == 1
+    assert tiers(cast.carol) == {"k": ("long_term", False)}
+    assert tiers(cast.alice) == {"k": ("working", True)}
 
 
 def test_what_is_over_already_is_not_brought_back(alice: Person) -> None:
