@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import principal_of
 from memory import services
-from memory.core.errors import AlreadyExists
+from memory.core.errors import AlreadyExists, NotFound
 from memory.core.records import Tier
 from memory.forms import EditForm
 from memory.logic.conversation import BEGINNING
@@ -28,6 +28,7 @@ from memory.views.asking import (
     title_of,
     undoable_change,
 )
+from memory.views.browsing import Aside, show_namespace
 from memory.views.changes import after_forgetting
 from memory.views.differences import Piece, pieces_between
 from memory.views.story import is_page, moves_of, number_asked, story
@@ -77,7 +78,12 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
-    done = services.forget(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+    try:
+        done = services.forget(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+    except NotFound as fault:
+        if not getattr(request, "htmx", False):
+            raise
+        return show_namespace(request, row.namespace, Aside(fault=str(fault)), status=404)
     return after_forgetting(request, row.namespace, done.change_id)
 
 

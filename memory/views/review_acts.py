@@ -1,6 +1,8 @@
 """What a person decides in the review, one or many, and the way back from it. All of it works as plain forms."""
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -12,7 +14,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput, NotFound
+from memory.core.errors import (
+    AccessDenied,
+    AlreadyExists,
+    InvalidInput,
+    MemoryFault,
+    NotFound,
+    QuotaExceeded,
+)
 from memory.forms_review import ChangedForm
 from memory.logic.applying import Outdated
 from memory.logic.beside import editable
@@ -25,8 +34,36 @@ from memory.views.asking import caller_of, reason_of
 from memory.views.review import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
 
 
+REFUSED: Final[dict[type[MemoryFault], int]] = {
+    NotFound: 404,
+    AccessDenied: 403,
+    QuotaExceeded: 409,
+    InvalidInput: 422,
+}
+
+
+P = ParamSpec("P")
+
+
+def told_in_the_queue(
+    act: Callable[Concatenate[HttpRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A refusal stands above what waits: alone, it would be swapped into the queue's place."""
+
+    @wraps(act)
+    def told(request: HttpRequest, /, *args: P.args, **named: P.kwargs) -> HttpResponse:
+        try:
+            return act(request, *args, **named)
+        except tuple(REFUSED) as fault:
+            status = next(code for kind, code in REFUSED.items() if isinstance(fault, kind))
+            return show_review(request, Extra(problem=str(fault), status=status))
+
+    return told
+
+
 @login_required
 @require_POST
+@told_in_the_queue
 def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
     """As it stands, or as whoever accepts it has written it."""
     caller = caller_of(request)
@@ -48,6 +85,7 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+@told_in_the_queue
 def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
     caller, into = caller_of(request), request.POST.get("into", "")
     return _with_words(
@@ -63,6 +101,7 @@ def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+@told_in_the_queue
 def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
     always = "always" in request.POST
     return _decided(
@@ -77,6 +116,7 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+@told_in_the_queue
 def decide_many(request: HttpRequest) -> HttpResponse:
     """First what it would do, then, when somebody is sure, the doing."""
     caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
@@ -98,6 +138,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+@told_in_the_queue
 def take_back(request: HttpRequest) -> HttpResponse:
     """Of the toast, and of the rules' page."""
     caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))

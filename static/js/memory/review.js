@@ -107,6 +107,7 @@ function showChosen(event) {
 // A new queue was put in place of the old: say what became of it, and go on with the one that follows.
 new MutationObserver(() => {
   const queue = document.getElementById("review");
+  if (!queue) return; // something else was put there: a server that failed has no queue to show
   showChosen();
   spoken.textContent = queue.dataset.said;
   // what was tried; what waits again; or else the next

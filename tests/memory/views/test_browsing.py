@@ -188,6 +188,22 @@ def test_undo_of_what_somebody_changed_since_takes_nothing_back(alice: Person) -
     assert living(alice)["k"].tier == "long_term"
 
 
+def test_row_forgotten_in_another_tab_is_told_above_the_list(alice: Person) -> None:
+    one = store(alice, "k", "green tea")
+    store(alice, "other", "black tea")
+    address = f"/memory/entries/{one}/forget/"
+    alice.client.post(address)
+
+    late = alice.client.post(address, headers={"HX-Request": "true"})
+
+    text = late.content.decode()
+    assert late.status_code == 404
+    assert text.strip().startswith('<div id="entries"')
+    assert "it may be forgotten already" in text
+    assert ("black tea" in text, "green tea" in text) == (True, False)
+    assert alice.client.post(address).status_code == 404
+
+
 def test_timeline_tells_who_did_what_and_how_it_was_then(alice: Person, bob: Person) -> None:
     ids = [store(alice, f"k{number}", f"tea {number}") for number in range(3)]
     services.forget_many(at_door(bob), entry_ids=ids[:2], reason="too old")

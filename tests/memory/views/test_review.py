@@ -354,3 +354,40 @@ def test_queue_asks_as_often_for_six_as_for_three(alice: Person, queue: dict[str
     kinds = ("link", "merge", "contradiction")
     deciding.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
     assert (asked(), whole) == (38, 38)
+
+
+def test_refusal_stands_above_the_queue_and_not_in_its_place(
+    cast: Cast, queue: dict[str, Waiting]
+) -> None:
+    client, one = cast.alice.client, queue["add"]
+    panel = words_of(client.get(at(one.id), {"panel": "merge"}, headers=HTMX))
+    said = {"into": "gone", "value": "Both of them"}
+    assert 'name="into"' in panel
+    gone = client.post(at(one.id, "merge"), said, headers=HTMX)
+    deciding.accept(at_door(cast.alice), item_id=one.id)
+    answers = [
+        gone,
+        client.post(at(one.id, "accept"), {"value": "In other words"}, headers=HTMX),
+        client.post(
+            f"{QUEUE}decide/", {"item": str(one.id), "act": "accept", "sure": "1"}, headers=HTMX
+        ),
+    ]
+
+    for answer in answers:
+        page = words_of(answer)
+        assert page.strip().startswith('<div class="stack" id="review"')
+        assert (answer.status_code, page.count('role="alert"')) == (404, 1)
+        assert page.count("data-item ") == (6 if answer is gone else 5)
+    assert "somebody has decided" in words_of(answers[-1])
+
+
+def test_viewer_who_decides_all_the_same_keeps_the_queue(cast: Cast) -> None:
+    learns(cast.alice, scope="global", review=Mode.ALL)
+    taught(cast.alice, "Tea is served at four", run_id="r1")
+    [one, _other] = waiting(at_door(cast.vic)).items
+
+    for form in ({}, {"value": "In other words"}):
+        answer = cast.vic.client.post(at(one.id, "accept"), form, headers=HTMX)
+        page = words_of(answer)
+        assert (answer.status_code, page.count("data-item ")) == (403, 2)
+        assert 'class="notice notice-warn" role="alert"' in page
