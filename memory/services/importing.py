@@ -216,9 +216,8 @@ class _Batch:
         """A revision more; what the file tells of the time before stays in the file."""
         line, now = unit.line, self.door.now
         try:
+            self._check_end(line)
             ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
-            if ttl is not None and ttl <= 0:
-                raise InvalidInput(_("It has ended."))
             params = StoreParams(
                 namespace=self.namespace.text,
                 key=line.key,
@@ -249,9 +248,10 @@ class _Batch:
             try:
                 bytes_ = check_value(self.door.policy, unit.line.value)
                 if unit.line.forgotten_at is None:
+                    self._check_end(unit.line)
                     self._check_room(count + 1, size + bytes_)
                     count, size = count + 1, size + bytes_
-            except QuotaExceeded as fault:
+            except (QuotaExceeded, InvalidInput) as fault:
                 self._refuse(unit, fault)
                 continue
             if (one := self._brought(unit, bytes_, taken)) is not None:
@@ -262,6 +262,10 @@ class _Batch:
             bring(self.namespace, brought, self.here.shifts)
         self.here.target.new += count
         self.done += count
+
+    def _check_end(self, line: exchange.EntryLine) -> None:
+        if line.expires_at is not None and line.expires_at <= self.door.now:
+            raise InvalidInput(_("It has ended."))
 
     def _check_room(self, entries: int, size: int) -> None:
         row = self.namespace

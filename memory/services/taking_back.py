@@ -1,13 +1,16 @@
 """Take back one act over entries of a namespace: each as it was before, or nothing at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memory.core.errors import InvalidInput
+from django.utils.translation import gettext as _
+
+from memory import permissions
+from memory.core.errors import AccessDenied, InvalidInput
 from memory.logic.applying import Outdated
 from memory.logic.planning import Problem
-from memory.models import Entry, Revision
+from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.door import Door
@@ -20,7 +23,7 @@ AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
 def take_back(door: Door, change_id: UUID, reason: str) -> int:
     """How many entries were put back. ``Outdated`` where somebody changed one of them since.
 
-    What would have ended meanwhile stays away.
+    What would have ended meanwhile stays away; what came to its end since wasn't changed by anybody.
     """
     if door.elsewhere is not None:
         raise InvalidInput("change: what is kept elsewhere can't be taken back.")
@@ -33,19 +36,52 @@ def take_back(door: Door, change_id: UUID, reason: str) -> int:
         first.setdefault(entry_id, number)
         last[entry_id] = number
     entries = list(Entry.objects.unscoped().filter(pk__in=first).order_by("id"))
-    for entry in entries:
-        if entry.revision != last[entry.pk]:
-            raise Outdated(f"{entry.key}: {Problem.CHANGED}")
+    ended_since = _ended_since(entries, last)
     # What came goes first, so that what went finds its key and its room again.
     before = _before(first)
     came = [one for one in entries if one.pk not in before and not one.is_forgotten]
     ended = [one for one in entries if one.pk in before and is_over(before[one.pk], door.now)]
     gone = [one for one in ended if not one.is_forgotten]
+    if (came or gone) and not may_take_away(door):
+        raise AccessDenied(
+            _("You may write to %(namespace)s, but not forget what is there.")
+            % {"namespace": door.text}
+        )
     rows.forget(namespace, [*came, *gone], door.act(Operation.FORGET, reason))
     over = {one.pk for one in ended}
+    over |= _replaced(namespace, [one for one in ended_since if one.pk not in over])
     back = [(one, before[one.pk]) for one in entries if one.pk in before and one.pk not in over]
     put_back_all(door, namespace, back, reason)
     return len(came) + len(ended) + len(back)
+
+
+def may_take_away(door: Door) -> bool:
+    """To undo is to write, but what wasn't there before is forgotten by it."""
+    return permissions.may(door.caller.principal, "forget", door.place)
+
+
+def _ended_since(entries: Sequence[Entry], last: Mapping[UUID, int]) -> list[Entry]:
+    """Those that only came to their end after the act."""
+    later = [one for one in entries if one.revision != last[one.pk]]
+    if not later:
+        return []
+    past = Revision.objects.unscoped().filter(entry__in=later).exclude(operation=Operation.EXPIRE)
+    numbers = past.order_by("entry_id", "number").values_list("entry_id", "number")
+    changed = {entry_id for entry_id, number in numbers if number > last[entry_id]}
+    for entry in later:
+        if entry.pk in changed:
+            raise Outdated(f"{entry.key}: {Problem.CHANGED}")
+    return later
+
+
+def _replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
+    """Whose key somebody gave to another memory since: they stay away."""
+    if not ended:
+        return set()
+    keys = {one.key for one in ended}
+    living = rows.living(namespace).filter(key__in=keys).order_by("key")
+    taken = set(living.values_list("key", flat=True))
+    return {one.pk for one in ended if one.key in taken}
 
 
 def _before(first: Mapping[UUID, int]) -> dict[UUID, Revision]:
