@@ -86,17 +86,22 @@ def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
 
 
 def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
-    """All of it for the person themselves and the key that names them; for others what they may see."""
+    """All of it for the person themselves and the key that names them; for others what they may see.
+
+    A key also needs to read: memory for what is remembered, runs for what was said.
+    """
     with tenant([caller.team_id]):
         theirs = what_is_theirs(caller.team_id, subject)
         named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
         place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
-        own = permissions.is_their_own(caller.principal, place)
+        who = caller.principal
+        own = permissions.is_their_own(who, place) and who.allows("memory:read")
         seen = theirs if own else [row for row in theirs if _may_see(caller, row)]
         if not own and not seen:
             raise NotFound(_("There is no such person."))
         known = _RESOLVERS.get("person")
-        about = list(known(caller.team_id, subject)) if known and own else []
+        told = known is not None and own and who.allows("runs:read")
+        about = list(known(caller.team_id, subject)) if known and told else []
         return _written(
             caller, "person", subject, seen,
             Also(left_out=len(theirs) - len(seen), own=own, reads=True, about=about),

@@ -14,6 +14,7 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.provider import MAX_TOP_K
 from memory.models import Change, Entry, Group, Policy, Revision
+from memory.services import exporting
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import (
     AT,
@@ -377,3 +378,27 @@ def test_undo_of_an_import_that_is_not_ones_own_is_refused(cast: Cast) -> None:
         with pytest.raises((NotFound, AccessDenied)):
             services.undo_import(at_door(person), changes=report.changes)
     assert len(services.recall(at_door(cast.alice), namespace=SHARED)) == 1
+
+
+@pytest.mark.parametrize(
+    ("scopes", "status", "found"),
+    [
+        ({"memory:write"}, 404, []),
+        ({"memory:write", "runs:read"}, 404, []),
+        ({"memory:write", "memory:read"}, 200, ["entry"]),
+        ({"memory:write", "memory:read", "runs:read"}, 200, ["entry", "about"]),
+    ],
+)
+def test_key_takes_of_a_person_it_names_what_it_may_read(
+    alice: Person, api_key: Any, scopes: set[str], status: int, found: list[str], monkeypatch: Any
+) -> None:
+    caller = in_run(alice, outside=True, user_id="mia")
+    services.remember(caller, scope="user", key="k", value="mia's secret")
+    monkeypatch.setitem(exporting._RESOLVERS, "person", lambda *_: [("turn", {"said": "hello"})])
+
+    answer = api_key(alice, scopes=scopes).get("/api/v1/memory/subjects/mia/export")
+
+    assert answer.status_code == status
+    body = answer.getvalue() if status != 200 else b"".join(answer.streaming_content)
+    assert (b"mia's secret" in body) == ("entry" in found)
+    assert (b"hello" in body) == ("about" in found)
