@@ -23,13 +23,16 @@ from memory.permissions import Place
 from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
-from memory.services.taking_back import AWAY, is_over
+from memory.services.taking_back import AWAY, is_over, may_take_away
 from memory.upkeep.settling import ACTOR as PROMOTION
 
 
 @dataclass(frozen=True, slots=True)
 class RunUndone:
-    """``left``: written by the run, but changed by somebody since. No ``change_id``: nothing was done."""
+    """``left``: written by the run, but changed by somebody since, or not the caller's to forget.
+
+    No ``change_id``: nothing was done.
+    """
 
     count: int
     left: int
@@ -110,6 +113,9 @@ def _plan(door: Door, run_id: str) -> _Plan:
             back.append((entry, before))
         elif not entry.is_forgotten:
             gone.append(entry)
+    if gone and not may_take_away(door):
+        left += len(gone)
+        gone = []
     free = _with_room(namespace, gone, back)
     return _Plan(namespace, gone, free, left + len(back) - len(free))
 

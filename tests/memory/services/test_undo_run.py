@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.audit import verify
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.errors import AlreadyExists, InvalidInput
+from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput
 from memory.core.records import StoreParams
 from memory.models import Namespace
 from memory.services import CallOrigin, MemoryCaller, RunUndone
@@ -173,3 +173,34 @@ def test_undone_over_the_api(alice: Person, api_key: Any) -> None:
     assert (done["count"], bool(done["change"]), known(alice)) == (1, True, {})
     reader = api_key(alice, scopes={"memory:read"})
     assert ask(reader).json() == {"count": 0, "left": 0, "change": None}
+
+
+def test_who_may_only_write_undoes_what_was_changed_and_leaves_what_is_new(cast: Cast) -> None:
+    own, bob = f"user:{cast.alice.user.pk}", at_door(cast.bob)
+    say(running(cast.alice, "r0"), "user", "city", "Lisbon")
+    say(running(cast.alice), "user", "city", "Porto")
+    say(running(cast.alice), "user", "pet", "Miso")
+    services.share(at_door(cast.alice), namespace=own, verb="write", member=cast.bob.user)
+
+    tried = services.undo_run(bob, run_id="r1", dry_run=True)
+    done = services.undo_run(bob, run_id="r1")
+
+    assert (tried, (done.count, done.left)) == (RunUndone(1, 1), (1, 1))
+    assert known(cast.alice) == {"own/city": "Lisbon", "own/pet": "Miso"}
+
+
+def test_who_may_only_write_takes_nothing_back_that_would_be_forgotten(cast: Cast) -> None:
+    own, mine = f"user:{cast.alice.user.pk}", at_door(cast.alice)
+    say(running(cast.alice, "r0"), "user", "city", "Lisbon")
+    services.forget(running(cast.alice), scope="user", key="city")
+    change_id = services.undo_run(mine, run_id="r1").change_id
+    assert change_id
+    services.share(mine, namespace=own, verb="write", member=cast.bob.user)
+
+    with pytest.raises(AccessDenied, match="not forget"):
+        services.undo(at_door(cast.bob), change_id=change_id)
+    assert known(cast.alice) == {"own/city": "Lisbon"}
+
+    services.share(mine, namespace=own, verb="forget", member=cast.bob.user)
+    assert services.undo(at_door(cast.bob), change_id=change_id).count == 1
+    assert known(cast.alice) == {}
