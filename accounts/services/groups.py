@@ -41,9 +41,9 @@ def delete_group(principal: Principal, *, group_id: UUID) -> None:
         ended = end_sharing_with(row.group)
         # The grants are gone already, so nothing of the team's hangs on it but the row itself.
         inner = row.group
+        _record(principal, row, "group.deleted", name=row.name, grants=ended)  # while it has its id
         row.delete()
         inner.delete()
-        _record(principal, row, "group.deleted", name=row.name, grants=ended)
 
 
 def put_in(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:

@@ -65,7 +65,7 @@ def test_group_that_is_deleted_ends_what_was_shared_with_it(cast: Cast, support:
     assert not access.can(cast.vic.principal, "workflow.edit", shared)
     with tenant([cast.team_a.pk]):
         last = AuditEntry.objects.unscoped().filter(action="group.deleted").get()
-    assert last.detail == {"name": "Support", "grants": 1}
+    assert (last.subject, last.detail) == (f"group:{support.pk}", {"name": "Support", "grants": 1})
 
 
 def test_group_of_another_team_is_neither_found_nor_given_anything(cast: Cast, support: Any):
