@@ -29,11 +29,14 @@ from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from accounts import access, audit
 from accounts.models import User
 from accounts.personas import key_of, played_by
 from accounts.principals import Principal, key_id_of
 from accounts.roles import VERBS
+from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, parse_namespace
 from memory.models import Glass, Namespace
@@ -151,20 +154,18 @@ def _reasons_of_the_team(principal: Principal, verb: Verb, known: Facts) -> Iter
         yield Why.GRANT
 
 
-def glass_by_which(principal: Principal, place: Place, facts: Facts | None = None) -> Glass | None:
-    """The emergency access without which they couldn't look; ``None`` for all who could anyway."""
-    known = facts or Facts(place)
-    if next(reasons(principal, "view", place, known), None) is not Why.GLASS:
-        return None
-    return known.glass_of(principal)
-
-
 def note_look(principal: Principal, place: Place, **detail: str) -> bool:
-    """Write down that something was shown which only emergency access opens; whether it was."""
-    row = place.row
+    """Write down that something was shown which only emergency access opens; whether it was.
+
+    It may have ended since the thing was found: then it isn't shown.
+    """
+    row, known = place.row, Facts(place)
     if row is None or _is_plainly_theirs(principal, place):
         return False
-    glass = glass_by_which(principal, place)
+    reason = next(reasons(principal, "view", place, known), None)
+    glass = known.glass_of(principal) if reason is Why.GLASS else None
+    if reason is None or (reason is Why.GLASS and glass is None):
+        raise NotFound(_("There is no such memory."))
     if glass is None:
         return False
     audit.record(

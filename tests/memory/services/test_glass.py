@@ -295,3 +295,22 @@ def may_look(person: Person, text: str) -> bool:
         listed = rows.open_to(principal).filter(pk=row.pk).exists()
     assert listed == bool(found)
     return found == [Why.GLASS]
+
+
+def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
+    cast: Cast, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glass = broken(cast.ada, secret)
+    with tenant([cast.team_a.pk]):
+        entry = Entry.objects.unscoped().get(namespace__text=secret)
+    of_row = permissions.place_of
+
+    def found_and_ended(row: Namespace) -> Place:
+        Glass.objects.unscoped().filter(pk=glass.pk).update(ended_at=timezone.now())
+        return of_row(row)
+
+    with tenant([cast.team_a.pk]):
+        assert selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk) == entry
+        monkeypatch.setattr(permissions, "place_of", found_and_ended)
+        with pytest.raises(NotFound):
+            selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk)
