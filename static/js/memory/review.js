@@ -52,13 +52,16 @@ const KEYS = {
   "?": () => keys.showModal(),
 };
 
+const MOVES = new Set(["j", "k"]);
+
 document.addEventListener("keydown", (event) => {
+  if (event.repeat && !MOVES.has(event.key)) return; // a key that is held down decides once
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest?.("[data-panel] form")?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") return leavePanel(event.target);
   if (event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
   const act = KEYS[event.key];
-  if (!act) return;
+  if (!act || (event.key === "X" && !event.shiftKey)) return; // Caps Lock and x: not for good
   event.preventDefault();
   act();
 });
