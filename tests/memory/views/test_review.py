@@ -186,6 +186,8 @@ def test_item_is_a_page_of_its_own_with_everything_one_can_do(
 
     for part in ("Edit and accept", "Merge with another memory", "Dry run", "Reject for good"):
         assert part in page
+    assert "hx-post" not in page  # there is no queue here to put in its place
+    assert page.count(f'action="{at(queue["add"].id)}') == 4
     ids = re.findall(r'\sid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
 
