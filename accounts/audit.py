@@ -167,7 +167,7 @@ def record(
         actor_kind=actor_kind,
         actor=actor,
         action=action,
-        subject=subject[:300],
+        subject=subject.replace("\x00", "\ufffd")[:300],
         detail=dict(detail or {}),
         success=success,
     )

@@ -9,6 +9,7 @@ from django.http import (
     HttpResponseBadRequest,
     HttpResponseBase,
     JsonResponse,
+    UnreadablePostError,
 )
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_noop
 
 API = "/api/"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 class JsonWritesMiddleware(MiddlewareMixin):
@@ -37,11 +39,23 @@ class JsonWritesMiddleware(MiddlewareMixin):
 
 
 class NoNulMiddleware(MiddlewareMixin):
-    """No address of ours has a NUL in it, and the database can't be asked for one."""
+    """No address of ours has a NUL in it, no form either, and the database can't be asked for one."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         query = request.META.get("QUERY_STRING", "")
         if "%00" in query or "\x00" in query or "\x00" in request.path_info:
+            return HttpResponseBadRequest()
+        return None
+
+    def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
+        """Fields of forms, which the CSRF check reads next anyway; JSON is read elsewhere, strictly."""
+        if request.path_info.startswith(API) or request.content_type not in FORMS:
+            return None
+        try:
+            fields = request.POST.lists()
+        except UnreadablePostError:  # who sent it went away
+            return None
+        if any("\x00" in text for name, values in fields for text in (name, *values)):
             return HttpResponseBadRequest()
         return None
 
