@@ -1,6 +1,6 @@
 """What people choose and type where they browse memory: filters, views, acts over many."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from django import forms
@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
+from config.moments import kept, midnight
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.logic.filter_words import read_filter
@@ -92,13 +93,15 @@ class SearchForm(forms.Form):
         """A moment with its zone, or as a clock here shows it; of what is to come there is no memory."""
         try:
             found = parse_datetime(self.cleaned_data["at"])
+            return min(kept(found), timezone.now()) if found else None
         except ValueError:
-            found = None
-        if found is None:
             return None
-        return min(
-            timezone.make_aware(found) if timezone.is_naive(found) else found, timezone.now()
-        )
+
+    def clean_since(self) -> date | None:
+        return _known(self.cleaned_data["since"])
+
+    def clean_until(self) -> date | None:
+        return _known(self.cleaned_data["until"])
 
     def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
         self.is_valid()
@@ -120,7 +123,7 @@ class SearchForm(forms.Form):
 
     def sought(self) -> Sought:
         words, is_key = self.found("q") or "", self.found("by") == "key"
-        until = self.found("until")
+        since, until = self.found("since"), self.found("until")
         return Sought(
             text="" if is_key else words,
             key=words if is_key else "",
@@ -128,14 +131,19 @@ class SearchForm(forms.Form):
             tier=self.found("tier") or "",
             actor=self.found("actor") or "",
             filter=self.found("m") or None,
-            since=_midnight(self.found("since")),
-            until=_midnight(until + timedelta(days=1)) if until else None,
+            since=midnight(since) if since else None,
+            until=midnight(until, later=1) if until else None,
             sort=Sort(self.found("sort") or Sort.BEST),
         )
 
 
-def _midnight(day: date | None) -> datetime | None:
-    return timezone.make_aware(datetime.combine(day, time.min)) if day else None
+def _known(day: date | None) -> date | None:
+    try:
+        if day is not None:
+            midnight(day), midnight(day, later=1)
+    except ValueError:
+        raise forms.ValidationError(_("That day is too far away.")) from None
+    return day
 
 
 class ActForm(forms.Form):

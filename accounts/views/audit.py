@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
@@ -23,6 +22,7 @@ from accounts.services import trail as services
 from accounts.services.downloads import FileAnswer
 from accounts.services.heads import signed_head
 from accounts.services.trail import Asked, Format
+from config.moments import kept, midnight
 
 
 @login_required
@@ -164,12 +164,9 @@ def _text(given: Any, name: str, most: int) -> str:
 def _moment(text: str, *, whole_day: bool) -> datetime | None:
     """A day or an instant, in the reader's time; ``whole_day``: up to the end of that day."""
     try:
-        day = parse_date(text)
-        moment = None if day else parse_datetime(text)
+        if day := parse_date(text):
+            return midnight(day, later=int(whole_day))
+        moment = parse_datetime(text)
+        return kept(moment) if moment else None
     except ValueError:
         return None
-    if day is not None:
-        moment = datetime.combine(day + timedelta(days=whole_day), time())
-    if moment is None:
-        return None
-    return timezone.make_aware(moment) if timezone.is_naive(moment) else moment

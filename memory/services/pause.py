@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.moments import kept
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.scopes import resolve_namespace
 from memory.models import Namespace
@@ -44,6 +45,7 @@ def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None =
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: remembering, recalling or both.")
     with opened(caller, "forget", "memory.paused", namespace=own_namespace(caller)) as door:
+        until = _kept(until)
         if until is not None and until <= door.now:
             raise InvalidInput(_("until: a moment that is still to come."))
         row = door.claim()
@@ -63,6 +65,13 @@ def resume(caller: MemoryCaller) -> bool:
             row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
             _save(row)
         return was is not None
+
+
+def _kept(until: datetime | None) -> datetime | None:
+    try:
+        return kept(until) if until else None
+    except ValueError:
+        raise InvalidInput(_("until: a moment that is not too far away.")) from None
 
 
 def _save(row: Namespace) -> None:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from config.moments import midnight
 from memory import services
 from memory.about import Remembered, about, own_entry, own_space
 from memory.core.errors import AlreadyExists, InvalidInput
@@ -164,11 +165,8 @@ def _day(picked: str) -> datetime | None:
     try:
         day = parse_date(picked)
     except ValueError:
+        return midnight(day, later=1) if day else None
         return None
-    if day is None:
-        return None
-    midnight = datetime.combine(day, datetime.min.time()) + timedelta(days=1)
-    return timezone.make_aware(midnight)
 
 
 def _answer(

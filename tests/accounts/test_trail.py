@@ -284,3 +284,21 @@ def test_api_lists_narrows_pages_and_verifies(trail: Cast):
     for person in (trail.bob, trail.vic):
         assert person.client.get("/api/v1/audit").status_code == 403
         assert person.client.get("/team/audit/").status_code == 403
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "0001-01-01T00:00:00+14:00"])
+def test_day_at_an_end_of_time_narrows_nothing(cast: Cast, name: str, day: str):
+    record(cast.team_a, subject="thing one")
+
+    answer = cast.ada.client.get("/team/audit/", {name: day})
+
+    assert (answer.status_code, "thing one" in answer.content.decode()) == (200, True)
+
+
+def test_subject_with_a_nul_is_written_down_without_it(cast: Cast):
+    record(cast.team_a, subject="user:\x00mia")
+
+    with tenant([cast.team_a.pk]):
+        assert AuditEntry.objects.unscoped().latest("seq").subject == "user:\ufffdmia"
+        assert audit.verify(cast.team_a.pk).intact

@@ -1,7 +1,7 @@
 """Paused: programmes remember and recall nothing of the person; the person still does as they like."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -184,3 +184,12 @@ def test_run_that_only_tries_out_is_told_nothing_either(alice: Person) -> None:
     assert asyncio.run(memory.recall(**at, query_text="green tea")) == []
     with pytest.raises(Paused):
         asyncio.run(memory.store(**at, key="cat", value="Miso"))
+
+
+@pytest.mark.parametrize(
+    "until", ["9999-12-31T23:59:59-14:00", "9500-01-01T00:00:00+00:00", "0001-01-01T00:00:00+14:00"]
+)
+def test_moment_that_could_never_be_read_again_is_refused(alice: Person, until: str) -> None:
+    with pytest.raises(InvalidInput, match="until"):
+        services.pause(at_door(alice), until=datetime.fromisoformat(until))
+    assert services.own_pause(at_door(alice)) is None

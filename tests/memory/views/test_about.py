@@ -209,3 +209,9 @@ def test_api_lists_pauses_and_resumes(cast: Cast) -> None:
         f"{me}/pause", json.dumps({"what": "all"}), content_type="application/json"
     )
     assert wrong.status_code == 422
+
+
+def test_pause_until_the_end_of_time_is_asked_again(alice: Person) -> None:
+    asked = {"what": "both", "span": "day_picked", "day": "9999-12-31"}
+
+    assert alice.client.post("/memory/about/pause/", asked).status_code == 422

@@ -350,3 +350,18 @@ def test_views_ask_as_often_for_many_rows_as_for_one(alice: Person, view: str) -
 
     assert asked() == once
     assert once == QUERIES[view]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"until": "9999-12-31"},
+        {"since": "0001-01-01"},
+        {"at": "0001-01-01T00:00:00+14:00"},
+        {"at": "9999-12-31T23:00:00-14:00"},
+    ],
+)
+def test_day_at_an_end_of_time_is_nothing_chosen(alice: Person, asked: dict[str, str]) -> None:
+    store(alice, "k")
+
+    assert "green tea" in page(alice, place(alice), **asked)
