@@ -5,7 +5,8 @@ from django.utils.translation import gettext as _
 
 from accounts import access
 from accounts.models import TeamGroup, User
-from memory.core.errors import NotFound
+from memory.core.errors import InvalidInput, NotFound
+from memory.core.scope_kinds import SeenBy
 from memory.models import Namespace
 from memory.permissions import Verb
 from memory.services.caller import MemoryCaller
@@ -16,6 +17,7 @@ from memory.services.explain import recipient
 def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
     with opened(caller, "share", "memory.shared", namespace=namespace) as door:
         _note(door, verb, member)
+        _check_recipient(door, member)
         access.grant(_holder(member), f"memory.{verb}", _row(door))
 
 
@@ -23,6 +25,14 @@ def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | 
     with opened(caller, "share", "memory.unshared", namespace=namespace) as door:
         _note(door, verb, member)
         access.revoke(_holder(member), f"memory.{verb}", _row(door))
+
+
+def _check_recipient(door: Door, member: User | TeamGroup) -> None:
+    """Who manages members could let themselves into a group, and so look without emergency access."""
+    if isinstance(member, TeamGroup) and door.place.named.seen_by is not SeenBy.TEAM:
+        raise InvalidInput(
+            _("What is private is shared with members one by one, not with a group.")
+        )
 
 
 def _note(door: Door, verb: Verb, member: User | TeamGroup) -> None:

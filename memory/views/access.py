@@ -21,6 +21,8 @@ from accounts.principals import current_team_id, principal_of
 from accounts.selectors import group_for, groups_of, members_of, team_for
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import parse_namespace
 from memory.models import Namespace
 from memory.permissions import Verb, Why
 from memory.services.explain import VERBS, Explained, Given, Reason, Seer, explain, recipient
@@ -96,7 +98,7 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
         "glasses": shown(request, row.text) if found.runs in ("person", "conversation") else None,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
-        **_recipients(request),
+        **_recipients(request, row),
     }
     return render(request, "memory/access.html", context)
 
@@ -145,12 +147,13 @@ def _member(request: HttpRequest) -> User | TeamGroup:
     return selectors.member_for(principal, team_id, wanted)
 
 
-def _recipients(request: HttpRequest) -> dict[str, object]:
+def _recipients(request: HttpRequest, row: Namespace) -> dict[str, object]:
     principal = principal_of(request)
     team = team_for(principal, "team.view", current_team_id(request))
+    for_groups = parse_namespace(row.text).seen_by is SeenBy.TEAM
     return {
         "members": [one.user for one in members_of(principal, team)],
-        "groups": [one.row for one in groups_of(principal, team)],
+        "groups": [one.row for one in groups_of(principal, team)] if for_groups else [],
     }
 
 

@@ -38,24 +38,38 @@ def test_owner_sees_who_can_see_it_and_shares_it_and_takes_it_back(
     base = f"/memory/namespaces/{place.pk}/access/"
     before = page(cast.bob, base)
     assert ("It is about them" in before, "Can’t see it: 3" in before) == (True, True)
-    group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
-    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.ada.user.pk)
-
     cast.bob.client.post(f"{base}share/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
-    cast.bob.client.post(f"{base}share/", {"with": f"group:{group.pk}", "verb": "view"})
 
     shared = page(cast.bob, base)
     assert "Shared by You on" in shared
-    assert "Shared with the group Support by You" in shared
-    assert "Can’t see it: 1" in shared
+    assert "Can’t see it: 2" in shared
     assert "Shared by Bob on" in page(cast.vic, base)
     assert "Take back" not in page(cast.vic, base)
     services.remember(at_door(cast.vic), namespace=place.text, key="k", value=1)
 
     cast.bob.client.post(f"{base}unshare/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
-    cast.bob.client.post(f"{base}unshare/", {"with": f"group:{group.pk}", "verb": "view"})
     assert "Can’t see it: 3" in page(cast.bob, base)
     assert cast.vic.client.get(base).status_code == 404
+
+
+def test_group_is_offered_where_memory_is_the_teams_and_refused_where_it_is_private(
+    cast: Cast, place: Namespace
+) -> None:
+    group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
+    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
+    asked, own = {"with": f"group:{group.pk}", "verb": "write"}, f"/memory/namespaces/{place.pk}/"
+    assert f"group:{group.pk}" not in page(cast.bob, f"{own}access/")
+    assert cast.bob.client.post(f"{own}access/share/", asked).status_code == 422
+
+    services.remember(at_door(cast.ada), namespace="global:app", key="k", value=1)
+    with tenant([cast.team_a.pk]):
+        shared = Namespace.objects.unscoped().get(text="global:app")
+    base = f"/memory/namespaces/{shared.pk}/access/"
+    assert f"group:{group.pk}" in page(cast.ada, base)
+    cast.ada.client.post(f"{base}share/", asked)
+    assert "Shared with the group Support by You" in page(cast.ada, base)
+    cast.ada.client.post(f"{base}unshare/", asked)
+    assert "Shared with the group Support" not in page(cast.ada, base)
 
 
 def test_team_memory_says_roles_and_keys(cast: Cast, api_key: Any) -> None:

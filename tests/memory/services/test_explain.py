@@ -10,19 +10,20 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts import access
 from accounts.models import ApiKey
 from accounts.personas import key_subject, persona_id
 from accounts.principals import KeyPrincipal
 from accounts.services import create_group, put_in
 from accounts.tenancy import tenant
 from memory import permissions, services
-from memory.core.errors import MemoryFault
+from memory.core.errors import InvalidInput, MemoryFault
 from memory.models import Namespace
 from memory.permissions import Verb, Why, place_of
 from memory.services import MemoryCaller
 from memory.services.explain import VERBS, Explained, explain
 from memory.services.glass import break_glass
-from tests.memory.services.conftest import at_door, in_run
+from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast
 
 
@@ -103,8 +104,6 @@ def test_explanation_agrees_with_the_rules_the_lists_and_the_doors(
 def arranged(
     cast: Cast, text: str, grants: list[tuple[str, Verb]], inside: set[str], glass: str
 ) -> Namespace:
-    from accounts import access
-
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=text)
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
@@ -156,7 +155,8 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
     put_in(cast.ada.principal, group_id=group.pk, user_id=cast.alice.user.pk)
     services.share(mine, namespace=text, verb="view", member=cast.vic.user)
-    services.share(mine, namespace=text, verb="forget", member=group)
+    with tenant([cast.team_a.pk]):  # as a group was let in before that was refused
+        access.grant(group.group, "memory.forget", Namespace.objects.unscoped().get(text=text))
     glass = break_glass(at_door(cast.ada), namespace=text, reason="an inquiry", minutes=60)
 
     found = explain(mine, namespace=text)
@@ -255,3 +255,19 @@ def test_api_breaks_the_glass_tells_and_ends(cast: Cast) -> None:
     assert ada.get(listing).status_code == 404
     for wrong in ({**asked, "minutes": 10_000}, {**asked, "reason": ""}, {**asked, "team": "x"}):
         assert ada.post("/api/v1/memory/glass", wrong, "application/json").status_code == 422
+
+
+def test_group_is_let_in_to_what_is_the_teams_and_never_to_what_is_private(cast: Cast) -> None:
+    services.remember(in_run(cast.bob), scope="user", key="k", value=1)
+    services.remember(at_door(cast.bob), namespace="global:app", key="k", value=1)
+    group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
+    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
+
+    with pytest.raises(InvalidInput, match="one by one"):
+        services.share(
+            at_door(cast.bob), namespace=f"user:{cast.bob.user.pk}", verb="view", member=group
+        )
+    assert ("memory.refused", f"user:{cast.bob.user.pk}", False) in trail(cast.team_a.pk)
+    services.share(at_door(cast.ada), namespace="global:app", verb="write", member=group)
+
+    services.remember(at_door(cast.vic), namespace="global:app", key="k", value=2)
