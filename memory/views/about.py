@@ -74,7 +74,8 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             problem = _("This was changed in the meantime. Here is how it is now.")
     else:
         problem = _("This can't be corrected here.")
-    return _answer(request, entry_id, problem=problem, said="" if problem else _("Corrected."))
+    said = "" if problem else _("Corrected.")
+    return _answer(request, entry_id, problem=problem, said=said, typed=words if problem else "")
 
 
 @login_required
@@ -170,14 +171,15 @@ def _day(picked: str) -> datetime | None:
 
 
 def _answer(
-    request: HttpRequest, entry_id: UUID, *, problem: str = "", said: str = ""
+    request: HttpRequest, entry_id: UUID, *, problem: str = "", said: str = "", typed: str = ""
 ) -> HttpResponse:
+    """``typed``: what was refused; it stays where it was typed."""
     if not getattr(request, "htmx", False):
         (messages.error if problem else messages.success)(request, problem or said)
         return redirect("memory:about")
     template = SHAPES.get(request.POST.get("shape", ""), SHAPES["card"])
     one = own_entry(caller_of(request), entry_id=entry_id)
-    context = {"entry": one, "problem": problem}
+    context = {"entry": one, "problem": problem, "typed": typed}
     return render(request, template, context)
 
 

@@ -102,7 +102,13 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
     late = alice.client.post(address, {"value": "Tea!", "revision": "1"}, headers=HTMX)
     assert "changed in the meantime" in late.content.decode()
     assert "Alice drinks coffee." in late.content.decode()
+    assert re.search(
+        r'<details class="about-edit" open>.*?required>Tea!</textarea>', late.content.decode(), re.S
+    )
+    assert 'name="revision" value="2"' in late.content.decode()  # sent again, it is meant
+    assert 'class="about-edit">' in card
     empty = alice.client.post(address, {"value": " ", "revision": "2"}, headers=HTMX)
+    assert ">Alice drinks coffee.</textarea>" in empty.content.decode()
     assert "Say what is right" in empty.content.decode()
 
 
