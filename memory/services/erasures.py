@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -92,12 +93,17 @@ def erasures_for(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
 
 
 def carry_out(team_id: UUID, erasure_id: UUID) -> None:
-    """All of it or nothing, and the row says which. Rights are those of who asked at this moment."""
+    """All of it or nothing, and the row says which. Rights are those of who asked at this moment.
+
+    The row stays locked as long as it takes: who claims it because it takes long waits, and finds it ended.
+    """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
     caller = MemoryCaller(user_principal(row.asked_by), team_id)
     try:
         with tenant([team_id]):
+            if not _going_on(row.pk).select_for_update().exists():
+                return
             done = erase(caller, subject=row.subject, runs=bool(row.planned.get(RUNS)))
             _end(row, ErasureStatus.DONE, receipt=_receipt(row, done))
     except MemoryFault as fault:
@@ -136,4 +142,8 @@ def _end(row: Erasure, status: ErasureStatus, **more: Any) -> None:
         "finished_at": timezone.now(),
         **more,
     }
-    Erasure.objects.unscoped().filter(pk=row.pk).update(**fields)
+    _going_on(row.pk).update(**fields)
+
+
+def _going_on(erasure_id: UUID) -> QuerySet[Erasure]:
+    return Erasure.objects.unscoped().filter(pk=erasure_id, status=ErasureStatus.RUNNING)

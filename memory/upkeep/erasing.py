@@ -53,8 +53,11 @@ _RESOLVERS: dict[str, Erases] = {}
 
 def _claimed(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
     with tenant([team_id]):
-        rows = Erasure.objects.unscoped().filter(_is_free(now), team_id=team_id, pk=erasure_id)
-        return bool(rows.update(status=ErasureStatus.RUNNING, held_until=now + HELD))
+        rows = Erasure.objects.unscoped()
+        # Whoever carries it out has the row locked; nobody waits for that.
+        free = rows.filter(_is_free(now), team_id=team_id, pk=erasure_id)
+        mine = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
+        return bool(mine.update(status=ErasureStatus.RUNNING, held_until=now + HELD))
 
 
 def _is_free(now: datetime) -> Q:

@@ -1,9 +1,11 @@
 """Erasing as a job: ordered, carried out once by whoever comes first, and told in a receipt."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts import audit
@@ -12,7 +14,11 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Entry, Erasure
+from memory.services import erasures
+from memory.services.erase import Receipt, erase
 from memory.services.erasures import (
+    RUNS,
+    carry_out,
     confirmation_of,
     erasure_for,
     erasures_for,
@@ -23,7 +29,7 @@ from memory.services.erasures import (
 from memory.upkeep.erasing import HELD, erase_soon, sweep_erasures
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
-from tests.support.cast import Cast, Person
+from tests.support.cast import Cast, Person, make_cast
 
 
 pytestmark = pytest.mark.django_db
@@ -148,6 +154,46 @@ def test_sweep_finds_what_no_worker_heard_of_or_a_dead_one_left(cast: Cast) -> N
         Erasure.objects.unscoped().update(held_until=now - timedelta(seconds=1))
     assert sweep_erasures(now + timedelta(minutes=1)) == 1
     assert again(row).status == "done"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ada = make_cast().people["ada"]
+    told(ada, BEN)
+    with tenant([ada.team.pk]):
+        row = Erasure.objects.unscoped().create(
+            team_id=ada.team.pk, subject=BEN, asked_by=ada.user, planned={RUNS: True}
+        )
+    pool = ThreadPoolExecutor(2)
+    others: list[Future[None]] = []
+    claims: list[int] = []
+    much_later = timezone.now() + 2 * HELD
+
+    def slowly(*asked: Any, **how: Any) -> Receipt:
+        done = erase(*asked, **how)
+        if not others:
+            others.append(pool.submit(apart, carry_out, row.team_id, row.pk))
+            claims.append(pool.submit(apart, sweep_erasures, much_later).result(30))
+        return done
+
+    monkeypatch.setattr(erasures, "erase", slowly)
+
+    assert erase_soon(row.team_id, row.pk) == 1
+    others[0].result(30)
+
+    found = again(row)
+    assert (found.status, found.attempts, claims) == ("done", 1, [0])
+    assert (found.receipt or {})["tables"]["memory_entry"] == 1
+
+
+def apart(work: Any, *given: Any) -> Any:
+    """By a connection of its own."""
+    try:
+        return work(*given)
+    finally:
+        connection.close()
 
 
 def test_member_is_named_by_address_and_a_stranger_is_not(cast: Cast) -> None:
