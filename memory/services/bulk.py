@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from accounts.tenancy import tenant
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.core.records import Tier
 from memory.logic.tiers import MOVES, Move
@@ -90,6 +91,7 @@ def carry_out(
     reason: str = "",
 ) -> UUID | None:
     """The change that undoes it. ``expected`` is how many were agreed to: any other number is refused."""
+    _lock(caller, chosen.namespace)
     touched = rehearse(caller, act=act, chosen=chosen).entry_ids
     if len(touched) != expected:
         raise Shifted(_("Meanwhile something else matches. Look again, please."))
@@ -120,6 +122,15 @@ _ACTS: Final[Mapping[Act, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
         quarantine(caller, entry_ids=ids, reason=why).change_id
     ),
 }
+
+
+def _lock(caller: MemoryCaller, namespace: str) -> None:
+    """Inside a request's transaction the namespace comes before the trail, which to look writes in already.
+
+    Everybody who writes locks the two in that order.
+    """
+    with tenant([caller.team_id]):
+        rows.lock_namespace(caller.team_id, namespace)
 
 
 def _found(door: Door, chosen: Chosen) -> list[Entry]:

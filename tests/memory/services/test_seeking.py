@@ -6,6 +6,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -155,6 +157,20 @@ def test_act_is_refused_when_something_else_matches_meanwhile(alice: Person) -> 
         carry_out(at_door(alice), act=Act.FORGET, chosen=chosen, expected=agreed)
 
     assert seek(at_door(alice), namespace=HERE, sought=Sought()).total == 2
+
+
+@pytest.mark.parametrize("act", [Act.FORGET, Act.QUARANTINE, Act.IMPORTANCE])
+def test_act_locks_the_namespace_before_it_writes_into_the_trail(alice: Person, act: Act) -> None:
+    store(alice, "a", "x")
+
+    with CaptureQueriesContext(connection) as asked:
+        carry_out(at_door(alice), act=act, chosen=Chosen(HERE, sought=Sought()), expected=1)
+
+    asked_for = [one["sql"] for one in asked]
+    locked = next(n for n, sql in enumerate(asked_for) if "FOR UPDATE" in sql)
+    told = next(n for n, sql in enumerate(asked_for) if 'INSERT INTO "accounts_auditentry' in sql)
+    assert "memory_namespace" in asked_for[locked]
+    assert locked < told
 
 
 AMENDED: list[tuple[Act, Amendment, str, Any]] = [
