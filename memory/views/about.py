@@ -165,8 +165,8 @@ def _until(request: HttpRequest) -> datetime | None:
 def _day(picked: str) -> datetime | None:
     try:
         day = parse_date(picked)
-    except ValueError:
         return midnight(day, later=1) if day else None
+    except ValueError:
         return None
 
 
