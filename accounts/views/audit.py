@@ -98,6 +98,8 @@ def _page(
         before=int(before) if before.isdecimal() and len(before) < 19 else None,
     )
     query = request.GET.copy()
+    query.pop("before", None)
+    newest = query.urlencode()
     query["before"] = str(page.older or "")
     context = {
         "team": team,
@@ -110,6 +112,7 @@ def _page(
         + [(f"key:{one.pk}", one.name) for one in selectors.keys_of(principal, team)],
         "actions": _actions(),
         "older": query.urlencode() if page.older else "",
+        "newest": newest,
         "is_first": not before,
         "report": report,
         "reason": REASONS.get(report.broken.reason, "") if report and report.broken else "",

@@ -210,6 +210,15 @@ def test_links_of_the_verified_trail_lead_to_the_trail(cast: Cast):
         assert cast.ada.client.get(address.replace("&amp;", "&")).status_code == 200
 
 
+def test_way_back_to_the_newest_keeps_what_is_narrowed(cast: Cast):
+    record(cast.team_a)
+
+    shown = page_of(cast.ada, "?action=workflow.&before=999")
+
+    assert 'href="/team/audit/?action=workflow.">Newest' in shown
+    assert 'href="/team/audit/">Newest' in page_of(cast.ada, "?before=999")
+
+
 def test_signed_head_is_taken_by_page_and_api(cast: Cast):
     for address in ("/team/audit/head/", "/api/v1/audit/head"):
         answer = cast.ada.client.get(address)
