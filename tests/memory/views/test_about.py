@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -23,6 +24,7 @@ from tests.support.cast import Cast, Person
 pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 def told(person: Person, key: str, value: Any, **identity: Any) -> Any:
@@ -123,6 +125,28 @@ def test_forgotten_and_taken_back_in_either_shape(alice: Person, shape: str) -> 
     back = alice.client.post(f"{address}/restore/", {"shape": shape}, headers=HTMX)
     assert "/forget/" in back.content.decode()
     assert len(services.recall(in_run(alice), scope="user")) == 1
+
+
+def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> None:
+    told(alice, "tea", "Alice drinks green tea.")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice.user, backend=BACKEND)
+
+    def sent(verb: str, **typed: str) -> str:
+        page = client.get("/memory/about/").content.decode()
+        form = re.search(
+            rf'action="([^"]+/entries/[^"]+/{verb}/)".*?name="csrfmiddlewaretoken" value="(\w+)"',
+            page,
+            re.S,
+        )
+        assert form is not None, verb
+        return client.post(
+            form[1], {"csrfmiddlewaretoken": form[2], **typed}, follow=True
+        ).content.decode()
+
+    assert "Alice drinks coffee." in sent("correct", value="Alice drinks coffee.", revision="1")
+    assert "Alice drinks coffee." not in sent("forget")
+    assert services.recall(in_run(alice), scope="user") == []
 
 
 def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Person) -> None:

@@ -158,7 +158,8 @@ def test_turn_shows_what_it_remembered_to_be_forgotten_and_brought_back(
     turn = reverse("workflows:chat_turn", args=[run.pk])
     forget = reverse("memory:about_forget", args=[entry.id])
 
-    assert forget in text_of(alice.client.get(turn))
+    shown = text_of(alice.client.get(turn))
+    assert "csrfmiddlewaretoken" in shown.split(f'action="{forget}"')[1].split("</form>")[0]
     line = text_of(alice.client.post(forget, {"shape": "line"}, headers=HTMX))
     assert reverse("memory:about_restore", args=[entry.id]) in line
     assert "Forgotten:" in text_of(alice.client.get(turn))  # a reload says so, too
