@@ -114,6 +114,20 @@ def test_admin_looks_in_the_owner_is_told_on_the_page_and_ends_it(
     assert ("data-glass-notice" in after, "Police inquiry 7" in after) == (False, True)
 
 
+def test_notice_leads_back_to_a_page_and_never_to_where_a_form_was_sent(
+    cast: Cast, place: Namespace
+) -> None:
+    asked = {"person": str(cast.bob.user.pk), "reason": "Police inquiry 7", "minutes": "60"}
+    cast.ada.client.post("/memory/glass/", asked)
+
+    shown = page(cast.bob, "/memory/about/?by=when")
+    refused = cast.bob.client.post("/memory/about/pause/", {"span": "aeon"}).content.decode()
+
+    forms = [one.split("/seen/")[1].split("</form>")[0] for one in (shown, refused)]
+    assert 'name="next" value="/memory/about/?by=when"' in forms[0]
+    assert ("I have seen it" in forms[1], 'name="next"' in forms[1]) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
