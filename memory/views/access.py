@@ -152,7 +152,9 @@ def _recipients(request: HttpRequest, row: Namespace) -> dict[str, object]:
     team = team_for(principal, "team.view", current_team_id(request))
     for_groups = parse_namespace(row.text).seen_by is SeenBy.TEAM
     return {
-        "members": [one.user for one in members_of(principal, team)],
+        "members": [
+            one.user for one in members_of(principal, team) if one.user_id != principal.user_id
+        ],
         "groups": [one.row for one in groups_of(principal, team)] if for_groups else [],
     }
 

@@ -128,6 +128,22 @@ def test_notice_leads_back_to_a_page_and_never_to_where_a_form_was_sent(
     assert ("I have seen it" in forms[1], 'name="next"' in forms[1]) == (True, False)
 
 
+def test_in_a_team_of_one_there_is_nobody_to_share_with(carol: Person) -> None:
+    services.remember(at_door(carol), namespace="global:shop", key="k", value=1)
+    with tenant([carol.team.pk]):
+        row = Namespace.objects.unscoped().get(text="global:shop")
+    base = f"/memory/namespaces/{row.pk}/access/"
+
+    alone = page(carol, base)
+    group = create_group(carol.principal, team=carol.team, name="Support")
+    grouped = page(carol, base)
+
+    assert ("the only one in this team" in alone, f"{base}share/" in alone) == (True, False)
+    assert 'href="/team/">Invite somebody' in alone
+    assert ("the only one in this team" in grouped, f"{base}share/" in grouped) == (False, True)
+    assert (f"group:{group.pk}" in grouped, ">Carol</option>" in grouped) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
