@@ -1,12 +1,14 @@
 """Limits of the team's memory: how full it is, and what may be changed about it."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from accounts import access
@@ -20,6 +22,15 @@ from memory.views.asking import caller_of
 
 NUMBERS = ("max_entries", "max_value_bytes", "max_namespace_bytes", "max_namespaces")
 
+# As the page calls what the API calls by its name.
+LABELS: Final[dict[str, str | Promise]] = {
+    "max_entries": gettext_lazy("Most entries a namespace"),
+    "max_namespace_bytes": gettext_lazy("Most bytes a namespace"),
+    "max_value_bytes": gettext_lazy("Most bytes a value"),
+    "max_namespaces": gettext_lazy("Most namespaces"),
+    "allowed_prefixes": gettext_lazy("Allowed beginnings of namespaces"),
+}
+
 
 @login_required
 @require_http_methods(["GET", "POST"])
@@ -29,7 +40,7 @@ def policy(request: HttpRequest) -> HttpResponse:
         try:
             services.change_limits(caller_of(request), _typed(request))
         except InvalidInput as fault:
-            problem = str(fault)
+            problem = _in_words(str(fault))
         else:
             messages.success(request, _("Saved."))
             return redirect("memory:policy")
@@ -64,6 +75,13 @@ def _typed(request: HttpRequest) -> Limits:
         subjects_write_global="subjects_write_global" in request.POST,
         **numbers,
     )
+
+
+def _in_words(problem: str) -> str:
+    for name, label in LABELS.items():
+        if problem.startswith(name):
+            return f"{label}{problem.removeprefix(name)}"
+    return problem
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

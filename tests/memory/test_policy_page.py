@@ -59,10 +59,13 @@ def test_meters_count_the_whole_team_and_name_only_what_one_may_see(cast: Cast) 
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ({"max_entries": "-1"}, "max_entries"),
-        ({"max_value_bytes": "many"}, "max_value_bytes"),
-        ({"max_namespaces": "99999999999"}, "max_namespaces"),
-        ({"allowed_prefixes": "elsewhere:"}, "no namespace begins with elsewhere:"),
+        ({"max_entries": "-1"}, "Most entries a namespace: a whole"),
+        ({"max_value_bytes": "many"}, "Most bytes a value: a whole"),
+        ({"max_namespaces": "99999999999"}, "Most namespaces: a whole"),
+        (
+            {"allowed_prefixes": "elsewhere:"},
+            "Allowed beginnings of namespaces: no namespace begins with elsewhere:",
+        ),
     ],
 )
 def test_nonsense_is_named_and_changes_nothing(
@@ -73,6 +76,16 @@ def test_nonsense_is_named_and_changes_nothing(
     assert (answer.status_code, says in answer.content.decode()) == (422, True)
     assert next(iter(typed.values())) in answer.content.decode()
     assert limits_of(at_door(cast.ada)) == Limits()
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+def test_refused_form_keeps_the_box_as_it_was_set(cast: Cast, ticked: bool) -> None:
+    change_limits(at_door(cast.ada), Limits(subjects_write_global=not ticked))
+    box = {"subjects_write_global": "on"} if ticked else {}
+
+    refused = cast.ada.client.post("/memory/policy/", {"max_entries": "-1", **box})
+
+    assert ('name="subjects_write_global" checked' in refused.content.decode()) is ticked
 
 
 def test_same_over_the_api(cast: Cast) -> None:
