@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -78,6 +78,8 @@ def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if row is None:
         raise NotFound
     memory_app.retry_curation(caller, curation_id=row.pk)
+    if not getattr(request, "htmx", False):
+        return redirect("workflows:run", run.pk)
     return render(request, "runs/_learnt.html", {"learnt": learnt_of(principal, run)})
 
 

@@ -11,7 +11,7 @@ from memory.logic.reviewing import Mode
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.curating import answer, curated, learns, planned, scripted
 from tests.support.cast import Cast, Person
-from tests.workflows.views.conftest import text_of
+from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import Run
 
 
@@ -99,8 +99,21 @@ def test_failure_is_shown_with_its_reason_and_tried_again(alice: Person) -> None
     assert f'hx-post="{again}"' in html
     assert "csrfmiddlewaretoken" in html.split('id="learnt"')[1]
 
-    assert "is being worked out" in text_of(alice.client.post(again))
+    assert f'method="post" action="{again}"' in html
+
+    assert "is being worked out" in text_of(alice.client.post(again, headers=HTMX))
     assert alice.client.post(again).status_code == 409
+
+
+def test_tried_again_without_a_script_leads_back_to_the_run(alice: Person) -> None:
+    learns(alice)
+    run = ended(alice)
+    taught(alice, run, "no", "still no")
+
+    answer = alice.client.post(reverse("workflows:learn_again", args=[run.pk]), follow=True)
+
+    assert answer.redirect_chain == [(reverse("workflows:run", args=[run.pk]), 302)]
+    assert "is being worked out" in text_of(answer)
 
 
 def test_nobody_else_sees_or_retries_it(cast: Cast) -> None:
