@@ -6,7 +6,7 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from memory.core.errors import InvalidInput
-from memory.core.records import Json
+from memory.core.records import Json, Source
 from memory.core.scopes import resolve_namespace, scope_kinds
 
 
@@ -36,6 +36,11 @@ class MemoryCaller:
     reach: frozenset[str] | None = None
     participants: frozenset[UUID] = frozenset()
     outside_subject: bool = False
+
+    @property
+    def source(self) -> Source:
+        """With what it signs whatever it writes."""
+        return Source(self.principal.actor, self.origin.run_id, self.origin.node_id)
 
 
 def reach_of(identity: Mapping[str, Json]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from config.ids import uuid7
 from memory.core.errors import InvalidInput
-from memory.core.records import Json, Source
+from memory.core.records import Json
 from memory.core.scopes import Scope
 from memory.logic.conversation import BEGINNING, ConversationMemory, key_of
 from memory.logic.folding import Fold, FoldedMessage, Folding
@@ -131,7 +131,7 @@ def _talk(door: Door, wanted: Asked) -> Talk:
         within,
         new_id=_new_id,
         clock=lambda: door.now,
-        source=_source(door),
+        source=door.caller.source,
     )
     return at_once(work)
 
@@ -146,11 +146,6 @@ def _session(door: Door) -> str:
     if door.place.named.scope != Scope.CONVERSATION:
         raise InvalidInput(f"{door.text}: only a conversation has a history.")
     return door.place.named.ids[0]
-
-
-def _source(door: Door) -> Source:
-    caller = door.caller
-    return Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id)
 
 
 def _texts(door: Door, lines: Iterable[FoldedMessage]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry, Source
+from memory.core.records import Json, MemoryEntry
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_index import PageIndex, StaleMark
 from memory.logic.pages import KnowledgePage, from_entry, is_page, key_of
@@ -102,7 +102,7 @@ def write_pages(
                 door.text,
                 mode=mode,
                 clock=lambda: door.now,
-                source=_source(door),
+                source=door.caller.source,
                 gated=caller.reach is not None,
             )
         )
@@ -218,9 +218,4 @@ def page_entry(door: Door, entry_id: UUID | str) -> MemoryEntry:
 
 def _store(door: Door, reason: str = "") -> KnowledgeStore:
     within = WithinDoor(door, reason=reason)
-    return KnowledgeStore(door.text, within, clock=lambda: door.now, source=_source(door))
-
-
-def _source(door: Door) -> Source:
-    caller = door.caller
-    return Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id)
+    return KnowledgeStore(door.text, within, clock=lambda: door.now, source=door.caller.source)

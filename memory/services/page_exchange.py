@@ -12,7 +12,6 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from memory.core.errors import InvalidInput
-from memory.core.records import Source
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_files import export_page, file_name, import_page
 from memory.logic.pages import KnowledgePage, from_entry
@@ -75,10 +74,8 @@ def import_pages(
         _check_ids(
             {name: import_page(found[name], name=_base(name), now=door.now) for name in found}
         )
-        origin = caller.origin
-        source = Source(caller.principal.actor, origin.run_id, origin.node_id)
         within = WithinDoor(door, reason=reason or "import")
-        store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=source)
+        store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=caller.source)
         pages = [at_once(store.import_file(data, _base(name))) for name, data in found.items()]
         door.detail.update(keys=len(pages), pages=True, imported=True)
         return Imported(tuple(pages), skipped)

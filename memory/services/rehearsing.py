@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from config.ids import uuid7
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
+from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import Scope
 from memory.logic.paging import MERGE, Hit, Kept, Sought, find, write
 from memory.logic.talking import Talk, asked
@@ -81,7 +81,7 @@ class RehearsedLogic:
                 talk = at_once(
                     talk_with(
                         wanted, door.place.named.ids[0], entries, new_id=lambda: str(uuid7()),
-                        clock=lambda: door.now, source=_source(caller),
+                        clock=lambda: door.now, source=caller.source,
                     )
                 )  # fmt: skip
                 door.detail.update(keys=len(talk.entries) or talk.count, sandbox=True)
@@ -133,7 +133,7 @@ class RehearsedLogic:
                 kept = at_once(
                     write(
                         pages, entries, door.text, mode=mode,
-                        clock=lambda: door.now, source=_source(caller),
+                        clock=lambda: door.now, source=caller.source,
                     )
                 )  # fmt: skip
                 door.detail.update(keys=len(kept), pages=True)
@@ -156,7 +156,3 @@ def _unnamed(door: Door) -> Door:
     return replace(
         door, caller=replace(door.caller, origin=CallOrigin(origin.run_id, origin.node_id))
     )
-
-
-def _source(caller: MemoryCaller) -> Source:
-    return Source(caller.principal.actor, caller.origin.run_id, caller.origin.node_id)

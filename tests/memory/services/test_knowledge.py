@@ -10,6 +10,7 @@ from accounts.audit import verify
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
+from memory.core.records import Source
 from memory.models import Entry, Read
 from memory.services.edit import RevisionConflict
 from memory.services.page_exchange import pack
@@ -49,6 +50,24 @@ def test_second_page_about_the_same_goes_into_the_first(alice: Person) -> None:
     assert (merged.id, merged.revision, second.entry.id) == ("deployment", 2, first.entry.id)
     _, past = services.page_revisions(at_door(alice), entry_id=first.entry.id)
     assert [one.content for one in past] == [merged.content, "Ship with the blue button."]
+
+
+def test_page_message_and_file_are_signed_by_the_step_that_wrote_them(alice: Person) -> None:
+    caller = in_run(alice, conversation_id="c1")
+    signed = Source(alice.principal.actor, "r1", "node")
+
+    (kept,) = services.write_pages(caller, scope="global", pages=[DEPLOY])
+    said = services.converse(
+        caller, action="append", messages=[{"role": "user", "content": "Hello"}]
+    )
+    file = b"---\ntitle: Tea\n---\nBoil it."
+    services.import_pages(caller, scope="global", files={"tea.md": file})
+
+    with tenant([alice.team.pk]):
+        rows = Entry.objects.unscoped().filter(team_id=alice.team.pk)
+        signatures = {(one.source_actor, one.source_run, one.source_node) for one in rows}
+    assert (kept.entry.source, said.entries[0].source) == (signed, signed)
+    assert (rows.count(), signatures) == (3, {(signed.actor, "r1", "node")})
 
 
 def test_two_drafts_of_one_call_about_the_same_make_one_page(alice: Person) -> None:
