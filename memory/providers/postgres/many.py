@@ -4,9 +4,9 @@ As with ``rows``, the caller holds the transaction and the namespace's lock, and
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
@@ -19,6 +19,9 @@ from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.indexing import Index
 
+
+# Bytes a statement: what PostgreSQL takes as one piece of JSON ends at 268 million.
+CHUNK: Final = 16 * 1024 * 1024
 
 Returning = tuple[Entry, Revision]  # an entry, and the revision it becomes again
 
@@ -97,13 +100,26 @@ def _check_keys(namespace: Namespace, returning: Sequence[Entry]) -> None:
 def _save(entries: Sequence[Entry], index: Index, act: rows.Act) -> None:
     if not entries:
         return
-    fresh: list[dict[str, Any]] = [  # values are any JSON
-        {name: getattr(entry, name) for name in _COLUMNS} for entry in entries
-    ]
     with connection.cursor() as cursor:
-        cursor.execute(SAVE, [json.dumps(fresh, default=_plain)])
+        for chunk in _chunks(entries):
+            cursor.execute(SAVE, [f"[{','.join(chunk)}]"])
     index.save()
     rows.record_revisions(entries, act)
+
+
+def _chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
+    """The entries as JSON, at most ``CHUNK`` bytes at a time, or one that is larger by itself."""
+    chunk: list[str] = []
+    size = 0
+    for entry in entries:
+        fresh: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
+        text = json.dumps(fresh, default=_plain)  # in ASCII: as many bytes as characters
+        if chunk and size + len(text) > CHUNK:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(text)
+        size += len(text)
+    yield chunk
 
 
 def _plain(value: datetime | UUID) -> str:

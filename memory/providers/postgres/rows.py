@@ -55,6 +55,8 @@ NOBODY = Ownership()
 # Every run has its own, for a while: they count towards no limit of how many a team may have.
 OF_RUNS = frozenset({Scope.RUN.value, Scope.RUN_METADATA.value})
 
+MOST_BYTES = 64 * 1024 * 1024  # of values a statement
+
 _FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
 _LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
 _LIVING_KEY = Select(
@@ -233,28 +235,32 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
 
 
 def record_revisions(entries: Sequence[Entry], act: Act) -> None:
+    largest = max((entry.size for entry in entries), default=0)
     Revision.objects.unscoped().bulk_create(
-        Revision(
-            team_id=entry.team_id,
-            entry=entry,
-            number=entry.revision,
-            operation=act.operation,
-            value=entry.value,
-            metadata=entry.metadata,
-            category=entry.category,
-            tier=entry.tier,
-            importance=entry.importance,
-            position=entry.position,
-            expires_at=entry.expires_at,
-            actor=act.actor,
-            reason=act.reason,
-            run_id=act.run_id,
-            node_id=act.node_id,
-            origin_key=act.origin_key,
-            change_id=act.change_id,
-            at=act.at,
-        )
-        for entry in entries
+        [
+            Revision(
+                team_id=entry.team_id,
+                entry=entry,
+                number=entry.revision,
+                operation=act.operation,
+                value=entry.value,
+                metadata=entry.metadata,
+                category=entry.category,
+                tier=entry.tier,
+                importance=entry.importance,
+                position=entry.position,
+                expires_at=entry.expires_at,
+                actor=act.actor,
+                reason=act.reason,
+                run_id=act.run_id,
+                node_id=act.node_id,
+                origin_key=act.origin_key,
+                change_id=act.change_id,
+                at=act.at,
+            )
+            for entry in entries
+        ],
+        batch_size=max(1, MOST_BYTES // max(1, largest)),
     )
 
 

@@ -11,6 +11,7 @@ from memory import services
 from memory.core.errors import AlreadyExists
 from memory.core.records import MemoryEntry
 from memory.models import Entry, Namespace, Revision
+from memory.providers.postgres import many, rows
 from memory.services import MemoryCaller
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
@@ -114,3 +115,24 @@ def test_moving_many_asks_no_more_often_than_one_and_goes_back_as_one(alice: Per
     assert queries(ids[:1]) == queries(ids)
     assert everything(alice) == before
     assert found(at_door(alice), "tea") == sorted(f"k{n}" for n in range(12))
+
+
+def test_more_than_a_statement_takes_is_written_in_several(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [one.id for one in stored(alice, 7)]
+    before = everything(alice)
+    monkeypatch.setattr(many, "CHUNK", 1_500)  # of bytes: two or three entries
+    monkeypatch.setattr(rows, "MOST_BYTES", 60)
+
+    with CaptureQueriesContext(connection) as asked:
+        done = services.quarantine(at_door(alice), entry_ids=ids)
+    assert {row[4] for row in everything(alice)} == {"quarantine"}
+    services.undo(at_door(alice), change_id=done.change_id)
+
+    statements = [one["sql"] for one in asked]
+    assert 1 < sum("jsonb_to_recordset" in sql for sql in statements) < 7
+    assert 1 < sum('INSERT INTO "memory_revision"' in sql for sql in statements) <= 7
+    assert everything(alice) == before
+    with tenant([alice.team.id]):
+        assert Revision.objects.unscoped().count() == 3 * 7
