@@ -29,7 +29,8 @@ def learners(caller: MemoryCaller) -> Sequence[Learner]:
     with tenant([caller.team_id]):
         mine = {"team_id": caller.team_id}
         own = set(CurationRule.objects.unscoped().filter(**mine).values_list("app_id", flat=True))
-        known = set(Curation.objects.unscoped().filter(**mine).values_list("app_id", flat=True))
+        curated = Curation.objects.unscoped().filter(**mine).order_by("app_id")
+        known = set(curated.values_list("app_id", flat=True).distinct())
         shared = Namespace.objects.visible_to(caller.principal).filter(**mine, scope="global")
         known |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
     apps = sorted((own | known) - {"", "default"})[:MOST_SHOWN]

@@ -1,11 +1,19 @@
 """How memory learns, on a page: the team's rule, an application's own, and what became of the last runs."""
 
-import pytest
-from django.http import HttpResponseBase
+from uuid import uuid4
 
+import pytest
+from django.db import connection
+from django.http import HttpResponseBase
+from django.test.utils import CaptureQueriesContext
+
+from accounts.tenancy import tenant
 from memory.logic.curation.work import FinishedWork
 from memory.logic.reviewing import Mode
+from memory.models import Curation
+from memory.services.learners import learners
 from memory.services.rules import Learning, learning_of
+from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import APP, curated, learns, scripted
 from tests.support.cast import Cast, Person
 
@@ -47,6 +55,22 @@ def test_wrong_numbers_are_named_and_change_nothing(alice: Person) -> None:
     assert answer.status_code == 422
     assert words_of(answer).count('class="errorlist"') == 2
     assert learning_of(alice.team.pk, APP) == Learning()
+
+
+def test_application_is_asked_for_once_however_often_it_learnt(alice: Person) -> None:
+    with tenant([alice.team.pk]):
+        Curation.objects.unscoped().bulk_create(
+            Curation(team_id=alice.team.pk, run_id=uuid4(), app_id=APP) for _ in range(30)
+        )
+
+    with CaptureQueriesContext(connection) as asked:
+        listed = learners(at_door(alice))
+
+    assert [one.app_id for one in listed] == ["", APP]
+    (of_curations,) = [one["sql"] for one in asked if 'FROM "memory_curation"' in one["sql"]]
+    with connection.cursor() as cursor, tenant([alice.team.pk]):
+        cursor.execute(of_curations)
+        assert cursor.fetchall() == [(APP,)]
 
 
 def test_applications_that_learn_are_listed_with_whose_rule_they_follow(alice: Person) -> None:
