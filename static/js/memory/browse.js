@@ -57,8 +57,12 @@ document.addEventListener("input", (event) => {
   if (root) showChosen(root);
 });
 
+let slid = false; // it was the slider that asked for what comes next
+
 document.addEventListener("change", (event) => {
-  if (event.target.matches(".mem-slider")) event.target.form.requestSubmit();
+  if (!event.target.matches(".mem-slider")) return;
+  slid = true;
+  event.target.form.requestSubmit();
 });
 
 function ready(root) {
@@ -67,10 +71,22 @@ function ready(root) {
   root.querySelector("[role=alertdialog]")?.querySelector("button[type=submit]")?.focus();
 }
 
+// Where one goes on when what was pressed is gone.
+function goOn(root) {
+  const places = [slid && ".mem-slider", "[data-toast] [type=submit]", "#entries-title"].filter(Boolean);
+  slid = false;
+  if (document.activeElement !== document.body) return;
+  (places.map((one) => root.querySelector(one)).find(Boolean) ?? root).focus();
+}
+
 // The fragment replaces itself as a whole.
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) {
-    for (const node of addedNodes) if (node.matches?.("[data-browse]")) ready(node);
+    for (const node of addedNodes) {
+      if (!node.matches?.("[data-browse]")) continue;
+      ready(node);
+      goOn(node);
+    }
   }
 }).observe(document.querySelector("[data-browse]").parentElement, { childList: true });
 
