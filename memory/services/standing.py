@@ -18,6 +18,10 @@ from memory.services.listing import MOST_A_PAGE, EntryPage
 from memory.services.seeking import Sort, Sought, fits, in_order
 
 
+# By words or by metadata: the newest of that moment. What it said then, nothing indexes.
+MOST_LOOKED_THROUGH: Final = 5_000
+
+
 @dataclass(frozen=True, slots=True)
 class Stood:
     """``changed``: ids of those that are something else by now, or gone. ``before`` and ``after`` are the moments
@@ -46,7 +50,7 @@ def stood(
         found = _narrowed(_standing(row, at), sought)
         until = offset + min(limit, MOST_A_PAGE)
         if sought.text or sought.filter:
-            revisions = list(found)
+            revisions = list(found.order_by(*_ORDERS[Sort.NEWEST])[:MOST_LOOKED_THROUGH])
             every = _looked_through([_entry(one, row) for one in revisions], sought, at)
             entries, total = every[offset:until], len(every)
         else:

@@ -14,6 +14,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput, NotFound
 from memory.models import Entry
+from memory.services import standing
 from memory.services.amend import Amendment
 from memory.services.bulk import Act, Chosen, Shifted, carry_out, rehearse
 from memory.services.seeking import Sort, Sought, by_tier, seek
@@ -130,6 +131,20 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     assert (past.before, past.after) == (None, edit_at)
     assert not {kept, late} & past.changed
     assert stood(at_door(alice), namespace=HERE, at=edit_at, sought=Sought()).before is not None
+
+
+def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
+    alice: Person, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(5):
+        store(alice, f"k{n}", "tea")
+        clock.go(1)
+    monkeypatch.setattr(standing, "MOST_LOOKED_THROUGH", 3)
+
+    past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought(text="tea"))
+
+    assert sorted(one.key for one in past.page.entries) == ["k2", "k3", "k4"]
+    assert stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought()).page.total == 5
 
 
 def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
