@@ -46,7 +46,11 @@ TABLES = (
     matrix_workflows,
 )
 
-OBJECTS: dict[str, Maker] = {name: make for table in TABLES for name, make in table.OBJECTS.items()}
+# Whoever was erased comes first: it takes along what had been made for them.
+OBJECTS: dict[str, Maker] = {
+    **matrix_exchange.OBJECTS,
+    **{name: make for table in TABLES for name, make in table.OBJECTS.items()},
+}
 ROWS: list[Row] = [row for table in TABLES for row in table.ROWS]
 
 CANARY_A, CANARY_B = "CanaryAlpha7", "CanaryBravo9"
