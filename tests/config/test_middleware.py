@@ -1,6 +1,7 @@
 """A NUL is refused at the outer door, wherever a form or an address has it."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -16,8 +17,6 @@ NEW = "/team/groups/"
 @pytest.mark.parametrize("fields", [{"name": "a\0b"}, {"name": "fine", "x\0": "y"}])
 @pytest.mark.parametrize("kind", ["urlencoded", "multipart"])
 def test_form_with_a_nul_is_refused(alice: Person, fields: dict[str, str], kind: str):
-    from urllib.parse import urlencode
-
     if kind == "multipart":
         answer = alice.client.post(NEW, fields)
     else:
