@@ -8,6 +8,9 @@ import math
 import re
 from typing import Any, Never
 
+from django.http import HttpRequest
+from django.http.request import RawPostDataException
+
 
 LONGEST_NUMBER = 400  # digits; also what keeps int() from quadratic work
 DEEPEST = 64
@@ -20,6 +23,14 @@ class NotStrictJson(ValueError):
     """The body is not JSON that every reader understands alike."""
 
     retryable = False
+
+
+def body_of(request: HttpRequest) -> bytes:
+    """What was sent where JSON is wanted. A form was read as one at the door; it is no JSON."""
+    try:
+        return request.body
+    except RawPostDataException:
+        return b"a form"
 
 
 def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:

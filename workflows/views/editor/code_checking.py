@@ -18,7 +18,7 @@ from workflows.views.finding import workflow_for
 def check_code(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Only for who may edit: it costs a process's time."""
     workflow_for(request, workflow_id, "edit")
-    asked = _read(request.body)
+    asked = _read(strict.body_of(request))
     found = problems_of(str(asked.get("source", "")), str(asked.get("language") or "python3"))
     return JsonResponse({"problems": [asdict(problem) for problem in found]})
 

@@ -180,7 +180,8 @@ def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -
 
 def _asked(request: HttpRequest) -> GestureIn:
     try:
-        return GestureIn.model_validate(strict.loads(request.body) if request.body else {})
+        body = strict.body_of(request)
+        return GestureIn.model_validate(strict.loads(body) if body else {})
     except ValidationError as invalid:
         raise EditRefused(
             tuple(

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.errors import InvalidChoice
+from config import strict
 from workflows.live.announce import announce_card, announce_cursor
 from workflows.live.seats import seat_key
 from workflows.views.finding import workflow_for
@@ -45,7 +46,7 @@ class Presence(BaseModel):
 def presence(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     try:
-        said = Presence.model_validate_json(request.body)
+        said = Presence.model_validate_json(strict.body_of(request))
     except ValidationError as error:
         raise InvalidChoice(field=".".join(map(str, error.errors()[0]["loc"]))) from error
     key = seat_key(principal.user_id, client_of(said.client))
