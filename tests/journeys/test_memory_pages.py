@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 LANGUAGES = ["en", "zh-hans"]
 MANY = 500
-SECOND = 1.0
+QUICK = 10.0  # seconds, beside others who test; alone it is a third of one
 
 FILL = """
 from accounts.models import User
@@ -59,13 +59,13 @@ def test_many_are_forgotten_and_brought_back_and_the_past_is_looked_at(shop: Pag
     page.locator("[role=alertdialog] button[type=submit]").press("Enter")
     toast = page.locator(".toast")
     expect(toast).to_contain_text(str(MANY))
-    assert time.monotonic() - began < 2 * SECOND  # the act, the page after it, and the browser
+    assert time.monotonic() - began < QUICK  # the act, the page after it, and the browser
     expect(counted(page)).to_have_count(1)
     expect(page.locator("tbody tr")).to_have_count(0)
     began = time.monotonic()
     toast.locator("form button").click()
     expect(counted(page)).to_contain_text(str(MANY))
-    assert time.monotonic() - began < 2 * SECOND
+    assert time.monotonic() - began < QUICK
     expect(toast).to_have_count(0)
 
     look_back(page)
@@ -102,8 +102,10 @@ def look_back(page: Page) -> None:
     expect(page.locator("tbody tr")).to_have_count(0)
     past.locator("[rel=prev]").click()
     expect(counted(page)).to_contain_text(str(MANY))
+    before = page.url
     page.locator(".mem-slider").focus()
     page.keyboard.press("Home")
+    expect(page).not_to_have_url(before)
     expect(page).to_have_url(re.compile("at=2"))
     expect(past).to_be_visible()
     assert complaints(page, OVERFLOW, NAMELESS, CONTRAST) == []
