@@ -1,4 +1,4 @@
-"""A NUL is refused at the outer door, wherever a form or an address has it."""
+"""A NUL is refused at the outer door, where an address or a form of memory and of teams has it."""
 
 from typing import Any
 from urllib.parse import urlencode

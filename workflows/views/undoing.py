@@ -27,7 +27,7 @@ def undo_written(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if "sure" not in request.POST:
         planned = memory_app.undo_run(caller, run_id=str(run.pk), dry_run=True)
         return render(request, "runs/detail.html", run_page(principal, run) | {"planned": planned})
-    reason = request.POST.get("reason", "")[:500]
+    reason = request.POST.get("reason", "").replace("\x00", "")[:500]
     done = memory_app.undo_run(caller, run_id=str(run.pk), reason=reason)
     if done.change_id is None:
         messages.info(request, _("There is nothing left to undo."))
