@@ -14,6 +14,7 @@ from memory.models import (
     Change,
     Curation,
     CurationRule,
+    Embedding,
     Entry,
     Erasure,
     Glass,
@@ -69,6 +70,13 @@ class GroupAdmin(VisibleAdmin):
         # A group is as private as what lies in it.
         seen = Namespace.objects.visible_to(principal_of(request))
         return Group.objects.visible_to(principal_of(request)).filter(namespace__in=seen)
+
+
+@admin.register(Embedding)
+class EmbeddingAdmin(VisibleAdmin):
+    list_display = ("entry", "model", "dimensions", "embedded_at", "due_at", "attempts", "problem")
+    list_filter = ("model",)
+    list_select_related = ("entry",)
 
 
 @admin.register(Revision)

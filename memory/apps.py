@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -11,6 +12,7 @@ class MemoryConfig(AppConfig):
         # Inline import: accounts' modules need the app registry.
         from accounts.audit import name_with, register_actions  # noqa: PLC0415
         from memory import naming, places  # noqa: PLC0415
+        from memory.embedding import column  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
         from memory.services.erasures import carry_out  # noqa: PLC0415
         from memory.upkeep import erasing  # noqa: PLC0415
@@ -18,6 +20,7 @@ class MemoryConfig(AppConfig):
         erasing.asks_to_erase(carry_out)
         plug_in_scopes()
         places.check()
+        post_migrate.connect(column.add_after_migrating, sender=self)
         name_with("memory", naming.for_the_trail)
 
         register_actions(

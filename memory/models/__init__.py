@@ -1,6 +1,7 @@
 """What is remembered, and the trail of how it came to be. One noun a module."""
 
 from memory.models.curation import Curation, CurationRule, Proposal
+from memory.models.embeddings import Embedding
 from memory.models.entries import Change, Entry, Read, Revision
 from memory.models.erasures import Erasure
 from memory.models.glass import Glass
@@ -13,6 +14,7 @@ __all__ = [
     "Change",
     "Curation",
     "CurationRule",
+    "Embedding",
     "Entry",
     "Erasure",
     "Glass",

@@ -20,6 +20,7 @@ from accounts import access, audit
 from accounts.models import AuditEntry, Role
 from accounts.personas import key_of, played_by
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory import permissions
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.policy import NO_LIMITS
@@ -38,7 +39,8 @@ EraseToo = Callable[[UUID, str, bool], Mapping[str, int]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
-    "memory_group", "memory_proposal", "memory_curation", "memory_glass", "memory_namespace",
+    "memory_embedding", "memory_group", "memory_proposal", "memory_curation", "memory_glass",
+    "memory_namespace",
 )  # fmt: skip
 
 COUNT = """
@@ -46,6 +48,7 @@ COUNT = """
     SELECT 'memory_entry', count(*) FROM entries
     UNION ALL SELECT 'memory_revision', count(*) FROM memory_revision WHERE entry_id IN (SELECT id FROM entries)
     UNION ALL SELECT 'memory_read', count(*) FROM memory_read WHERE entry_id IN (SELECT id FROM entries)
+    UNION ALL SELECT 'memory_embedding', count(*) FROM memory_embedding WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_change', count(*) FROM memory_change WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_posting', count(*) FROM memory_posting WHERE namespace_id = ANY(%(ids)s)
     UNION ALL SELECT 'memory_group', count(*) FROM memory_group WHERE namespace_id = ANY(%(ids)s)
@@ -79,6 +82,7 @@ def asks_to_erase_too(eraser: EraseToo) -> None:
     _ERASERS["person"] = eraser
 
 
+@tried_again
 def erase(
     caller: MemoryCaller, *, subject: str, dry_run: bool = False, runs: bool = True
 ) -> Receipt:
@@ -94,9 +98,12 @@ def erase(
         if dry_run:
             tables = left = _all_counted(caller.team_id, found) | too(False)
         else:
+            # What lies above memory is locked before it, everywhere: their runs first.
+            others = too(True)
+            rows.lock_namespaces(caller.team_id, [row.text for row in found])
             gone = _cleared_elsewhere(caller.team_id, found)
             tables = {"elsewhere": gone, "sharing": access.end_sharing(found)}
-            tables |= _erased([row.pk for row in found]) | too(True)
+            tables |= _erased([row.pk for row in found]) | others
             left = _all_counted(caller.team_id, found) | too(False)
         receipt = Receipt(
             subject,
@@ -150,7 +157,6 @@ def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
     for one in (subject, *(parse_namespace(text).ids[0] for text in sorted(texts))):
         texts.add(resolve_namespace("user", {"user_id": one}))
         texts.update(resolver(team_id, one) if resolver else ())
-    # Always in the same order, so that two who erase don't wait for each other.
     found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     return list(found.order_by("id"))
 

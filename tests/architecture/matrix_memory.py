@@ -74,8 +74,26 @@ def _policy(person: Person, canary: str) -> Any:
         return Policy.objects.unscoped().create(team=person.team, app_id=canary).id
 
 
+def _embedding(person: Person, canary: str) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import Embedding, Entry
+
+    entry_id = _entry(person, canary)
+    with tenant([person.team.id]):
+        entry = Entry.objects.unscoped().get(pk=entry_id)
+        row = Embedding.objects.unscoped().create(
+            team=person.team,
+            entry=entry,
+            namespace_id=entry.namespace_id,
+            number=entry.number or 0,
+            text_hash=canary,
+        )
+    return row.pk
+
+
 OBJECTS: dict[str, Maker] = {
     "entry": _entry,
+    "embedding": _embedding,
     "private entry": _private_entry,
     "namespace": _namespace,
     "private namespace": _private_namespace,

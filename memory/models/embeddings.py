@@ -1,0 +1,69 @@
+"""What entries mean, as vectors, and which still wait to be embedded: derived, and made anew at any time.
+
+The vector itself is a column of pgvector's type that the database has where it knows that type; SQL alone reads
+it. So the table is there on every server, see ``memory.embedding.column``.
+"""
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.tenancy import TenantManager, TenantModel
+from memory.models.entries import ByEntryQuerySet, Entry
+from memory.models.namespaces import Namespace
+
+
+class Embedding(TenantModel):
+    """One of each entry that can be recalled, from the moment it is written; ``due_at`` none: it is done.
+
+    ``model`` and ``dimensions`` are those of the vector that is there, of an older text perhaps: ``text_hash`` is the
+    text's that is wanted, and there is no vector where it isn't of that text.
+    """
+
+    # Written with the entry, under its namespace's lock: asking for the parents of each is waste.
+    entry = models.OneToOneField(
+        Entry, on_delete=models.PROTECT, related_name="+", db_constraint=False, editable=False
+    )
+    namespace = models.ForeignKey(
+        Namespace,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        editable=False,
+    )
+    number = models.IntegerField(editable=False)  # the entry's, as in the postings
+    text_hash = models.CharField(max_length=64, editable=False)
+    model = models.CharField(_("embedding model"), max_length=200, blank=True, editable=False)
+    dimensions = models.PositiveIntegerField(_("dimensions"), default=0, editable=False)
+    embedded_at = models.DateTimeField(_("embedded"), null=True, editable=False)
+    due_at = models.DateTimeField(
+        _("waits for its turn since, or until"), null=True, editable=False
+    )
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    problem = models.CharField(_("problem"), max_length=300, blank=True, editable=False)
+
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
+
+    class Meta:
+        verbose_name = _("meaning of a memory")
+        verbose_name_plural = _("meanings of memories")
+        ordering = ("-embedded_at", "-id")
+        indexes = (
+            # A question reads its namespace's vectors, all of one model.
+            models.Index(
+                fields=("namespace", "model", "dimensions"),
+                condition=Q(embedded_at__isnull=False),
+                name="memory_embedding_of",
+            ),
+            models.Index(
+                fields=("team", "due_at"),
+                condition=Q(due_at__isnull=False),
+                name="memory_embedding_due",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.model
