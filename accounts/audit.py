@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.audit import GENESIS, AuditEntry, AuditHead
+from accounts.models.audit import GENESIS, AuditEntry, AuditHead, note, write_noted
 from accounts.tenancy import HasTeams, current_team_ids, tenant
 
 
@@ -159,7 +159,8 @@ def record(
     success: bool = True,
     actor_kind: ActorKind = "user",
 ) -> None:
-    """Append one entry in the caller's transaction. Never a secret, never a remembered value: ids, sizes, outcomes."""
+    """Append one entry at the end of the caller's transaction. Never a secret, never a remembered value: ids, sizes,
+    outcomes."""
     if action not in AUDIT_ACTIONS:
         raise ValueError(f"{action!r} has no wording in AUDIT_ACTIONS")
     entry = AuditEntry(
@@ -171,16 +172,17 @@ def record(
         detail=dict(detail or {}),
         success=success,
     )
-    if team_id in current_team_ids():
-        entry.save(force_insert=True)
+    if current_team_ids():
+        note(entry)
         return
     with tenant([team_id]):
-        entry.save(force_insert=True)
+        note(entry)
 
 
 def head(team_id: UUID) -> tuple[int, str]:
-    """Number and hash of the newest entry."""
+    """Number and hash of the newest entry, what this transaction noted among them: it is written at once."""
     with tenant([team_id]):
+        write_noted()
         row = AuditHead.objects.unscoped().filter(team_id=team_id).first()
     return (row.seq, row.hash) if row else (0, GENESIS)
 

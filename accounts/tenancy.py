@@ -7,7 +7,7 @@ user of a pooled connection.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -34,8 +34,20 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
     PostgreSQL itself restores the setting of the outer one.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
+    outermost = not _current(TEAMS_SETTING, using)
     with _local_setting(TEAMS_SETTING, value, using=using):
         yield
+        if outermost and using == DEFAULT_DB_ALIAS and not connections[using].needs_rollback:
+            for work in _AT_THE_END:
+                work()
+
+
+def at_the_end(work: Callable[[], None]) -> None:
+    """``work`` is done when an outermost ``tenant`` ends well, in its transaction still."""
+    _AT_THE_END.append(work)
+
+
+_AT_THE_END: list[Callable[[], None]] = []
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from uuid import UUID
+
 from django.contrib.postgres.indexes import BrinIndex
-from django.db import models
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.tenancy import TenantManager
+from accounts.tenancy import TenantManager, at_the_end, current_team_ids, tenant
 from config.ids import uuid7
 
 
@@ -83,3 +86,47 @@ class AuditHead(models.Model):
 
     def __str__(self) -> str:
         return f"{self.team_id}: {self.seq}"
+
+
+class _Noted:
+    """An entry that is written when its transaction ends. Waits among what Django does after the commit, which a
+    rollback to a savepoint forgets and which nobody else has to keep in step."""
+
+    def __init__(self, entry: AuditEntry) -> None:
+        self.entry = entry
+
+    def __call__(self) -> None:
+        """Nothing is left to do: it is written before the commit."""
+
+
+def note(entry: AuditEntry) -> None:
+    """To be written last, when the outermost ``tenant`` ends; called within one.
+
+    The head of a team's chain is the one lock that everybody takes. Taken last it is held for a moment, and nobody
+    who holds it waits for anything else: docs/adr/0009-one-order-of-locks.md.
+    """
+    transaction.on_commit(_Noted(entry))
+
+
+def write_noted() -> None:
+    """All that was noted so far, in its order; of several teams one after the other, always in the same order."""
+    waiting = [one for _sids, one, _robust in connection.run_on_commit if isinstance(one, _Noted)]
+    if not waiting:
+        return
+    connection.run_on_commit = [
+        one for one in connection.run_on_commit if not isinstance(one[1], _Noted)
+    ]
+    entries = sorted((one.entry for one in waiting), key=_team)
+    for team_id, of_team in groupby(entries, key=_team):
+        if team_id in current_team_ids():
+            AuditEntry._unscoped.bulk_create(of_team)
+            continue
+        with tenant([team_id]):
+            AuditEntry._unscoped.bulk_create(of_team)
+
+
+def _team(entry: AuditEntry) -> UUID:
+    return entry.team_id
+
+
+at_the_end(write_noted)
