@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import StoreParams
@@ -37,6 +38,7 @@ class Amended:
     change_id: UUID
 
 
+@tried_again
 def amend(
     caller: MemoryCaller,
     *,

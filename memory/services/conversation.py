@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
@@ -47,6 +48,7 @@ class HistoryView:
     budget: int | None
 
 
+@tried_again
 def converse(
     caller: MemoryCaller,
     *,
@@ -64,6 +66,7 @@ def converse(
         return talk
 
 
+@tried_again
 def look_back(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:

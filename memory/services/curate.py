@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound
 from memory.core.records import StoreParams
@@ -66,6 +67,7 @@ class Finished:
 Gather = Callable[[str, Learning], Finished]
 
 
+@tried_again
 def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | None:
     """The row of a run to be curated, once; none where its application doesn't learn from its runs, or
     whom the run was for paused remembering."""
@@ -131,6 +133,7 @@ def curations_of(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, C
         return {row.run_id: row for row in found.filter(run_id__in=run_ids)}
 
 
+@tried_again
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     """Once more, for one that failed."""
     with tenant([caller.team_id]):
@@ -222,6 +225,7 @@ class _Stored:
     keys: tuple[str, ...]
 
 
+@tried_again
 def _stored(
     held: Curation, finished: Finished, learning: Learning, place: str, curated: Curated
 ) -> _Stored:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import check_value
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
@@ -29,6 +30,7 @@ class RevisionConflict(AlreadyExists):
     """The entry was changed in the meantime."""
 
 
+@tried_again
 def edit(
     caller: MemoryCaller,
     *,

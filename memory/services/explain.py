@@ -18,6 +18,7 @@ from accounts import access
 from accounts.access import KeyPrincipal, Principal, UserPrincipal
 from accounts.models import ApiKey, AuditEntry, Membership, TeamGroup, User
 from accounts.roles import Role
+from config.again import tried_again
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope
@@ -92,6 +93,7 @@ class Explained:
         return tuple(one for one in self.seers if not one.sees)
 
 
+@tried_again
 def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
     """For all who may look into it themselves; a key needs to be let see the team's members as well."""
     if caller.principal.kind != "user":

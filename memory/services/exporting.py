@@ -22,6 +22,7 @@ from accounts import access, audit
 from accounts.models import Team
 from accounts.personas import persona_name, played_by
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.policy import NO_LIMITS
@@ -75,6 +76,7 @@ def asks_what_is_known_of(resolver: WhatIsKnownOf) -> None:
     _RESOLVERS["person"] = resolver
 
 
+@tried_again
 def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
     """Refused as any look into it is."""
     with opened(caller, "view", "memory.listed", namespace=namespace) as door:

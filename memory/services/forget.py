@@ -7,6 +7,7 @@ from uuid import UUID, uuid5
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
@@ -35,6 +36,7 @@ class Forgotten:
     change_id: UUID | None
 
 
+@tried_again
 def forget(
     caller: MemoryCaller,
     *,
@@ -60,6 +62,7 @@ def forget(
         return forget_chosen(door, lambda found: _named(found, key, filter), reason)
 
 
+@tried_again
 def forget_many(
     caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
 ) -> Forgotten:
@@ -75,6 +78,7 @@ def forget_many(
         return forgotten
 
 
+@tried_again
 def clear(
     caller: MemoryCaller,
     *,

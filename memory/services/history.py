@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from config.again import tried_again
 from memory.core.records import MemoryEntry
 from memory.models import Revision
 from memory.providers.postgres import rows
@@ -10,6 +11,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import entry_place, key_hash, opened
 
 
+@tried_again
 def revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revision]:
     with opened(caller, "view", "memory.listed", namespace=entry_place(caller, entry_id)) as door:
         found = list(
@@ -19,6 +21,7 @@ def revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revision]:
         return found
 
 
+@tried_again
 def values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntry]:
     """Every value of the living entry under a key, oldest first, the present one last."""
     with opened(caller, "view", "memory.listed", namespace=namespace) as door:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry
 from memory.logic.knowledge import KnowledgeStore
@@ -44,6 +45,7 @@ class Opened:
     shelf: Shelf  # the other pages beside it, for their names
 
 
+@tried_again
 def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None) -> Shelf:
     with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
         found = _shelf(door)
@@ -51,6 +53,7 @@ def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | No
         return found
 
 
+@tried_again
 def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
     place = entry_place(caller, entry_id)
     with opened(caller, "view", "memory.listed", namespace=place) as door:
@@ -59,6 +62,7 @@ def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
         return _opened(_shelf(door), from_entry(entry).id)
 
 
+@tried_again
 def find_pages(
     caller: MemoryCaller,
     *,
@@ -80,6 +84,7 @@ def find_pages(
         return hits
 
 
+@tried_again
 def write_pages(
     caller: MemoryCaller,
     *,
@@ -112,6 +117,7 @@ def write_pages(
         return kept
 
 
+@tried_again
 def rewrite_page(
     caller: MemoryCaller,
     *,
@@ -139,6 +145,7 @@ def rewrite_page(
         return _opened(_shelf(door), before.id)
 
 
+@tried_again
 def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
     """Somebody looked and found it still right: it is stale no longer."""
     place = entry_place(caller, entry_id)
@@ -150,6 +157,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
         return _opened(_shelf(door), page.id)
 
 
+@tried_again
 def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
     """Soft, as any forgetting; what refers to it is stale from now on."""
     place = entry_place(caller, entry_id)
@@ -158,6 +166,7 @@ def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "")
         return forget_chosen(door, lambda found: found.filter(pk=entry.id), reason)
 
 
+@tried_again
 def page_revisions(
     caller: MemoryCaller, *, entry_id: UUID | str
 ) -> tuple[MemoryEntry, list[KnowledgePage]]:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from config.again import tried_again
 from memory.core.records import MemoryEntry
 from memory.logic.link_map import LinkKind, LinkMap, drawn, links_among, named_in
 from memory.models import Entry
@@ -27,6 +28,7 @@ class Links:
     is_all: bool
 
 
+@tried_again
 def links_in(caller: MemoryCaller, *, namespace: str, sought: Sought) -> Links:
     """The newest that say they are linked, and whom they name; of what is kept elsewhere nothing is known."""
     with opened(caller, "view", "memory.listed", namespace=namespace) as door:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.values import search_text
@@ -33,6 +34,7 @@ def namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namesp
         return list(found.order_by("scope", "text", "id"))
 
 
+@tried_again
 def entries(
     caller: MemoryCaller,
     *,

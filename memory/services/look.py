@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from memory.core.errors import NotFound
 from memory.core.records import MemoryEntry
 from memory.providers.postgres import rows
@@ -11,6 +12,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import entry_place, opened
 
 
+@tried_again
 def look(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
     with opened(caller, "view", "memory.listed", namespace=entry_place(caller, entry_id)) as door:
         row = door.place.row

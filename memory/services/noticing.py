@@ -6,6 +6,7 @@ changed meanwhile is seen when it is applied.
 
 from collections.abc import Sequence
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.logic.contradictions import contradictions
@@ -28,6 +29,7 @@ ALIKE = 10  # found by search for each new one
 OF_A_RUN = frozenset({"execution", "message", "note"})
 
 
+@tried_again
 def notice(
     caller: MemoryCaller,
     *,

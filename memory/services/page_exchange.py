@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_files import export_page, file_name, import_page
@@ -35,6 +36,7 @@ class Imported:
     skipped: tuple[str, ...]
 
 
+@tried_again
 def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
@@ -45,6 +47,7 @@ def export_pages(
         return packed
 
 
+@tried_again
 def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
     """One page's file: its name, and what is in it."""
     place = entry_place(caller, entry_id)
@@ -55,6 +58,7 @@ def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, byte
         return file_name(page), data
 
 
+@tried_again
 def import_pages(
     caller: MemoryCaller,
     *,

@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from config.moments import kept
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.scopes import resolve_namespace
@@ -40,6 +41,7 @@ def is_run_paused(caller: MemoryCaller) -> bool:
     return pause is not None and pause.remembering
 
 
+@tried_again
 def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None = None) -> Pause:
     """Told anew, it replaces what was told before. No ``until``: until it is resumed."""
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
@@ -55,6 +57,7 @@ def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None =
         return Pause(what, door.now, until)
 
 
+@tried_again
 def resume(caller: MemoryCaller) -> bool:
     """Whether anything was paused."""
     with opened(caller, "forget", "memory.resumed", namespace=own_namespace(caller)) as door:

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import connection
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.embedding.questions import by_meaning
 from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
@@ -26,6 +29,7 @@ READ = """
 """
 
 
+@tried_again
 def recall(
     caller: MemoryCaller,
     *,
@@ -41,16 +45,19 @@ def recall(
     as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
     """Quarantined, forgotten and expired entries are never among them."""
+    asked = by_meaning(
+        MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
+    )
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
-        query = MemoryQuery(
-            door.text, key, query_text, filter, top_k, language, recency_days, as_of
-        )
+        query = replace(asked, namespace=door.text)
         check_query(query)
         found = _found(door, query)
         if key is not None:
             door.detail["key"] = key_hash(key)
         if as_of is not None:
             door.detail["as_of"] = as_of.isoformat()
+        if query.meaning is not None and not query.meaning.vector:
+            door.detail["meaning"] = "no answer"
         door.detail.update(keys=len(found), injected=injected)
         if caller.origin.run_id and door.elsewhere is None:
             remember_reads(door, found, injected=injected)

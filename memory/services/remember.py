@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from config.again import tried_again
 from memory.core.policy import check_value
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
@@ -17,6 +18,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
 
 
+@tried_again
 def remember(
     caller: MemoryCaller,
     *,

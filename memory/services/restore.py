@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from memory.core.errors import NotFound
 from memory.core.policy import check_value
 from memory.core.records import MemoryEntry
@@ -15,6 +16,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, opened
 
 
+@tried_again
 def restore(
     caller: MemoryCaller, *, entry_id: UUID | str, revision: int | None = None, reason: str = ""
 ) -> MemoryEntry:

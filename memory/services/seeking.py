@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db.models import F, Q
 
+from config.again import tried_again
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
@@ -66,6 +67,7 @@ ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 }
 
 
+@tried_again
 def seek(
     caller: MemoryCaller, *, namespace: str, sought: Sought, limit: int = 50, offset: int = 0
 ) -> EntryPage:
@@ -76,6 +78,7 @@ def seek(
         return page
 
 
+@tried_again
 def by_tier(
     caller: MemoryCaller, *, namespace: str, sought: Sought, limit: int = 20
 ) -> dict[Tier, EntryPage]:

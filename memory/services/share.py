@@ -5,6 +5,7 @@ from django.utils.translation import gettext as _
 
 from accounts import access
 from accounts.models import TeamGroup, User
+from config.again import tried_again
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.models import Namespace
@@ -14,6 +15,7 @@ from memory.services.door import Door, opened
 from memory.services.explain import recipient
 
 
+@tried_again
 def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
     with opened(caller, "share", "memory.shared", namespace=namespace) as door:
         _note(door, verb, member)
@@ -21,6 +23,7 @@ def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | Te
         access.grant(_holder(member), f"memory.{verb}", _row(door))
 
 
+@tried_again
 def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
     with opened(caller, "share", "memory.unshared", namespace=namespace) as door:
         _note(door, verb, member)

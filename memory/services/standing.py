@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.db.models import F, Max, Min, QuerySet
 
+from config.again import tried_again
 from memory.core.recalling import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Namespace, Revision
@@ -33,6 +34,7 @@ class Stood:
     after: datetime | None = None
 
 
+@tried_again
 def stood(
     caller: MemoryCaller,
     *,

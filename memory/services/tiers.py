@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
@@ -84,6 +85,7 @@ def move(
     return _move(caller, named, _leads(named, to), entry_ids, reason, if_revision)
 
 
+@tried_again
 def plan_moves(
     caller: MemoryCaller, *, move: str, entry_ids: Ids, to: str | None = None
 ) -> tuple[PlannedMove, ...]:

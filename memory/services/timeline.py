@@ -10,6 +10,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import TruncDate
 
+from config.again import tried_again
 from memory.core.records import Json
 from memory.models import Change, Revision
 from memory.services.caller import MemoryCaller
@@ -59,6 +60,7 @@ class Timeline:
     )  # the last ones on which something happened, oldest first
 
 
+@tried_again
 def timeline(
     caller: MemoryCaller, *, namespace: str, sought: Sought, limit: int = 50, offset: int = 0
 ) -> Timeline:
