@@ -9,6 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.core.records import Tier
 from memory.logic.tiers import MOVES, Move
@@ -64,6 +65,7 @@ class Shifted(AlreadyExists):
     """Meanwhile something else matches."""
 
 
+@tried_again
 def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
     """Nothing is written but that somebody looked."""
     with opened(caller, "view", "memory.listed", namespace=chosen.namespace) as door:
@@ -81,6 +83,7 @@ def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
         )
 
 
+@tried_again
 def carry_out(
     caller: MemoryCaller,
     *,
@@ -125,10 +128,7 @@ _ACTS: Final[Mapping[Act, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
 
 
 def _lock(caller: MemoryCaller, namespace: str) -> None:
-    """Inside a request's transaction the namespace comes before the trail, which to look writes in already.
-
-    Everybody who writes locks the two in that order.
-    """
+    """So that between what is looked at here and what is done nothing else comes to match."""
     with tenant([caller.team_id]):
         rows.lock_namespace(caller.team_id, namespace)
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.logic.near import proofs
@@ -51,6 +52,7 @@ class Decided:
     left: tuple[UUID, ...] = ()
 
 
+@tried_again
 def accept(
     caller: MemoryCaller, *, item_id: UUID, value: Json = AS_PROPOSED, reason: str = ""
 ) -> None:
@@ -65,6 +67,7 @@ def accept(
         tiers.approve(caller, entry_ids=[item_id], reason=reason)
 
 
+@tried_again
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
     """What is in quarantine stays there as rejected, so that the gate knows it: that is for good."""
     row = _found(caller, item_id)
@@ -74,6 +77,7 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
         tiers.reject(caller, entry_ids=[item_id], reason=reason)
 
 
+@tried_again
 def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason: str = "") -> None:
     """Into the memory under the key ``into``, which says ``value`` from now on."""
     row = _found(caller, item_id)
@@ -83,6 +87,7 @@ def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason
         _merge_held(caller, row, into, value, reason)
 
 
+@tried_again
 def alike(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
     """Memories of its namespace that what is new may be joined with, the likest first."""
     row = _found(caller, item_id)
@@ -102,35 +107,55 @@ def alike(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
         return found
 
 
+@tried_again
 def take_back(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> Decided:
     """What was decided last about each, so that it waits again."""
-    return _each(item_ids, lambda one: _take_back(caller, one))
+    return _each(caller, item_ids, lambda one: _take_back(caller, one))
 
 
+@tried_again
 def accept_many(caller: MemoryCaller, *, item_ids: Sequence[UUID], reason: str = "") -> Decided:
-    return _each(item_ids, lambda one: accept(caller, item_id=one, reason=reason))
+    return _each(caller, item_ids, lambda one: accept(caller, item_id=one, reason=reason))
 
 
+@tried_again
 def reject_many(
     caller: MemoryCaller, *, item_ids: Sequence[UUID], always: bool = False, reason: str = ""
 ) -> Decided:
-    return _each(item_ids, lambda one: reject(caller, item_id=one, always=always, reason=reason))
+    return _each(
+        caller, item_ids, lambda one: reject(caller, item_id=one, always=always, reason=reason)
+    )
 
 
-def _each(item_ids: Sequence[UUID], act: Callable[[UUID], None]) -> Decided:
+def _each(caller: MemoryCaller, item_ids: Sequence[UUID], act: Callable[[UUID], None]) -> Decided:
     """Each for itself: what was changed since is no reason to leave the others undone. A lone one says why."""
+    if len(item_ids) == 1:
+        act(item_ids[0])
+        return Decided(tuple(item_ids))
     done: list[UUID] = []
     left: list[UUID] = []
-    for one in dict.fromkeys(item_ids):
-        try:
-            act(one)
-        except MemoryFault:
-            if len(item_ids) == 1:
-                raise
-            left.append(one)
-        else:
-            done.append(one)
+    with tenant([caller.team_id]):
+        rows.lock_namespaces(caller.team_id, _places(caller, item_ids))
+        for one in dict.fromkeys(item_ids):
+            try:
+                act(one)
+            except MemoryFault:
+                left.append(one)
+            else:
+                done.append(one)
     return Decided(tuple(done), tuple(left))
+
+
+def _places(caller: MemoryCaller, item_ids: Sequence[UUID]) -> set[str]:
+    """Where they are. Whether they are the caller's to decide is asked of each."""
+    kinds: tuple[type[Proposal] | type[Entry], ...] = (Proposal, Entry)
+    return {
+        text
+        for kind in kinds
+        for text in kind.objects.unscoped()
+        .filter(team_id=caller.team_id, pk__in=item_ids)
+        .values_list("namespace__text", flat=True)
+    }
 
 
 def _found(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:

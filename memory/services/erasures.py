@@ -14,6 +14,7 @@ from accounts import audit
 from accounts.models import Membership, User
 from accounts.principals import user_principal
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.models import Erasure
 from memory.models.erasures import ErasureStatus
@@ -50,6 +51,7 @@ def subject_named(caller: MemoryCaller, said: str) -> str:
     return str(member) if member else name
 
 
+@tried_again
 def order_erasure(caller: MemoryCaller, *, subject: str, typed: str, runs: bool = True) -> Erasure:
     """``typed`` must be ``confirmation_of`` the subject. A second order for somebody waiting is the first one."""
     if caller.principal.kind != "user" or caller.principal.user_id is None:
@@ -95,17 +97,14 @@ def erasures_for(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
 def carry_out(team_id: UUID, erasure_id: UUID) -> None:
     """All of it or nothing, and the row says which. Rights are those of who asked at this moment.
 
-    The row stays locked as long as it takes: who claims it because it takes long waits, and finds it ended.
+    The row stays locked as long as it takes: who claims it because it takes long waits, and finds it done.
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
     caller = MemoryCaller(user_principal(row.asked_by), team_id)
+    receipt = None
     try:
-        with tenant([team_id]):
-            if not _going_on(row.pk).select_for_update().exists():
-                return
-            done = erase(caller, subject=row.subject, runs=bool(row.planned.get(RUNS)))
-            _end(row, ErasureStatus.DONE, receipt=_receipt(row, done))
+        receipt = _erased(caller, row)
     except MemoryFault as fault:
         _failed(team_id, row, str(fault))
     except Exception as fault:
@@ -115,17 +114,40 @@ def carry_out(team_id: UUID, erasure_id: UUID) -> None:
             not isinstance(fault, DatabaseError) and getattr(fault, "retryable", None) is not None
         )
         _failed(team_id, row, str(fault) if shown else _("Something went wrong on our side."))
+    if receipt is not None:
+        _finish(row, receipt)
+
+
+@tried_again
+def _erased(caller: MemoryCaller, row: Erasure) -> dict[str, Any] | None:
+    """What went, written down with it. None: somebody else ended it."""
+    with tenant([caller.team_id]):
+        held = _going_on(row.pk).select_for_update().first()
+        if held is None:
+            return None
+        if held.receipt:  # a worker was lost between the two halves: it is gone, and stands there
+            return dict(held.receipt)
+        done = erase(caller, subject=row.subject, runs=bool(row.planned.get(RUNS)))
+        receipt = _receipt(row, done)
+        _going_on(row.pk).update(receipt=receipt)
+        return receipt
+
+
+def _finish(row: Erasure, receipt: dict[str, Any]) -> None:
+    """With the trail looked through afterwards, the erasure's own line in it, when nobody waits for that."""
+    chain = audit.verify(row.team_id)
+    proof = {"intact": chain.intact, "entries": chain.length, "head": chain.head}
+    with tenant([row.team_id]):
+        _end(row, ErasureStatus.DONE, receipt={**receipt, "audit": proof})
 
 
 def _receipt(row: Erasure, done: Receipt) -> dict[str, Any]:
-    chain = audit.verify(row.team_id)
     return {
         **asdict(done),
         "at": done.at.isoformat(),
         "asked_by": row.asked_by.email,
         "asked_at": row.created_at.isoformat(),
         "receipt": str(row.pk),
-        "audit": {"intact": chain.intact, "entries": chain.length, "head": chain.head},
     }
 
 

@@ -16,6 +16,7 @@ MOST_BYTES: Final = 50 * 1024 * 1024
 class Checked:
     header: exchange.Header | None = None
     problems: list[exchange.Problem] = field(default_factory=list)
+    namespaces: frozenset[str] = frozenset()  # that the file names
 
 
 def check_file(file: BinaryIO) -> Checked:
@@ -33,6 +34,7 @@ def check_file(file: BinaryIO) -> Checked:
             found.problems.append(problem)
             if len(found.problems) >= exchange.MOST_PROBLEMS:
                 break
+    found.namespaces = frozenset(seen.spaces)
     return found
 
 

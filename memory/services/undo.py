@@ -6,6 +6,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.errors import AlreadyExists, NotFound
 from memory.models import Change, Entry, Revision
 from memory.models.entries import Operation
@@ -22,9 +23,12 @@ class Undone:
     entry_ids: tuple[str, ...]
 
 
+@tried_again
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
     namespace = _place_of(caller, change_id)
     with opened(caller, "write", "memory.undone", namespace=namespace) as door:
+        beside = _beside(Change.objects.unscoped().get(pk=UUID(str(change_id))))
+        rows.lock_namespaces(caller.team_id, [namespace, *beside])
         locked = door.claim()
         change = Change.objects.unscoped().select_for_update().get(pk=UUID(str(change_id)))
         if change.undone_at is not None:
@@ -33,8 +37,8 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
         undone = _undo if change.operation == Operation.FORGET else _take_back
         ids = undone(door, change)
         door.detail.update(change=str(change.pk), keys=len(ids))
-        for beside in _beside(change):
-            with opened(caller, "write", "memory.undone", namespace=beside) as other:
+        for text in beside:
+            with opened(caller, "write", "memory.undone", namespace=text) as other:
                 more = _take_back(other, change)
                 other.detail.update(change=str(change.pk), keys=len(more))
             ids = (*ids, *more)

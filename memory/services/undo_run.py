@@ -12,6 +12,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from config.ids import uuid7
 from memory import permissions
 from memory.core.errors import InvalidInput
@@ -39,6 +40,7 @@ class RunUndone:
     change_id: UUID | None = None
 
 
+@tried_again
 def undo_run(
     caller: MemoryCaller, *, run_id: str, reason: str = "", dry_run: bool = False
 ) -> RunUndone:
@@ -46,11 +48,12 @@ def undo_run(
         raise InvalidInput("run: say which one.")
     act = "memory.listed" if dry_run else "memory.undone"
     with ExitStack() as stack:
-        # All open before anything is touched, and in one order: two that undo at once don't deadlock.
+        # All open before anything is locked, and then locked in the one order.
         doors = [
             stack.enter_context(opened(caller, "write", act, namespace=text))
             for text in _places(caller, run_id)
         ]
+        rows.lock_namespaces(caller.team_id, [door.text for door in doors])
         plans = [_plan(door, run_id) for door in doors]
         count, left = sum(one.count for one in plans), sum(one.left for one in plans)
         for door, plan in zip(doors, plans, strict=True):
