@@ -50,7 +50,7 @@ def _measure(target: Path | None) -> int:
         measured[f"page, {who}"] = _line(f"page, {who}", _timed(_page(user), PAGES))
     for who, user in people.items():
         places, read = _rows_read(user, team_id)
-        most = places + min(places, LIMIT) * EACH
+        most = places + min(places, LIMIT) * LIMIT
         bars.append(Bar(f"rows read, {who}, of {places} namespaces", read, most))
     return report(bars, measured, target)
 
@@ -152,15 +152,13 @@ def _rows_read(user: Any, team_id: Any) -> tuple[int, int]:
     principal = user_principal(user)
     with tenant([team_id]):
         seen = Namespace.objects.visible_to(principal).filter(team_id=team_id)
-        ids = list(seen.values_list("id", flat=True))
+        question, params = newest.asked(seen, timezone.now(), LIMIT)
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"EXPLAIN (ANALYZE, FORMAT JSON) {newest.NEWEST}",
-                newest.asked(ids, timezone.now(), LIMIT),
-            )
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {question}", params)
             plan = cursor.fetchone()[0]
+        places = seen.count()
     root = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
-    return len(ids), _of_entries(root)
+    return places, _of_entries(root)
 
 
 def _of_entries(node: dict[str, Any]) -> int:

@@ -80,9 +80,8 @@ def _people(
     owners = {row.owner_user_id for row in rows if row.owner_user_id} - {reader_id}
     names = {}
     if owners:
-        names = {
-            str(user.pk): user.name or user.email for user in User.objects.filter(pk__in=owners)
-        }
+        people = User.objects.filter(pk__in=owners).values_list("pk", "name", "email")
+        names = {str(pk): name or email for pk, name, email in people}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
     test = {one: _("%(name)s (test person)") % {"name": persona_name(one)} for one in ids}

@@ -204,7 +204,7 @@ def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
     """An explicit grant on this very namespace."""
     if place.row is None:
         return False
-    return place.row.pk in access.granted_ids(principal, f"memory.{verb}", Namespace)
+    return access.is_granted(principal, f"memory.{verb}", place.row)
 
 
 def is_somebody_elses(principal: Principal, place: Place, facts: Facts | None = None) -> bool:

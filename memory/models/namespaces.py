@@ -71,7 +71,7 @@ def _private_to(principal: Principal, user_id: UUID) -> Q:
         Q(owner_user=user_id)
         | Q(persona_of=user_id)
         | Q(participants__contains=[user_id])
-        | Q(id__in=access.granted_ids(principal, "memory.view", Namespace))
+        | access.shared_with(principal, "memory.view", Namespace)
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -91,29 +92,33 @@ def test_store_reads_the_rows_it_changes_alone(crowded: Cast) -> None:
 
 def test_newest_page_reads_one_of_each_namespace_and_a_page_of_few(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
-        ids = list(Namespace.objects.unscoped().values_list("id", flat=True))
-        nodes = plan(newest.NEWEST, named=newest.asked(ids, timezone.now(), 5))
+        question, params = newest.asked(Namespace.objects.unscoped(), timezone.now(), 5)
+        nodes = plan(question, *params)
 
-    assert scans(nodes) == {("memory_entry", "memory_entry_newest")}
-    assert rows_read(nodes) == len(ids) + 5 * 5
+    of_entries = {scan for scan in scans(nodes) if scan[0] == "memory_entry"}
+    assert of_entries == {("memory_entry", "memory_entry_newest")}
+    assert rows_read(nodes) == NAMESPACES + 5 * 5
 
 
 def test_newest_page_reads_nothing_older_than_the_oldest_first(crowded: Cast) -> None:
     """Each namespace's newest is a day newer than the rest: those few are the whole page."""
     newer = timezone.now() + timedelta(days=1)
     with tenant([crowded.team_a.id]):
-        ids = list(Namespace.objects.unscoped().values_list("id", flat=True))
         Entry.objects.unscoped().filter(key="k7").update(updated_at=newer)
-        nodes = plan(newest.NEWEST, named=newest.asked(ids, timezone.now(), 5))
-        found = newest.newest(ids, timezone.now(), 5)
+        every = Namespace.objects.unscoped()
+        question, params = newest.asked(every, timezone.now(), 5)
+        nodes = plan(question, *params)
+        found = newest.newest(every, timezone.now(), 5)
 
-    assert rows_read(nodes) == len(ids) + 5
+    assert rows_read(nodes) == NAMESPACES + 5
     assert [one.key for one in found] == ["k7"] * 5
 
 
 def test_newest_page_of_nothing_reads_no_entry(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
-        nodes = plan(newest.NEWEST, named=newest.asked([], timezone.now(), 5))
+        seen = Namespace.objects.visible_to(crowded.carol.principal)
+        question, params = newest.asked(seen, timezone.now(), 5)
+        nodes = plan(question, *params)
 
     assert rows_read(nodes) == 0
 
@@ -134,3 +139,43 @@ def test_newest_page_is_what_one_may_see_newest_first(crowded: Cast) -> None:
         assert [one.pk for one in seen] == [one.pk for one in everything]
     with tenant([crowded.team_b.id]):
         assert selectors.newest_for(crowded.carol.principal, crowded.team_a.id, 7) == []
+
+
+@pytest.mark.parametrize(("name", "statements"), [("alice", 2), ("carol", 1)])
+def test_newest_page_asks_once_and_for_the_names_of_what_it_found(
+    crowded: Cast, name: str, statements: int
+) -> None:
+    person = getattr(crowded, name)
+    principal = person.principal
+    with tenant(principal.team_ids), CaptureQueriesContext(connection) as asked:
+        found = selectors.newest_for(principal, person.team.id, 7)
+
+    assert bool(found) is (name == "alice")
+    assert len(asked) == statements, [one["sql"][:90] for one in asked]
+
+
+def test_small_namespaces_are_walked_from_the_newest_on(
+    cast: Cast, owner_db: psycopg.Connection[Any]
+) -> None:
+    """Of namespaces with less than a page each nothing is read that has no place on it."""
+    now = timezone.now()
+    with tenant([cast.team_a.id]):
+        for place in range(20):
+            namespace = rows.claim_namespace(cast.team_a.id, f"global:s{place}")
+            Entry.objects.unscoped().bulk_create(
+                Entry(
+                    team=cast.team_a,
+                    namespace=namespace,
+                    key=f"k{number}",
+                    text="t",
+                    size=1,
+                    updated_at=now - timedelta(hours=number, seconds=place),
+                )
+                for number in range(40)
+            )
+    owner_db.execute("ANALYZE memory_entry, memory_namespace")
+    with tenant([cast.team_a.id]):
+        question, params = newest.asked(Namespace.objects.unscoped(), now, 10)
+        nodes = plan(question, *params)
+
+    assert rows_read(nodes) == 20 + 10
