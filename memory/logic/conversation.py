@@ -13,7 +13,17 @@ from memory.core.provider import Clock, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.core.scoped import ProviderLike
 from memory.core.scopes import Scope, resolve_namespace
-from memory.logic.folding import Fold, FoldedMessage, Folding, Plan, Reason, folded, plan
+from memory.logic.folding import (
+    Fold,
+    FoldedMessage,
+    Folding,
+    Plan,
+    Reason,
+    fold_from_json,
+    fold_to_json,
+    folded,
+    plan,
+)
 from memory.logic.messages import (
     Message,
     Role,
@@ -24,6 +34,7 @@ from memory.logic.messages import (
     to_json,
     tokens_in,
 )
+from memory.logic.origins import strangers_origin
 from memory.logic.ports import NewId
 from memory.logic.summary import ExtractiveSummariser, Summariser
 
@@ -82,18 +93,20 @@ class ConversationMemory:
     async def get_history(self) -> tuple[Message, ...]:
         """Oldest first, ready for a model: instructions, the summary, then what was said."""
         messages = await self._messages()
-        summary = await self._summary()
+        summary, origin = await self._summarised()
         if not summary:
             return tuple(messages)
         instructions = [one for one in messages if one.role is Role.SYSTEM]
         said = [one for one in messages if one.role is not Role.SYSTEM]
-        return (*instructions, self._stand_in(summary), *said)
+        return (*instructions, replace(self._stand_in(summary), origin=origin), *said)
 
     async def resummarise(self, text: str, *, instead_of: str, by: str) -> bool:
         """Only while nobody folded on: the summary that is there by then stands for more."""
-        if await self._summary() != instead_of:
+        summary, origin = await self._summarised()
+        if summary != instead_of:
             return False
-        await self._put(_SUMMARY, self._cut(text), category="summary", metadata={"by": by})
+        metadata: dict[str, Json] = {"by": by, **_whose(origin)}
+        await self._put(_SUMMARY, self._cut(text), category="summary", metadata=metadata)
         return True
 
     async def clear(self) -> int:
@@ -130,7 +143,7 @@ class ConversationMemory:
 
     async def _folds(self) -> tuple[Fold, ...]:
         found = await self._found(_FOLD)
-        return tuple(_fold_from_json(entry.metadata["fold"]) for entry in reversed(found))
+        return tuple(fold_from_json(entry.metadata["fold"]) for entry in reversed(found))
 
     async def _is_known(self, id_: str, messages: Iterable[Message]) -> bool:
         if any(one.id == id_ for one in messages):
@@ -140,11 +153,11 @@ class ConversationMemory:
     async def _fold(self, messages: Sequence[Message]) -> None:
         """Again while a summary that grew pushes the rest over the edge."""
         for _ in range(_ROUNDS):
-            summary = await self._summary()
+            summary, origin = await self._summarised()
             decided = plan(messages, self._folding, overhead=self._cost_of(summary))
             if not decided.dropped and not decided.shortened:
                 return
-            by = await self._summarise(summary, [one for _, one in decided.dropped])
+            by = await self._summarise(summary, origin, [one for _, one in decided.dropped])
             await self._note(_folds_of(decided, by))
             for _, after in decided.shortened:
                 await self._store(after)
@@ -152,7 +165,7 @@ class ConversationMemory:
                 await self._entries.delete(self.namespace, message_key(gone))
             messages = decided.kept
 
-    async def _summarise(self, before: str, leaving: Sequence[Message]) -> str:
+    async def _summarise(self, before: str, origin: str, leaving: Sequence[Message]) -> str:
         """The name of who wrote the summary; a model that fails is stood in for, and it shows."""
         if self._summariser is None or not leaving:
             return "cut"
@@ -163,7 +176,8 @@ class ConversationMemory:
             fallback = ExtractiveSummariser()
             text = await fallback.summarise(before, leaving)
             by = f"{fallback.name} ({by}: {type(error).__name__})"
-        await self._put(_SUMMARY, self._cut(text), category="summary")
+        whose = _whose(next(filter(None, (origin, *(one.origin for one in leaving))), ""))
+        await self._put(_SUMMARY, self._cut(text), category="summary", metadata=whose)
         return by
 
     def _cut(self, summary: str) -> str:
@@ -185,9 +199,7 @@ class ConversationMemory:
         for fold in folds:
             key = f"{_FOLD}{_sortable(now)}:{self._new_id()}"
             value = f"{len(fold.messages)} messages: {fold.reason}"
-            await self._put(
-                key, value, category="fold", metadata={"fold": _fold_to_json(fold, now)}
-            )
+            await self._put(key, value, category="fold", metadata={"fold": fold_to_json(fold, now)})
         for key in (await self._keys(_FOLD))[:-_FOLDS_KEPT]:
             await self._entries.delete(self.namespace, key)
 
@@ -210,8 +222,12 @@ class ConversationMemory:
         return [from_json({**entry.metadata, "content": entry.value}) for entry in found]
 
     async def _summary(self) -> str:
+        return (await self._summarised())[0]
+
+    async def _summarised(self) -> tuple[str, str]:
+        """The summary, and whose words it is: what is made of strangers' is theirs."""
         found = await self._entries.recall(MemoryQuery(self.namespace, key=_SUMMARY))
-        return str(found[0].value) if found else ""
+        return (str(found[0].value), strangers_origin(found[0].metadata)) if found else ("", "")
 
     async def _keys(self, prefix: str) -> list[str]:
         return [entry.key for entry in await self._found(prefix)]
@@ -246,6 +262,10 @@ def message_key(message: Message) -> str:
     return f"{_MESSAGE}{_sortable(message.at)}:{message.id}"
 
 
+def _whose(origin: str) -> dict[str, Json]:
+    return {"origin": origin} if origin else {}
+
+
 def _sortable(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%f") if moment else ""
 
@@ -259,38 +279,3 @@ def _folds_of(decided: Plan, by: str) -> list[Fold]:
     if decided.shortened:
         found.append(folded(Reason.TOKENS, "cut", decided.shortened))
     return found
-
-
-def _fold_to_json(fold: Fold, now: datetime) -> Json:
-    return {
-        "reason": str(fold.reason),
-        "by": fold.by,
-        "at": now.isoformat(),
-        "messages": [
-            {
-                "id": line.id,
-                "role": str(line.role),
-                "excerpt": line.excerpt,
-                "at": line.at.isoformat() if line.at else None,
-                "tokens_before": line.tokens_before,
-                "tokens_after": line.tokens_after,
-            }
-            for line in fold.messages
-        ],
-    }
-
-
-def _fold_from_json(value: Json) -> Fold:
-    lines = tuple(
-        FoldedMessage(
-            id=line["id"],
-            role=Role(line["role"]),
-            excerpt=line["excerpt"],
-            at=datetime.fromisoformat(line["at"]) if line["at"] else None,
-            tokens_before=line["tokens_before"],
-            tokens_after=line["tokens_after"],
-        )
-        for line in value["messages"]
-    )
-    at = datetime.fromisoformat(value["at"])
-    return Fold(Reason(value["reason"]), value["by"], lines, at)

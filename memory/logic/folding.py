@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
+from memory.core.records import Json
 from memory.logic.messages import Message, Role, groups, tokens_in, tokens_of, turns
 
 
@@ -218,3 +219,38 @@ def shorten(message: Message, length: int) -> Message:
         return message
     head, tail = text[: -(-length * 2 // 3)], text[len(text) - length // 3 :]
     return replace(message, content=f"{head}\n[… {folded_away} …]\n{tail}", shortened=folded_away)
+
+
+def fold_to_json(fold: Fold, now: datetime) -> Json:
+    return {
+        "reason": str(fold.reason),
+        "by": fold.by,
+        "at": now.isoformat(),
+        "messages": [
+            {
+                "id": line.id,
+                "role": str(line.role),
+                "excerpt": line.excerpt,
+                "at": line.at.isoformat() if line.at else None,
+                "tokens_before": line.tokens_before,
+                "tokens_after": line.tokens_after,
+            }
+            for line in fold.messages
+        ],
+    }
+
+
+def fold_from_json(value: Json) -> Fold:
+    lines = tuple(
+        FoldedMessage(
+            id=line["id"],
+            role=Role(line["role"]),
+            excerpt=line["excerpt"],
+            at=datetime.fromisoformat(line["at"]) if line["at"] else None,
+            tokens_before=line["tokens_before"],
+            tokens_after=line["tokens_after"],
+        )
+        for line in value["messages"]
+    )
+    at = datetime.fromisoformat(value["at"])
+    return Fold(Reason(value["reason"]), value["by"], lines, at)

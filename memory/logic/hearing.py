@@ -11,8 +11,9 @@ from typing import Final
 from memory.core.records import Json, StoreParams, Tier
 from memory.logic.apart import held_for
 from memory.logic.conversation import message_key
-from memory.logic.ingress import Judged, Origin, judge, origin_of
+from memory.logic.ingress import Judged, judge
 from memory.logic.messages import Message, Role, to_json
+from memory.logic.origins import STRANGERS, Origin, origin_of
 from memory.logic.secrets import redact
 
 
@@ -41,7 +42,8 @@ def heard_of(message: Message, said: Mapping[str, Json]) -> Heard:
     calls = tuple(
         replace(call, arguments=str(redact(call.arguments).value)) for call in message.tool_calls
     )
-    clean = replace(message, content=judged.params.value, tool_calls=calls)
+    whose = str(origin) if origin in STRANGERS else ""
+    clean = replace(message, content=judged.params.value, tool_calls=calls, origin=whose)
     if judged.params.tier is not Tier.QUARANTINE:
         return Heard(clean)
     return Heard(replace(clean, content=STAND_IN), judged)

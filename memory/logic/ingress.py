@@ -15,21 +15,14 @@ from memory.core.values import compact, size_of
 from memory.logic.grams import is_unspaced
 from memory.logic.instructions import find_orders
 from memory.logic.near import Duplicate, Likeness, find_duplicate, likeness, merged
+from memory.logic.origins import STRANGERS
+from memory.logic.origins import Origin as Origin
+from memory.logic.origins import origin_of as origin_of
 from memory.logic.secrets import redact_json
 from memory.logic.tiers import fresh
 
 
 HELD_FOR: Final = "quarantined_for"  # in the metadata: {reason, detail} each
-
-
-class Origin(StrEnum):
-    """Who said it: a stranger's text can't give orders that are remembered."""
-
-    PERSON = "person"
-    MODEL = "model"
-    TOOL = "tool"
-    WEB = "web"
-    RULE = "rule"  # written by a workflow's author
 
 
 class Outcome(StrEnum):
@@ -68,6 +61,7 @@ class Incoming:
     rejected: Sequence[Json] = ()
     known_secrets: tuple[str, ...] = ()
     limits: Limits = Limits()
+    hold: bool = False  # whoever asks wants it looked at first, whatever it says
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +115,12 @@ def decide(incoming: Incoming) -> Decision:
 def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
     """Of what a workflow keeps for good, or says: no secret in it, and no order of a stranger.
 
-    How long it is and whether it was said before is its author's affair. ``hold``: whoever asks wants
-    it looked at first, whatever it says.
+    How long it is and whether it was said before is its author's affair.
     """
-    incoming = Incoming(params, origin)
+    incoming = Incoming(params, origin, hold=hold)
     cleaned, kinds = _cleaned(incoming)
     secret = Finding(Reason.SECRET, Outcome.ADMIT, ", ".join(kinds)) if kinds else None
-    outside = Finding(Reason.FROM_OUTSIDE, Outcome.QUARANTINE) if hold else None
-    against = [one for one in (outside, gives_orders(incoming)) if one]
+    against = [one for one in (from_outside(incoming), gives_orders(incoming)) if one]
     findings = tuple(one for one in (secret, *against) if one)
     if secret:
         cleaned = replace(cleaned, metadata={**cleaned.metadata, "redacted": list(kinds)})
@@ -141,10 +133,6 @@ def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
 def origin_named(params: StoreParams) -> Origin:
     """Authors say in the metadata whose words they store; otherwise they are a model's."""
     return origin_of(params.metadata.get("origin"))
-
-
-def origin_of(word: Json, otherwise: Origin = Origin.MODEL) -> Origin:
-    return next((one for one in Origin if one == word), otherwise)
 
 
 def too_short(incoming: Incoming) -> Finding | None:
@@ -172,8 +160,12 @@ def over_size(incoming: Incoming) -> Finding | None:
     return Finding(Reason.TOO_LARGE, Outcome.QUARANTINE, f"{size} bytes of {most}")
 
 
+def from_outside(incoming: Incoming) -> Finding | None:
+    return Finding(Reason.FROM_OUTSIDE, Outcome.QUARANTINE) if incoming.hold else None
+
+
 def gives_orders(incoming: Incoming) -> Finding | None:
-    if incoming.origin not in _STRANGERS:
+    if incoming.origin not in STRANGERS:
         return None
     value = incoming.params.value
     orders = find_orders(value if isinstance(value, str) else compact(value))
@@ -195,11 +187,10 @@ RULES: tuple[Rule, ...] = (
     rejected_before,
     over_size,
     contains_secret,
+    from_outside,
     gives_orders,
     duplicate_of_recent,
 )
-
-_STRANGERS = frozenset({Origin.TOOL, Origin.WEB})
 
 
 def _strictness(outcome: Outcome) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.provider import Clock, utc_now
-from memory.core.records import MemoryQuery, Source, StoreParams
+from memory.core.records import Json, MemoryQuery, Source, StoreParams
 from memory.core.tokens import DEFAULT_LANGUAGE
 from memory.logic.grams import keywords
 from memory.logic.page_files import export_page, import_page
@@ -139,8 +139,9 @@ class KnowledgeStore:
         check(page)
         now = self._clock()
         page = replace(page, created_at=page.created_at or now, updated_at=page.updated_at or now)
+        whose: dict[str, Json] = {"origin": page.origin} if page.origin else {}
         return StoreParams(
-            self._namespace, key_of(page.id), to_json(page), category=CATEGORY, source=self._source
+            self._namespace, key_of(page.id), to_json(page), whose, CATEGORY, source=self._source
         )
 
     async def _store(self, page: KnowledgePage) -> KnowledgePage:

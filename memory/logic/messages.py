@@ -8,6 +8,7 @@ from math import ceil
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json
+from memory.logic.origins import strangers_origin
 
 
 class Role(StrEnum):
@@ -35,6 +36,7 @@ class Message:
     id: str = ""
     at: datetime | None = None
     shortened: int = 0
+    origin: str = ""  # tool or web, where strangers said it
 
 
 Group = tuple[Message, ...]
@@ -127,6 +129,8 @@ def to_json(message: Message) -> dict[str, Json]:
         found["tool_call_id"] = message.tool_call_id
     if message.shortened:
         found["shortened"] = message.shortened
+    if message.origin:
+        found["origin"] = message.origin
     return found | {"id": message.id, "at": message.at.isoformat() if message.at else None}
 
 
@@ -143,6 +147,7 @@ def from_json(value: Json) -> Message:
             id=value["id"],
             at=datetime.fromisoformat(value["at"]) if value["at"] else None,
             shortened=value.get("shortened", 0),
+            origin=strangers_origin(value),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"That is not a message: {error!r}.") from None

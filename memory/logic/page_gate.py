@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from memory.core.records import Json, StoreParams, Tier
 from memory.logic.apart import held_for
-from memory.logic.ingress import HELD_FOR, judge, origin_of
+from memory.logic.ingress import HELD_FOR, judge
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.near import normalised
+from memory.logic.origins import STRANGERS, origin_of
 from memory.logic.pages import KnowledgePage, key_of, slug
 
 
@@ -23,11 +24,13 @@ def judged_page(
     said = {name: getattr(page, name) for name in _TEXTS}
     said |= {name: list(getattr(page, name)) for name in _LISTS}
     hold = draft.get("hold") is True
-    params = judge(StoreParams("", "", said), origin_of(draft.get("origin")), hold=hold).params
+    origin = origin_of(draft.get("origin"))
+    params = judge(StoreParams("", "", said), origin, hold=hold).params
     clean: dict[str, Any] = {
         name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
     }
-    return replace(page, **clean), params.metadata.get(HELD_FOR, ())
+    whose = str(origin) if origin in STRANGERS else ""
+    return replace(page, **clean, origin=whose), params.metadata.get(HELD_FOR, ())
 
 
 async def page_apart(
@@ -37,5 +40,7 @@ async def page_apart(
     title = normalised(page.title)
     twin = next((one for one in await store.pages() if normalised(one.title) == title), None)
     named = replace(page, id=page.id or (twin.id if twin else slug(page.title)))
-    held = replace(store.params_of(named), tier=Tier.QUARANTINE, metadata={HELD_FOR: list(reasons)})
+    params = store.params_of(named)
+    metadata = {**params.metadata, HELD_FOR: list(reasons)}
+    held = replace(params, tier=Tier.QUARANTINE, metadata=metadata)
     return held_for(key_of(named.id), held)

@@ -44,6 +44,7 @@ def merged(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
             tags=(*old.tags, *new.tags),
             references=tuple(references),
             aliases=(*old.aliases, new.title, *new.aliases),
+            origin=new.origin or old.origin,
         )
     )
 

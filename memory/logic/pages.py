@@ -8,6 +8,7 @@ from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json, MemoryEntry
+from memory.logic.origins import strangers_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class KnowledgePage:
     checked_at: datetime | None = None
     header: Header | None = None
     revision: int = 1
+    origin: str = ""  # tool or web, where strangers wrote some of it
 
 
 CATEGORY = "page"
@@ -102,6 +104,7 @@ def from_entry(entry: MemoryEntry) -> KnowledgePage:
             checked_at=_read(value.get("checked_at")),
             header=Header(header["text"], header["digest"]) if header else None,
             revision=entry.revision,
+            origin=strangers_origin(entry.metadata),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"{entry.key} is not a page: {error!r}.") from None

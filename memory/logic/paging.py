@@ -188,7 +188,7 @@ async def _replaced(
     """Nothing is written where it says the same; the other names it goes by stay."""
     made = replace(
         before, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
-        references=page.references, aliases=page.aliases or before.aliases,
+        references=page.references, aliases=page.aliases or before.aliases, origin=page.origin,
     )  # fmt: skip
     return before if made == before else await store.update_page(made)
 

@@ -1,12 +1,11 @@
 """What a curator found, through the gate: stored, or proposed where somebody is to look at it first."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from config.ids import uuid7
-from memory.core.records import Json, MemoryQuery, StoreParams
-from memory.logic.curation.curator import Curated, keep
-from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.core.records import StoreParams
+from memory.logic.curation.curator import Curated, decided, keep
+from memory.logic.ingress import Limits, Outcome
 from memory.logic.proposals import Proposal
 from memory.logic.proposing import to_add
 from memory.logic.reviewing import waits
@@ -56,7 +55,7 @@ def admit(
     decisions = [*kept.decisions]
     found: list[Proposal] = []
     for draft in waiting:
-        decision = _decided(draft, entries, never, known_secrets)
+        decision = at_once(decided(draft, entries, never, known_secrets, LIMITS))
         if decision.outcome is Outcome.ADMIT and decision.params:
             found.append(_proposal(decision.params, curated.by))
             continue
@@ -75,11 +74,3 @@ def admit(
 
 def _proposal(draft: StoreParams, by: str) -> Proposal:
     return to_add(draft, lambda: str(uuid7()), by=by)
-
-
-def _decided(
-    draft: StoreParams, entries: OneAct, never: Sequence[Json], known_secrets: tuple[str, ...]
-) -> Decision:
-    query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=LIMITS.recent)
-    recent = at_once(entries.recall(query))
-    return decide(Incoming(draft, Origin.TOOL, recent, never, known_secrets, LIMITS))

@@ -12,13 +12,17 @@ from config.crypto import decrypt
 from workflows import memory_app
 from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
+from workflows.engine.kinds import TOLD, Execution
+from workflows.engine.outside import Flow
 from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin
 from workflows.engine.rendering import as_text
 from workflows.execution.adapters import memory_caller
+from workflows.execution.kinds import kinds
 from workflows.execution.learning import question_of
 from workflows.execution.models_port import configs_of
 from workflows.llm.registry import TeamModels
 from workflows.models import Run, Step, WorkflowSecret
+from workflows.models.documents import from_json
 from workflows.models.run import RunStatus, StepStatus
 
 
@@ -36,7 +40,11 @@ def curate_run(team_id: UUID, curation_id: UUID) -> None:
 
 def gather(team_id: UUID, run_id: str, learning: "memory_app.Learning") -> "memory_app.Finished":
     with tenant([team_id]):
-        run = Run.objects.unscoped().select_related("workflow").get(team_id=team_id, pk=run_id)
+        run = (
+            Run.objects.unscoped()
+            .select_related("workflow", "snapshot")
+            .get(team_id=team_id, pk=run_id)
+        )
         steps = list(Step.objects.unscoped().filter(run=run).order_by("id"))
         secrets = _secrets(run)
     row = {
@@ -68,7 +76,21 @@ def _work(run: Run, steps: list[Step], recalled: tuple[str, ...]) -> "memory_app
         recalled=(*recalled, *_told(steps)),
         language="zh" if _is_chinese(task) else "en",
         source=memory_app.Source(run_id=str(run.pk), rule=NODE),
+        outside=_from_outside(run, steps),
     )
+
+
+def _from_outside(run: Run, steps: Iterable[Step]) -> bool:
+    """Whether what it answered may be strangers' words: told by its document, or by memory on its way."""
+    document = from_json(run.snapshot.document)
+    told = {step.node_key for step in steps if TOLD in (step.inputs or {})}
+    outside = Flow(document.nodes, kinds()).reached(told)
+    return any(_speaks(step.kind) and step.node_key in outside for step in steps)
+
+
+def _speaks(kind: str) -> bool:
+    known = kinds().get(kind)
+    return known is not None and known.execution is Execution.RESPONSE
 
 
 def _told(steps: Iterable[Step]) -> list[str]:

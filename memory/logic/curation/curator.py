@@ -6,7 +6,7 @@ Redact, analyse, drop what was recalled, score, choose a life, pass the gate, st
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from memory.core.records import Json, MemoryQuery, StoreParams
 from memory.logic.curation.batches import batches, parts
@@ -16,6 +16,7 @@ from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
 from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
 from memory.logic.messages import estimate
+from memory.logic.origins import strangers_origin
 from memory.logic.ports import Entries, NewId
 from memory.logic.writes import Writes
 
@@ -68,6 +69,8 @@ async def curate(
     except Exception as error:  # whatever a model raises; the run is long over
         return Curated((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
     made = drafts(_only_new(analysis, work), namespace, new_id, work.source)
+    if work.outside:
+        made = [replace(one, metadata={**one.metadata, "origin": str(Origin.WEB)}) for one in made]
     return Curated(tuple(map(_valued, made)), curator.name, analysis.repairs)
 
 
@@ -95,7 +98,7 @@ async def keep(
     decisions = []
     try:
         for draft in curated.drafts:
-            decision = await _decided(draft, entries, rejected, known_secrets, limits)
+            decision = await decided(draft, entries, rejected, known_secrets, limits)
             decisions.append(decision)
             if decision.params:
                 await writes.store(decision.params)
@@ -120,7 +123,7 @@ def _valued(draft: StoreParams) -> StoreParams:
     return replace(scored, ttl_seconds=chosen_life(scored))
 
 
-async def _decided(
+async def decided(
     draft: StoreParams,
     entries: Entries,
     rejected: Sequence[Json],
@@ -130,4 +133,9 @@ async def _decided(
     query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=limits.recent)
     recent = await entries.recall(query)
     # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
-    return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits))
+    hold = bool(strangers_origin(draft.metadata)) and draft.namespace.startswith(_CAREFUL)
+    return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits, hold=hold))
+
+
+# What these hold is recalled where nobody knows any more where it came from.
+_CAREFUL: Final = ("user:", "global:")

@@ -19,7 +19,7 @@ class FinishedWork:
     """A run, a task, or a conversation.
 
     ``recalled``: texts of entries that were put before a model in it. They come out again in its
-    answers, and must not be learnt again.
+    answers, and must not be learnt again. ``outside``: strangers, as on the web, may have said it.
     """
 
     task: str
@@ -29,6 +29,7 @@ class FinishedWork:
     recalled: Sequence[str] = ()
     language: str = "en"
     exit_code: int | None = None
+    outside: bool = False
     source: Source = field(default_factory=Source)
 
     @property
