@@ -270,7 +270,7 @@ class Frame:
             self.rounds,
             say,
             begun.body,
-            outside=self.plan.outside,
+            outside=shared.state.outside,
         )
 
     def _note_running(self, node: PlanNode) -> Begun:

@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar
 
 from workflows.engine.document import Json
 from workflows.engine.ports import MemoryHit
+from workflows.engine.quoting import block_quoted, has_to_be_quoted
 
 
 WORKING_ENTRIES: Final = 10
@@ -71,7 +72,7 @@ def markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -
         return ""
     parts = [f"## {wording.heading}"]
     for number, record in enumerate(records, 1):
-        parts.append(f"### {wording.line(number, record.score)}\n{text_of(record.hit.value)}")
+        parts.append(f"### {wording.line(number, record.score)}\n{_quoted(record.hit)}")
     return "\n\n".join(parts)
 
 
@@ -90,6 +91,17 @@ def text_of(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _quoted(hit: MemoryHit) -> str:
+    """As it was said, but for what could pass for a record of its own, or comes from strangers."""
+    text = text_of(hit.value)
+    if has_to_be_quoted(hit):
+        return block_quoted(text)
+    return _OUR_HEADINGS.sub(r"\g<1>\\\g<2>", text)
+
+
+_OUR_HEADINGS = re.compile(
+    r"^([ \t]*)(#{1,6}[ \t]*(?:History|Record|历史上下文|记录))", re.MULTILINE
+)
 _LETTERS = re.compile(r"[^\W\d_]")
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"\w+")

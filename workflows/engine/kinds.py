@@ -8,7 +8,7 @@ with the context.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -132,6 +132,10 @@ class NodeResult:
     events: tuple[Event, ...] = ()
 
 
+# Among a step's inputs: the keys of memories it was told that came from outside.
+TOLD: Final = "from_outside"
+
+
 @dataclass(slots=True)
 class NodeContext:
     """One step's view of its run."""
@@ -150,8 +154,16 @@ class NodeContext:
 
     def give(self, inputs: Mapping[str, Json]) -> None:
         """The step's inputs, as soon as they are known: for people, and for provenance, even should it fail."""
+        told = self.given.get(TOLD)
         self.given.clear()
         self.given.update(inputs)
+        if told:
+            self.given[TOLD] = told
+
+    def hear(self, keys: Sequence[str]) -> None:
+        """Memory told this step what strangers had said, under these keys."""
+        if keys:
+            self.given[TOLD] = [*dict.fromkeys([*self.given.get(TOLD, ()), *keys])]
 
     def stream(self, output: str, text: str) -> None:
         """Let go of a piece of an output before it is whole; it reaches people through an answer."""
@@ -255,6 +267,14 @@ class NodeKind(Generic[C, P]):
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         """Variables the step looks up directly; references inside templates are found without help."""
         return ()
+
+    def hears_answers(self, spec: NodeSpec) -> bool:
+        """Whether it is told what earlier turns of the conversation answered."""
+        return False
+
+    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
+        """Whether what it would remember comes from outside, and has to be looked at first."""
+        return False
 
     def writes(self, prepared: P) -> tuple[Selector, ...]:
         """Variables the step may set: no answer prints them before it ran."""

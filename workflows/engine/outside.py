@@ -1,45 +1,84 @@
 """Whose words reach a node: those of strangers, as the web's or a tool's, are passed on by whatever reads them.
 
-Told from the document alone, before anything runs, so that a run that goes on after a crash is told
-the same. Careful on purpose: a model that read a web page may say what the page wants said.
+Where a kind brings them in, that is told from the document alone, before anything runs. Where memory
+brings them back, its entries say so while the run goes on; the step keeps it with what it was given, so
+that a run that goes on after a crash is told the same. Careful on purpose: a model that read a web page
+may say what the page wants said.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 from pydantic import ValidationError
 
 from workflows.engine.document import Json, NodeSpec, Selector
-from workflows.engine.kinds import AnyKind
+from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.templating import references
 from workflows.engine.variables import CONVERSATION
 
 
+# Whose words are remembered, as memory's gate knows them.
+WEB: Final = "web"
+_STRANGERS: Final = frozenset({WEB, "tool"})
 _SHORTEST_SELECTOR: Final = 2
+# What was answered so far, as a later turn of the conversation is told it.
+_ANSWERS: Final = "sys.answers"
+
+
+class Flow:
+    """Where words go in a document: from the node that gives them to whatever reads it.
+
+    ``brought``: the nodes that bring strangers' words in.
+    """
+
+    def __init__(self, nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> None:
+        self._known = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
+        self.brought = frozenset(spec.id for spec, kind in self._known if kind.brings_outside)
+
+    def reached(self, told: Collection[str] = ()) -> frozenset[str]:
+        """Ids of nodes whose outputs may hold strangers' words, and variables of the conversation, dotted.
+
+        ``told``: nodes that memory told some.
+        """
+        return self.spread(self.brought.union(told)) if told else self._at_first
+
+    def spread(self, found: frozenset[str]) -> frozenset[str]:
+        before = 0
+        while len(found) > before:
+            before = len(found)
+            for node, reads, gives in self._ways:
+                if node in found or not found.isdisjoint(reads):
+                    found |= gives
+        return found
+
+    @cached_property
+    def _at_first(self) -> frozenset[str]:
+        return self.spread(self.brought)
+
+    @cached_property
+    def _ways(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
+        return [
+            (spec.id, _reads(spec, kind), frozenset({spec.id, *map(_head, _writes(spec, kind))}))
+            for spec, kind in self._known
+        ]
 
 
 def outside_of(nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """Ids of nodes whose outputs may hold strangers' words, and variables of the conversation, dotted."""
-    known = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
-    found = {spec.id for spec, kind in known if kind.brings_outside}
-    if not found:
-        return frozenset()
-    reads = {spec.id: frozenset(map(_head, _selectors(spec.data))) for spec, _ in known}
-    before = 0
-    while len(found) > before:
-        before = len(found)
-        for spec, kind in known:
-            if not found.isdisjoint({spec.id, *reads[spec.id]}):
-                found |= {spec.id, *map(_head, _writes(spec, kind))}
-    return frozenset(found)
+    """What is known before anything runs."""
+    return Flow(nodes, kinds).reached()
 
 
 def is_from_outside(selectors: Iterable[Selector | None], outside: frozenset[str]) -> bool:
     return any(selector is not None and _head(selector) in outside for selector in selectors)
 
 
-# Whose words are remembered, as memory's gate knows them.
-WEB: Final = "web"
+def is_strangers(metadata: Mapping[str, Json] | None) -> bool:
+    """Whether what is remembered came from outside, and no person has looked at it since."""
+    known = metadata or {}
+    return known.get("origin") in _STRANGERS and known.get("review") != "approve"
+
+
 # What these scopes hold is recalled where nobody knows any more where it came from.
 _CAREFUL: Final = frozenset({"user", "global"})
 
@@ -68,7 +107,14 @@ def _selectors(value: Json) -> Iterator[Selector]:
             yield from _selectors(one)
 
 
+def _reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+    read = frozenset(map(_head, _selectors(spec.data)))
+    return read | {_ANSWERS} if kind.hears_answers(spec) else read
+
+
 def _writes(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
+    if kind.execution is Execution.RESPONSE:
+        return ((_ANSWERS,),)
     try:
         return tuple(kind.writes(kind.prepare(spec)))
     except ValidationError:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -14,7 +14,7 @@ from workflows.engine.graph import Graph
 from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import AnyKind, Execution, Kinds
 from workflows.engine.nesting import container_problems
-from workflows.engine.outside import outside_of
+from workflows.engine.outside import Flow
 from workflows.engine.policy import Policy, Strategy, read_policy
 from workflows.engine.problems import Problem, errors_of
 from workflows.engine.records import StepKey
@@ -26,6 +26,9 @@ from workflows.engine.variables import CONVERSATION
 FAIL_HANDLE = "fail-branch"
 # Exports of older Dify versions call the plain way out of a guarded node this.
 _HANDLE_ALIASES = {"success-branch": "source"}
+
+
+_NOWHERE: Final = Flow((), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Plan:
     variable_types: dict[Selector, ValueType]  # of all scopes
     unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
     container: str | None = None
-    outside: frozenset[str] = frozenset()  # whose outputs may hold strangers' words, in all scopes
+    flow: Flow = _NOWHERE  # whose outputs may hold strangers' words, in all scopes
     inside: frozenset[str] = frozenset()  # ids of its nodes, and of those deeper inside them
 
     @property
@@ -111,8 +114,8 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
     start = _root([graph.nodes[name] for name in graph.children(None)], kinds, root, problems)
     if start is None or errors_of(problems):
         raise DocumentInvalid(errors_of(problems))
-    types, outside = _variable_types(document, kinds), outside_of(document.nodes, kinds)
-    return _Compiler(document, graph, kinds, types, outside).scope(None, start)
+    types, flow = _variable_types(document, kinds), Flow(document.nodes, kinds)
+    return _Compiler(document, graph, kinds, types, flow).scope(None, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class _Compiler:
     graph: Graph
     kinds: Kinds
     variable_types: dict[Selector, ValueType]
-    outside: frozenset[str]
+    flow: Flow
 
     def scope(self, container: str | None, start: str) -> Plan:
         members = self.graph.children(container)
@@ -152,7 +155,7 @@ class _Compiler:
             ),
             by_id=by_id,
             variable_types=self.variable_types,
-            outside=self.outside,
+            flow=self.flow,
             unreached=frozenset(members) - by_id.keys(),
             container=container,
             inside=self.graph.inside(container) if container is not None else frozenset(),

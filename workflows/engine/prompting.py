@@ -12,13 +12,13 @@ from workflows.engine.events import MemoryRecalled
 from workflows.engine.jinja import plain_template
 from workflows.engine.kinds import NodeContext
 from workflows.engine.ports import MemoryHit, Message, Role
-from workflows.engine.recalling import as_entry, query_of, recall, recalled
+from workflows.engine.quoting import listed
+from workflows.engine.recalling import as_entry, heed, query_of, recall, recalled
 from workflows.engine.rendering import as_text
 from workflows.engine.templating import Template
 
 
 CONTEXT_MARK = "{{#context#}}"
-MEMORY_HEADING = "[Memory Context]"
 HISTORY_MARK = "{{#histories#}}"
 
 # Room for history when nothing is known of the model.
@@ -263,11 +263,12 @@ async def _reminded(prompt: Prompt, ctx: NodeContext) -> Prompt:
     found = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
     if found is None:
         return prompt
+    heed(ctx, found.hits)
     event = recalled(ctx, found.scope, found.query, found.hits, injected=True)
     events = (*prompt.events, event)
     if not found.hits:
         return replace(prompt, events=events)
-    injected = Message("system", _listed(found.hits))
+    injected = Message("system", listed(found.hits))
     at = _position("after_system", prompt.messages)
     return Prompt(
         (*prompt.messages[:at], injected, *prompt.messages[at:]), tuple(found.hits), events
@@ -279,17 +280,7 @@ async def _memory_text(config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: N
         entries = [as_entry(hit) for hit in hits]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return await render_jinja(config.format_template, inputs, ctx)
-    return _listed(hits)
-
-
-def _listed(hits: Sequence[MemoryHit]) -> str:
-    """What is remembered can't pass for a line of the list, nor for what stands under it."""
-    lines = [f"- {_indented(hit.key)}: {_indented(as_text(hit.value))}" for hit in hits]
-    return "\n".join([MEMORY_HEADING, *lines])
-
-
-def _indented(text: str) -> str:
-    return "\n  ".join(text.splitlines()) if "\n" in text or "\r" in text else text
+    return listed(hits)
 
 
 def _position(position: str, messages: Sequence[Message]) -> int:

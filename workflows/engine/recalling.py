@@ -7,6 +7,7 @@ from workflows.engine.document import Json
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.events import MemoryKeptOut, MemoryRecalled
 from workflows.engine.kinds import NodeContext
+from workflows.engine.outside import is_strangers
 from workflows.engine.ports import MemoryHit, MemoryPort
 from workflows.engine.rendering import as_text
 
@@ -52,9 +53,15 @@ async def recall(
         top_k=top_k,
         injected=injected,
     )
+    heed(ctx, hits)
     event = recalled(ctx, scope, query, hits, injected=injected)
     sought = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
     return list(hits), replace(event, sought=sought)
+
+
+def heed(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
+    """What a step was told from outside is remembered of it; see ``workflows.engine.outside``."""
+    ctx.hear([hit.key for hit in hits if is_strangers(hit.metadata)])
 
 
 def recalled(

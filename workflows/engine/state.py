@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from workflows.engine.document import Json, Mode
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.kinds import Execution, NodeResult
+from workflows.engine.kinds import TOLD, Execution, NodeResult
 from workflows.engine.plan import Plan, PlanNode
 from workflows.engine.ports import Usage
 from workflows.engine.records import (
@@ -72,10 +72,13 @@ class RunState:
     """What steps of all scopes add up to. Changed by the loop only, one step at a time."""
 
     __slots__ = (
+        "_flow",
+        "_told",
         "answers",
         "exceptions",
         "mode",
         "outputs",
+        "outside",
         "pool",
         "records",
         "usage",
@@ -97,12 +100,18 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
+        # See ``workflows.engine.outside``: what the document says, and what memory told since.
+        self._flow = plan.flow
+        self._told: set[str] = set()
+        self.outside = plan.flow.reached()
 
     def seed(self, record: StepRecord) -> None:
         """A result of a node that isn't in the plan, to be read."""
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
+        if TOLD in record.inputs:
+            self._hear(record)
 
     def keep(self, node: PlanNode, record: StepRecord) -> None:
         """What a finished step adds to its run, whichever scope it is from."""
@@ -116,8 +125,17 @@ class RunState:
             record.status is StepStatus.FAILED and record.key.rounds
         ):
             self.exceptions += 1  # a failure in a round is its container's to deal with
+        if TOLD in record.inputs:
+            self._hear(record)
         if node.kind.execution is Execution.RESPONSE:
             self._respond(node, record)
+
+    def _hear(self, record: StepRecord) -> None:
+        """Memory told this step strangers' words: so are those of whatever reads from it."""
+        node = record.key.node_id
+        if node not in self._told:
+            self._told.add(node)
+            self.outside = self._flow.reached(self._told)
 
     def _respond(self, node: PlanNode, record: StepRecord) -> None:
         outputs = record.outputs

@@ -21,7 +21,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.memory_ports import ConversationPort, Talk
-from workflows.engine.outside import WEB, is_from_outside
+from workflows.engine.outside import WEB, is_from_outside, is_strangers
 from workflows.engine.recalling import brief, held_back, memory_of
 from workflows.engine.rendering import as_text
 from workflows.engine.summarising import SummaryModel, summed_up
@@ -34,6 +34,7 @@ APPEND: Action = "append"
 READ: Action = "read"
 CLEAR: Action = "clear"
 BY_MODEL = "model"
+SUMMARY = "summary"
 
 
 class Said(BaseModel):
@@ -146,6 +147,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             messages=said,
             rules=prepared.rules,
         )
+        ctx.hear([str(one.get("id") or SUMMARY) for one in talk.messages if _is_strangers(one)])
         outputs, events = _outputs(talk), _EVENTS[action](ctx.node_id, talk)
         if prepared.config.summary != BY_MODEL:
             return NodeResult(outputs, events=events)
@@ -201,6 +203,10 @@ def _unsigned(message: Mapping[str, Json]) -> dict[str, Json]:
 
 def _given(rules: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in rules.items() if value is not None}
+
+
+def _is_strangers(message: Mapping[str, Json]) -> bool:
+    return message.get("role") == "tool" or is_strangers(message)
 
 
 def _outputs(talk: Talk) -> dict[str, Json]:

@@ -19,7 +19,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.memory_ports import FoundPage, KnowledgePort
-from workflows.engine.recalling import brief, memory_of, query_of
+from workflows.engine.recalling import brief, heed, memory_of, query_of
 
 
 DEFAULT_TOP_K, DEFAULT_MIN_SCORE = 5, 0.1
@@ -105,6 +105,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
             tags=prepared.tags,
         )
         hits = [one.entry for one in found]
+        heed(ctx, hits)
         event = MemoryRecalled(
             node=ctx.node_id,
             scope=prepared.scope,

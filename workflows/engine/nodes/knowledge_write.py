@@ -112,6 +112,14 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         selector = self.configure(spec).pages_selector
         return (selector,) if selector else ()
 
+    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
+        prepared = self.prepare(spec)
+        config = prepared.config
+        read = [*_read(prepared), config.pages_selector]
+        return is_from_outside(read, outside) and has_to_wait(
+            config.scope, trusted=config.trusts_outside
+        )
+
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
         drafts = _drafts(prepared, ctx)
@@ -161,8 +169,7 @@ def _drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
         name: template.text(ctx.pool) for name, template in prepared.texts.items()
     }
     lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
-    read = [one for template in prepared.texts.values() for one in template.references]
-    own = [_whose({**texts, **lists}, read, prepared, ctx)] if config.page_title else []
+    own = [_whose({**texts, **lists}, _read(prepared), prepared, ctx)] if config.page_title else []
     selector = config.pages_selector
     found = ctx.pool.get_or_none(selector) if selector else None
     if found is None:
@@ -171,6 +178,10 @@ def _drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
     if not all(isinstance(one, dict) for one in listed):
         raise NodeFailed("InvalidPages", "pages_selector: a list of objects was expected")
     return [*own, *(_whose(one, [selector], prepared, ctx) for one in listed)]
+
+
+def _read(prepared: Prepared) -> list[Selector]:
+    return [one for template in prepared.texts.values() for one in template.references]
 
 
 def _whose(

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing, WorkflowFault
@@ -192,6 +192,13 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         ]
         jinja = config.prompt_config.jinja2_variables if config.prompt_config else ()
         return tuple(s for s in (*found, *(v.value_selector for v in jinja)) if s)
+
+    def hears_answers(self, spec: NodeSpec) -> bool:
+        try:
+            window = self.configure(spec).memory
+        except ValidationError:
+            return False  # a draft; it won't run like this
+        return window is not None and window.enabled and not window.variable_selector
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         prompt = await build_prompt(prepared.prompt, ctx)

@@ -35,7 +35,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.ports import MemoryHit
-from workflows.engine.recalling import brief, memory_of
+from workflows.engine.recalling import brief, heed, memory_of
 from workflows.engine.remembering import KIND_SCOPES
 from workflows.engine.rendering import as_text
 
@@ -124,6 +124,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             failed = MemoryRetrievalError(ctx.node_id, _told(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
+        heed(ctx, [record.hit for record in records])
         values = [text_of(record.hit.value) for record in records]
         context = markdown(records, wording_for(prepared.language, query, *values))
         recalled = replace(_recalled(prepared, ctx, query, records), withheld=withheld)

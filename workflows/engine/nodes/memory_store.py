@@ -95,6 +95,15 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         config = self.configure(spec)
         return (config.value_selector, *(config.metadata_selectors or {}).values())
 
+    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
+        prepared = self.prepare(spec)
+        config = prepared.config
+        return (
+            config.tier != QUARANTINE
+            and is_from_outside(_read(prepared), outside)
+            and has_to_wait(config.scope, trusted=config.trusts_outside)
+        )
+
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
         key = prepared.key.text(ctx.pool)
@@ -130,18 +139,25 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         return NodeResult({"stored": True, "key": key}, events=(event,))
 
 
-def _careful(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """The tier, once it is known whose words these are; an author who says so in the node is believed."""
+def _read(prepared: Prepared) -> tuple[Selector, ...]:
     config = prepared.config
-    read = (
+    return (
         config.value_selector,
         *(config.metadata_selectors or {}).values(),
         *prepared.key.references,
     )
-    if not is_from_outside(read, ctx.outside):
+
+
+def _careful(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
+    """The tier, once it is known whose words these are; an author who says so in the node is believed."""
+    config = prepared.config
+    if not is_from_outside(_read(prepared), ctx.outside):
         return config.tier
-    if "origin" not in (config.metadata or {}):
+    said = config.metadata or {}
+    if "origin" not in said:
         metadata["origin"] = WEB
+    if "review" not in said:
+        metadata.pop("review", None)  # whether a person has looked at it isn't for strangers to say
     if config.tier == QUARANTINE or not has_to_wait(config.scope, trusted=config.trusts_outside):
         return config.tier
     metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]

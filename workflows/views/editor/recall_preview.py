@@ -28,7 +28,8 @@ from workflows.engine.history_context import (
     wording_for,
 )
 from workflows.engine.nodes.memory_retrieval import ASKING
-from workflows.engine.prompting import MEMORY_HEADING
+from workflows.engine.quoting import listed
+from workflows.engine.recalling import as_entry
 from workflows.engine.remembering import DEFAULT_SCOPE, KIND_SCOPES
 from workflows.engine.rendering import as_text
 from workflows.models import Workflow
@@ -224,20 +225,10 @@ def _injected(asked: Mapping[str, Any], found: "Sequence[memory_app.MemoryEntry]
     if not found or not asked["injects"]:
         return ""
     if asked["format"]:
-        entries = [
-            {
-                "id": one.id,
-                "namespace": one.namespace,
-                "key": one.key,
-                "value": one.value,
-                "metadata": dict(one.metadata or {}),
-                "score": one.score,
-            }
-            for one in found
-        ]
+        entries = [as_entry(one) for one in found]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return render_jinja(asked["format"], inputs)
-    return "\n".join([MEMORY_HEADING, *(f"- {one.key}: {as_text(one.value)}" for one in found)])
+    return listed(found)
 
 
 _PLACES = {
