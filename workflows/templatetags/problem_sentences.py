@@ -40,6 +40,9 @@ SENTENCES = (
     _("There is no node type %(kind)s here"),
     _("Unknown memory scope %(scope)s; use one of: %(words)s"),
     _("Unknown field %(name)s: memory is not offered here"),
+    _(
+        "%(node)s brings in words from outside: they wait in quarantine until somebody approves them"
+    ),
     # the drawing
     _("Without an answer node nothing comes out"),
     _("Without an end node nothing comes out"),

@@ -64,6 +64,7 @@ SENTENCES: Mapping[str, str | Promise] = {
     "list.operator": _("A condition on the list has an unknown operator"),
     "list.variable": _("There is no list to work on"),
     "loop.variable": _("A loop variable isn't as it has to be"),
+    "memory.waits": _("What comes from outside waits for a review"),
     "mode.answer": _("An answer node may go unheard here"),
     "mode.end": _("An end node may go unheard here"),
     "mode.no_answer": _("Without an answer node nothing comes out"),

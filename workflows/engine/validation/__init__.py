@@ -15,6 +15,7 @@ from workflows.engine.validation.configuration import configuration_problems
 from workflows.engine.validation.references import reference_problems
 from workflows.engine.validation.structure import size_problems, structure_problems
 from workflows.engine.validation.variables import variable_problems
+from workflows.engine.validation.waiting import waiting_problems
 
 
 __all__ = ["Problem", "Severity", "errors_of", "validate", "validate_node", "warning"]
@@ -37,6 +38,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *configured,
         *variable_problems(document),
         *reference_problems(document, graph, kinds, broken, off=off),
+        *waiting_problems(document, kinds, broken),
         *bypassed,
     ]
     return _errors_first(found)
@@ -50,7 +52,11 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     alone = replace(document, nodes=(graph.nodes[node_id],))
     configured = configuration_problems(alone, kinds)
     broken = {node_id} if errors_of(configured) else set()
-    found = [*configured, *reference_problems(document, graph, kinds, broken, only=node_id)]
+    found = [
+        *configured,
+        *reference_problems(document, graph, kinds, broken, only=node_id),
+        *waiting_problems(document, kinds, broken, only=node_id),
+    ]
     return _errors_first(found)
 
 
