@@ -137,6 +137,19 @@ class Entry(TenantModel):
                 condition=Q(deleted_at=None, tier="quarantine"),
                 name="memory_entry_held",
             ),
+            # Where there are pages of knowledge, among everything else that is remembered.
+            models.Index(
+                fields=("namespace", "-updated_at"),
+                condition=Q(deleted_at=None, category="page"),
+                name="memory_entry_pages",
+            ),
+            # What took another's place or took it in, which the other's page shows. Not by what it says:
+            # behind the wall only leakproof operators may choose rows by an index, and none of JSON is.
+            models.Index(
+                fields=("namespace", "-updated_at"),
+                condition=Q(deleted_at=None, metadata__has_any_keys=["merged_from", "supersedes"]),
+                name="memory_entry_took",
+            ),
         )
 
     def __str__(self) -> str:
