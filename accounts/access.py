@@ -164,24 +164,29 @@ def _grants_on(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
     ]
 
 
-def is_granted(principal: Principal, verb: str, obj: models.Model) -> bool:
-    """Whether this very object was shared with this person, or with a group of theirs, for one verb."""
+def is_granted(
+    principal: Principal, verb: str, obj: models.Model, *, in_person: bool = False
+) -> bool:
+    """Whether this very object was shared with this person for one verb; or, unless ``in_person``, with a group of theirs."""
     if principal.user_id is None:
         return False
     asked = (principal.user_id, _codename(verb), _type(type(obj)).pk)
+    question, times = _GRANTED[in_person]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT %s = ANY(ARRAY({_GRANTED}))", [obj.pk, *asked, *asked])
+        cursor.execute(f"SELECT %s = ANY(ARRAY({question}))", [obj.pk, *asked * times])
         return bool(cursor.fetchone()[0])
 
 
-def shared_with(principal: Principal, verb: str, model: type[models.Model]) -> Q:
-    """Of ``model``: what was shared with this person for one verb; part of the question that asks for it.
+def shared_with(
+    principal: Principal, verb: str, model: type[models.Model], *, in_person: bool = False
+) -> Q:
+    """Of ``model``: what was shared so, for one verb; part of the question that asks for it.
 
     One permission a question, and only object permissions: a model-wide one would show the whole table.
     """
     if principal.user_id is None:
         return Q(pk__in=[])
-    return Q(_IsGranted(principal.user_id, _codename(verb), _type(model).pk))
+    return Q(_IsGranted(in_person, principal.user_id, _codename(verb), _type(model).pk))
 
 
 class _IsGranted(Func):
@@ -190,25 +195,29 @@ class _IsGranted(Func):
     template, arity = "%(expressions)s", 1
     output_field = models.BooleanField()
 
-    def __init__(self, *asked: object) -> None:
+    def __init__(self, in_person: bool, *asked: object) -> None:
         super().__init__(F("pk"))
-        self.asked = asked
+        self.in_person, self.asked = in_person, asked
 
     def as_sql(self, *how: Any, **context: Any) -> Any:  # Any: as Django's own
         pk, params = super().as_sql(*how, **context)
-        return f"{pk} = ANY(ARRAY({_GRANTED}))", [*params, *self.asked, *self.asked]
+        question, times = _GRANTED[self.in_person]
+        return f"{pk} = ANY(ARRAY({question}))", [*params, *self.asked * times]
 
 
-_GRANTED: Final = """
+_IN_PERSON: Final = """
     SELECT granted.object_pk::uuid FROM guardian_userobjectpermission granted
     JOIN auth_permission verb ON verb.id = granted.permission_id
     WHERE granted.user_id = %s AND verb.codename = %s AND granted.content_type_id = %s
-    UNION ALL
+"""
+_BY_GROUP: Final = """
     SELECT granted.object_pk::uuid FROM accounts_user_groups member
     JOIN guardian_groupobjectpermission granted ON granted.group_id = member.group_id
     JOIN auth_permission verb ON verb.id = granted.permission_id
     WHERE member.user_id = %s AND verb.codename = %s AND granted.content_type_id = %s
 """
+# Whether in person alone → the question, and how often it takes who, which verb and of what.
+_GRANTED: Final = {True: (_IN_PERSON, 1), False: (f"{_IN_PERSON} UNION ALL {_BY_GROUP}", 2)}
 
 
 @dataclass(frozen=True, slots=True)

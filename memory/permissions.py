@@ -204,7 +204,17 @@ def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
     """An explicit grant on this very namespace."""
     if place.row is None:
         return False
-    return access.is_granted(principal, f"memory.{verb}", place.row)
+    in_person = not is_for_groups(place.named)
+    return access.is_granted(principal, f"memory.{verb}", place.row, in_person=in_person)
+
+
+def is_for_groups(named: ParsedNamespace) -> bool:
+    """Whether what was shared with a group holds there.
+
+    Whoever manages members could put themselves into a group, and so look into what is private without emergency
+    access: nobody shares that with one any more, and what was shared so before lets nobody in.
+    """
+    return named.seen_by is SeenBy.TEAM
 
 
 def is_somebody_elses(principal: Principal, place: Place, facts: Facts | None = None) -> bool:

@@ -36,6 +36,7 @@ class GrantOut(Body):
     name: str
     by: str = Field(description="who shared it, as the audit trail calls them")
     at: datetime | None
+    holds: bool = Field(description="false: a group's, on something private; it lets nobody in")
 
 
 class ReasonOut(Body):
@@ -123,6 +124,7 @@ def grant_out(one: Given) -> GrantOut:
         name=str(one.user or one.group),
         by=one.by,
         at=one.at,
+        holds=one.holds,
     )
 
 

@@ -71,7 +71,8 @@ def _private_to(principal: Principal, user_id: UUID) -> Q:
         Q(owner_user=user_id)
         | Q(persona_of=user_id)
         | Q(participants__contains=[user_id])
-        | access.shared_with(principal, "memory.view", Namespace)
+        # What is private is shared with people one by one: permissions.is_shared_with.
+        | access.shared_with(principal, "memory.view", Namespace, in_person=True)
     )
 
 

@@ -21,9 +21,9 @@ from accounts.roles import Role
 from config.again import tried_again
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import Scope
+from memory.core.scopes import Scope, parse_namespace
 from memory.models import Glass, Namespace
-from memory.permissions import Facts, Place, Verb, Why, reasons
+from memory.permissions import Facts, Place, Verb, Why, is_for_groups, reasons
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
 
@@ -34,13 +34,17 @@ VERBS: Final[tuple[Verb, ...]] = ("view", "write", "forget", "share")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A grant on this namespace: to whom, and who gave it when, as the trail has it."""
+    """A grant on this namespace: to whom, and who gave it when, as the trail has it.
+
+    One that doesn't hold is a group's on something private, from before that was refused: it lets nobody in.
+    """
 
     verb: Verb
     user: User | None
     group: TeamGroup | None
     by: str = ""  # an actor as the trail calls it
     at: datetime | None = None
+    holds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +117,13 @@ def given_on(row: Namespace) -> list[Given]:
     """The trail is asked for all of them at once; what an old trail doesn't know stays unsaid."""
     shared = access.grants_on(row)
     told = _told(row) if shared else {}
+    for_groups = is_for_groups(parse_namespace(row.text))
     found = []
     for one in shared:
         verb: Verb = one.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
         by, at = told.get((verb, recipient(one.user, one.group)), ("", None))
-        found.append(Given(verb, one.user, one.group, by, at))
+        holds = one.group is None or for_groups
+        found.append(Given(verb, one.user, one.group, by, at, holds))
     return sorted(found, key=lambda one: VERBS.index(one.verb))
 
 
@@ -152,7 +158,7 @@ class _Known(Facts):
         return next((one for one in self._grants if self._fits(one, user_id, verb)), None)
 
     def _fits(self, one: Given, user_id: UUID, verb: Verb) -> bool:
-        if one.verb != verb:
+        if one.verb != verb or not one.holds:
             return False
         if one.user is not None:
             return one.user.pk == user_id

@@ -7,9 +7,8 @@ from accounts import access
 from accounts.models import TeamGroup, User
 from config.again import tried_again
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.scope_kinds import SeenBy
 from memory.models import Namespace
-from memory.permissions import Verb
+from memory.permissions import Verb, is_for_groups
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
 from memory.services.explain import recipient
@@ -31,8 +30,7 @@ def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | 
 
 
 def _check_recipient(door: Door, member: User | TeamGroup) -> None:
-    """Who manages members could let themselves into a group, and so look without emergency access."""
-    if isinstance(member, TeamGroup) and door.place.named.seen_by is not SeenBy.TEAM:
+    if isinstance(member, TeamGroup) and not is_for_groups(door.place.named):
         raise InvalidInput(
             _("What is private is shared with members one by one, not with a group.")
         )

@@ -213,9 +213,15 @@ def _grant(given: Given, names: Mapping[str, str]) -> Grant:
         given.group is not None,
         given.verb,
         word,
-        _of_grant(given, names) if given.by else "",
+        _told_of(given, names),
         recipient(given.user, given.group),
     )
+
+
+def _told_of(given: Given, names: Mapping[str, str]) -> str:
+    if not given.holds:
+        return _("It lets nobody in: what is private is shared with members one by one.")
+    return _of_grant(given, names) if given.by else ""
 
 
 def _moment(at: datetime) -> str:

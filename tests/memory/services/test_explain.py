@@ -163,7 +163,7 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
 
     assert whys(found, cast.bob.user.pk) == {verb: ["own"] for verb in VERBS}
     assert whys(found, cast.vic.user.pk) == {"view": ["grant"]}
-    assert whys(found, cast.alice.user.pk) == {"forget": ["grant"]}
+    assert whys(found, cast.alice.user.pk) == {}  # a group's grant on what is private
     assert whys(found, cast.ada.user.pk) == {"view": ["glass"]}
     (of_vic,) = (one for one in found.seers if one.id == cast.vic.user.pk)
     given = of_vic.may["view"][0].given
@@ -173,14 +173,14 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     told = of_ada.may["view"][0].glass
     assert told is not None
     assert (told.pk, told.expires_at, told.reason) == (glass.pk, glass.expires_at, "an inquiry")
-    assert [(one.verb, str(one.user or one.group)) for one in found.grants] == [
-        ("view", "Vic"),
-        ("forget", "Support"),
+    assert [(one.verb, str(one.user or one.group), one.holds) for one in found.grants] == [
+        ("view", "Vic", True),
+        ("forget", "Support", False),
     ]
     assert (found.runs, [one.name for one in found.who_dont]) == ("person", ["Alice"])
 
     services.unshare(mine, namespace=text, verb="forget", member=group)
-    assert whys(explain(mine, namespace=text), cast.alice.user.pk) == {}
+    assert [one.verb for one in explain(mine, namespace=text).grants] == ["view"]
 
 
 def test_explaining_asks_as_often_for_many_members_as_for_few(
@@ -255,6 +255,32 @@ def test_api_breaks_the_glass_tells_and_ends(cast: Cast) -> None:
     assert ada.get(listing).status_code == 404
     for wrong in ({**asked, "minutes": 10_000}, {**asked, "reason": ""}, {**asked, "team": "x"}):
         assert ada.post("/api/v1/memory/glass", wrong, "application/json").status_code == 422
+
+
+def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: Cast) -> None:
+    """As it was given before emergency access was there, and groups were refused."""
+    services.remember(in_run(cast.bob), scope="user", key="k", value=1)
+    text = f"user:{cast.bob.user.pk}"
+    group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
+    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.ada.user.pk)
+    with tenant([cast.team_a.pk]):
+        row = Namespace.objects.unscoped().get(text=text)
+        for verb in VERBS:
+            access.grant(group.group, f"memory.{verb}", row)
+
+        assert not any(permissions.may(cast.ada.principal, verb, place_of(row)) for verb in VERBS)
+        assert not Namespace.objects.visible_to(cast.ada.principal).filter(pk=row.pk).exists()
+    for attempt in (
+        lambda: services.recall(at_door(cast.ada), namespace=text),
+        lambda: services.remember(at_door(cast.ada), namespace=text, key="k", value=2),
+        lambda: services.share(
+            at_door(cast.ada), namespace=text, verb="view", member=cast.vic.user
+        ),
+    ):
+        with pytest.raises(MemoryFault):
+            attempt()
+    page = cast.bob.client.get(f"/memory/namespaces/{row.pk}/access/").content.decode()
+    assert "It lets nobody in" in page
 
 
 def test_group_is_let_in_to_what_is_the_teams_and_never_to_what_is_private(cast: Cast) -> None:
