@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q, Window
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +24,7 @@ from accounts.errors import AccountsFault
 from accounts.models import AuditEntry
 from accounts.principals import Principal
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace
@@ -32,6 +37,7 @@ from memory.services.caller import MemoryCaller
 
 MINUTES = (15, 60, 240)
 LONGEST_REASON = 500
+MOST_LOOKS = 1_000  # that are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class Looked:
     entries: tuple[UUID, ...]
 
 
+@tried_again
 def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: int) -> Glass:
     """Its person sees it at once."""
     detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:LONGEST_REASON]}
@@ -64,6 +71,7 @@ def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: i
         return glass
 
 
+@tried_again
 def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
     """By hand. What is over already stays as it was."""
     with tenant([caller.team_id]):
@@ -76,6 +84,7 @@ def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
         return glass
 
 
+@tried_again
 def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
     """They have seen it; it stays in the list."""
     who = caller.principal.user_id
@@ -128,14 +137,17 @@ def is_told(principal: Principal, glass: Glass) -> bool:
 
 
 def what_was_read(glasses: Sequence[Glass]) -> Mapping[UUID, Looked]:
-    """From the trail, where who looked can't take it back."""
-    found: dict[UUID, Looked] = {}
+    """From the trail, where who looked can't take it back; of all of them by one question."""
     if not glasses:
-        return found
+        return {}
+    found: dict[UUID, list[dict[str, Any]]] = {one.pk: [] for one in glasses}  # details, as JSON
     with tenant({one.team_id for one in glasses}):
-        for glass in glasses:
-            found[glass.pk] = _looked(glass)
-    return found
+        for detail in _looks(glasses):
+            found[UUID(detail["glass"])].append(detail)
+    return {
+        one: Looked(len(details), tuple(dict.fromkeys(_entries_in(details))))
+        for one, details in found.items()
+    }
 
 
 def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry]:
@@ -146,19 +158,32 @@ def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry
     return {one.pk: one for one in found}
 
 
-def _looked(glass: Glass) -> Looked:
-    trail = AuditEntry.objects.unscoped().filter(
+def _looks(glasses: Sequence[Glass]) -> Sequence[dict[str, Any]]:
+    """The details of what was read under them, the oldest first, and of each only so many."""
+    under = KeyTextTransform("glass", "detail")
+    theirs = reduce(or_, map(_under, glasses))
+    trail = AuditEntry.objects.unscoped().filter(theirs, success=True)
+    read = trail.exclude(action__in=("memory.glass_broken", "memory.glass_ended"))
+    counted = read.annotate(
+        nth=Window(RowNumber(), partition_by=[F("team_id"), under], order_by=F("seq").asc())
+    )
+    details = counted.filter(nth__lte=MOST_LOOKS).order_by("team_id", "seq")
+    return list(details.values_list("detail", flat=True))
+
+
+def _under(glass: Glass) -> Q:
+    """Subject and actor are said as well: by those the trail has indexes."""
+    return Q(
         team_id=glass.team_id,
         actor=f"user:{glass.by_id}",
         subject=glass.namespace.text,
         detail__glass=str(glass.pk),
-        success=True,
         at__gte=glass.created_at,
     )
-    read = trail.exclude(action__in=("memory.glass_broken", "memory.glass_ended"))
-    details = list(read.order_by("seq").values_list("detail", flat=True)[:1000])
-    entries = dict.fromkeys(UUID(one["entry"]) for one in details if one.get("entry"))
-    return Looked(len(details), tuple(entries))
+
+
+def _entries_in(details: Sequence[Mapping[str, Any]]) -> Iterator[UUID]:
+    return (UUID(one["entry"]) for one in details if one.get("entry"))
 
 
 def _check_asked(reason: str, minutes: int) -> None:

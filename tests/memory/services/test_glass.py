@@ -153,6 +153,31 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
     assert (looked.times, looked.entries) == (len(reads), (entry.pk,))
 
 
+def test_what_was_read_is_asked_once_for_all_of_them(
+    cast: Cast, secret: str, django_assert_num_queries: Any
+) -> None:
+    """Each with its own looks, though two are of the same person into the same memory."""
+    caller = at_door(cast.ada)
+    first = broken(cast.ada, secret)
+    with tenant([cast.team_a.pk]):
+        services.recall(caller, namespace=secret)
+        (one,) = services.entries(caller, namespace=secret).entries
+        services.look(caller, entry_id=one.id)
+    end_glass(caller, glass_id=first.pk)
+    second = broken(cast.ada, secret)
+    services.recall(caller, namespace=secret)
+    unused = broken(cast.alice, secret)
+
+    with tenant([cast.team_a.pk]), django_assert_num_queries(5):  # one, within the wall
+        looked = what_was_read([first, second, unused])
+
+    assert {key: (one.times, len(one.entries)) for key, one in looked.items()} == {
+        first.pk: (3, 1),
+        second.pk: (1, 0),
+        unused.pk: (0, 0),
+    }
+
+
 def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
     broken(cast.ada, secret)
     ada = cast.ada.principal
