@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal, key_id_of
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.models.any_of import any_of
 from memory.models.namespaces import Namespace
 
 
@@ -68,8 +69,8 @@ class CurationQuerySet(TenantQuerySet["Curation"]):
 
 class ProposalQuerySet(TenantQuerySet["Proposal"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
-        return super().visible_to(principal).filter(namespace_id__in=ids)
+        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(seen)
 
 
 class CurationRule(TenantModel):

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from config.ids import uuid7
+from memory.models.any_of import any_of
 from memory.models.namespaces import Namespace
 
 
@@ -33,15 +34,14 @@ class Operation(models.TextChoices):
 
 class EntryQuerySet(TenantQuerySet["Entry"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Namespace ids first, then ``= ANY(ids)``: a nested query would walk the whole time index."""
-        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
-        return super().visible_to(principal).filter(namespace_id__in=ids)
+        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(seen)
 
     def open_to(self, principal: Principal) -> Self:
         """For who names one entry: by emergency access too."""
         namespaces: Any = Namespace.objects  # Any: the manager types its model, not its queryset
-        ids = list(namespaces.open_to(principal).values_list("id", flat=True))
-        return super().visible_to(principal).filter(namespace_id__in=ids)
+        seen = any_of("namespace_id", namespaces.open_to(principal))
+        return super().visible_to(principal).filter(seen)
 
     def living(self) -> Self:
         """Neither forgotten nor over; quarantined ones included."""
@@ -51,16 +51,16 @@ class EntryQuerySet(TenantQuerySet["Entry"]):
 
 class ChangeQuerySet(TenantQuerySet["Change"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
-        return super().visible_to(principal).filter(namespace_id__in=ids)
+        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(seen)
 
 
 class ByEntryQuerySet(TenantQuerySet[models.Model]):
     """Rows that hang on an entry are as visible as it is."""
 
     def visible_to(self, principal: HasTeams) -> Self:
-        ids = list(Namespace.objects.visible_to(principal).values_list("id", flat=True))
-        return super().visible_to(principal).filter(entry__namespace_id__in=ids)
+        seen = any_of("entry__namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(seen)
 
 
 class Entry(TenantModel):

@@ -9,16 +9,16 @@ from typing import ClassVar, Self, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import BooleanField, F, Func, Q
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.models.any_of import any_of
 
 
 VERB = "memory.break_glass"
@@ -106,27 +106,14 @@ class Glass(TenantModel):
         return min(self.ended_at or self.expires_at, self.expires_at)
 
 
-class _AnyOf(ArraySubquery):
-    """Computed once, before the plan runs, so that an index on the compared column serves."""
-
-    template = "ANY(ARRAY(%(subquery)s))"
-
-
 def opened_to(principal: Principal) -> Q:
     """Of namespaces: those this person looks into by emergency access at this moment."""
     teams = _teams_of(principal) if principal.kind == "user" else []
     if not teams:
         return Q(pk__in=[])
     rows = Glass.objects.unscoped().filter(by=principal.user_id, team__in=teams)
-    found = cast(GlassQuerySet, rows).open_at(timezone.now()).order_by()
-    is_one = Func(
-        F("id"),
-        _AnyOf(found.values("namespace_id")),
-        template="%(expressions)s",
-        arg_joiner=" = ",
-        output_field=BooleanField(),
-    )
-    return Q(is_one)
+    found = cast(GlassQuerySet, rows).open_at(timezone.now())
+    return any_of("id", found, "namespace_id")
 
 
 def open_glass(principal: Principal, namespace_id: UUID, team_id: UUID) -> Glass | None:

@@ -3,6 +3,7 @@
 Each comes with what accepting it would change now, worked out for a whole page at once.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,7 @@ from memory.logic.planning import Diff
 from memory.logic.proposals import State
 from memory.logic.tiers import Move
 from memory.models import Entry, Namespace, Proposal
+from memory.models.any_of import any_of
 from memory.permissions import Place
 from memory.services.caller import MemoryCaller
 from memory.services.would import would_change
@@ -29,6 +31,7 @@ from memory.services.would import would_change
 HELD = "held"  # the kind of what is in quarantine
 CONTRADICTION = "contradiction"  # a merge in which one takes the other's place
 MOST_A_PAGE = 100
+MOST_PLACES = 100  # to choose from
 
 # Of what is in quarantine; containment, which is never unknown, whatever isn't in the metadata.
 _UNDECIDED = ~Q(metadata__contains={"review": str(Move.REJECT)})
@@ -48,12 +51,10 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """One of them. ``new`` is what a person may change before they accept it; ``may``: they may decide."""
+class InReview:
+    """A proposal, or a memory in quarantine: what the review is about, decided or not."""
 
     row: Proposal | Entry
-    diff: Diff
-    may: bool = True
 
     @property
     def id(self) -> UUID:
@@ -66,6 +67,14 @@ class Waiting:
     @property
     def kind(self) -> str:
         return kind_of(self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(InReview):
+    """One of them. ``new`` is what a person may change before they accept it; ``may``: they may decide."""
+
+    diff: Diff
+    may: bool = True
 
     @property
     def created_at(self) -> datetime:
@@ -96,22 +105,20 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class WaitingPage:
-    """``places``: the namespaces in which anything waits, and how much, whatever is filtered."""
+    """``places``: the namespaces in which most waits, and how much, whatever is filtered."""
 
     items: Sequence[Waiting]
     total: int
     offset: int
     places: Sequence[tuple[Namespace, int]]
-
-    @property
-    def in_all(self) -> int:
-        return sum(count for _place, count in self.places)
+    in_all: int
 
 
 def count_waiting(caller: MemoryCaller) -> int:
     with tenant([caller.team_id]):
-        ids = [place.pk for place in _seen(caller)]
-        return _proposals(ids).count() + _held(ids, timezone.now()).count()
+        seen = _seen(caller)
+        held = _held(seen, timezone.now()).order_by().values("pk")
+        return _proposals(seen).order_by().values("pk").union(held, all=True).count()
 
 
 def waiting(
@@ -119,10 +126,9 @@ def waiting(
 ) -> WaitingPage:
     """Proposals, the surest first; then what is in quarantine, the newest first."""
     with tenant([caller.team_id]):
-        seen = {place.pk: place for place in _seen(caller)}
-        now = timezone.now()
-        places = _places(seen, now)
-        chosen = [one for one in seen if filters.namespace_id in (None, one)]
+        seen, now = _seen(caller), timezone.now()
+        places, in_all = _places(seen, now)
+        chosen = seen.filter(pk=filters.namespace_id) if filters.namespace_id else seen
         proposed, held = _narrowed(_proposals(chosen), _held(chosen, now), filters)
         first, second = proposed.count(), held.count()
         most = min(limit, MOST_A_PAGE)
@@ -131,9 +137,8 @@ def waiting(
         )
         rest = max(0, offset - first)
         rows += held.order_by("-updated_at", "-id")[rest : rest + most - len(rows)]
-        for row in rows:
-            row.namespace = seen[row.namespace_id]
-        return WaitingPage(_with_diffs(caller, rows, now), first + second, offset, places)
+        items = _with_diffs(caller, _with_places(rows), now)
+        return WaitingPage(items, first + second, offset, places, in_all)
 
 
 def waiting_one(caller: MemoryCaller, *, item_id: UUID) -> Waiting:
@@ -148,15 +153,12 @@ def waiting_one(caller: MemoryCaller, *, item_id: UUID) -> Waiting:
 def waiting_among(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[Waiting]:
     """Those of the named that still wait, in the order of the queue."""
     with tenant([caller.team_id]):
-        seen = {place.pk: place for place in _seen(caller)}
-        now, ids = timezone.now(), list(item_ids)
+        seen, now, ids = _seen(caller), timezone.now(), list(item_ids)
         rows: list[Proposal | Entry] = [
-            *_proposals(list(seen)).filter(pk__in=ids).order_by("-score", "-id"),
-            *_held(list(seen), now).filter(pk__in=ids).order_by("-updated_at", "-id"),
+            *_proposals(seen).filter(pk__in=ids).order_by("-score", "-id"),
+            *_held(seen, now).filter(pk__in=ids).order_by("-updated_at", "-id"),
         ]
-        for row in rows:
-            row.namespace = seen[row.namespace_id]
-        return _with_diffs(caller, rows, now)
+        return _with_diffs(caller, _with_places(rows), now)
 
 
 def find(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
@@ -192,26 +194,22 @@ def _is_waiting(row: Proposal | Entry) -> bool:
     return row.tier == Tier.QUARANTINE and not row.is_forgotten and not is_rejected
 
 
-def _seen(caller: MemoryCaller) -> Sequence[Namespace]:
-    found = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    return list(found.order_by("scope", "text", "id"))
+def _seen(caller: MemoryCaller) -> QuerySet[Namespace]:
+    found = Namespace.objects.visible_to(caller.principal)
+    return found.filter(team_id=caller.team_id)
 
 
-def _proposals(namespace_ids: Sequence[UUID]) -> QuerySet[Proposal]:
-    return Proposal.objects.unscoped().filter(
-        namespace_id__in=namespace_ids, state=State.OPEN.value
-    )
+def _proposals(seen: QuerySet[Namespace]) -> QuerySet[Proposal]:
+    rows = Proposal.objects.unscoped().filter(state=State.OPEN.value)
+    return rows.filter(any_of("namespace_id", seen))
 
 
-def _held(namespace_ids: Sequence[UUID], now: datetime) -> QuerySet[Entry]:
+def _held(seen: QuerySet[Namespace], now: datetime) -> QuerySet[Entry]:
     fresh = Q(expires_at=None) | Q(expires_at__gt=now)
-    return Entry.objects.unscoped().filter(
-        fresh,
-        _UNDECIDED,
-        namespace_id__in=namespace_ids,
-        tier=Tier.QUARANTINE.value,
-        deleted_at=None,
+    rows = Entry.objects.unscoped().filter(
+        fresh, _UNDECIDED, tier=Tier.QUARANTINE.value, deleted_at=None
     )
+    return rows.filter(any_of("namespace_id", seen))
 
 
 def _narrowed(
@@ -230,13 +228,23 @@ def _narrowed(
     return proposed, held
 
 
-def _places(seen: dict[UUID, Namespace], now: datetime) -> list[tuple[Namespace, int]]:
-    counts: dict[UUID, int] = {}
-    for rows in (_proposals(list(seen)), _held(list(seen), now)):
-        grouped = rows.order_by().values_list("namespace_id").annotate(Count("id"))
-        for place, count in grouped:
-            counts[place] = counts.get(place, 0) + count
-    return [(place, counts[one]) for one, place in seen.items() if one in counts]
+def _places(seen: QuerySet[Namespace], now: datetime) -> tuple[list[tuple[Namespace, int]], int]:
+    """Those in which most waits, in the order of namespaces; and how much waits in all of them."""
+    counts: Counter[UUID] = Counter()
+    for rows in (_proposals(seen), _held(seen, now)):
+        counts.update(dict(rows.order_by().values_list("namespace_id").annotate(Count("id"))))
+    most = dict(counts.most_common(MOST_PLACES))
+    found = Namespace.objects.unscoped().filter(pk__in=most).order_by("scope", "text", "id")
+    places = [(place, most[place.pk]) for place in found] if most else []
+    return places, counts.total()
+
+
+def _with_places(rows: list[Proposal | Entry]) -> list[Proposal | Entry]:
+    ids = {row.namespace_id for row in rows}
+    places = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
+    for row in rows:
+        row.namespace = places[row.namespace_id]
+    return rows
 
 
 def _with_diffs(

@@ -291,4 +291,4 @@ def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
     assert "1 to 25 of 30" in answer.content.decode()
 
 
-QUERIES = 24
+QUERIES = 22
