@@ -3,20 +3,26 @@
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from config.schema import Body, Limit, Offset
 from memory.logic.planning import Diff
 from memory.logic.proposals import Kind, State
 from memory.logic.reviewing import Mode, Precision
 from memory.models import Curation, Proposal
-from memory.models.curation import CurationStatus
+from memory.models.jobs import JobStatus
 from memory.schemas import Json, Moment
 from memory.services.rules import Learning
 
 
 class RuleBody(Body):
     """``provider`` and ``model`` of the team's; without them no model is asked."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"auto_memory": True, "scope": "user", "review": "sample", "sampled": 0.1}
+        }
+    )
 
     auto_memory: bool = False
     scope: Literal["user", "conversation", "workflow", "global"] = "user"
@@ -50,12 +56,12 @@ class CurationOut(Body):
 
 
 class CurationQuery(Body):
-    status: CurationStatus | None = None
+    status: JobStatus | None = None
     limit: Limit = 50
     offset: Offset = 0
 
 
-class TargetOut(Body):
+class ProposalTargetOut(Body):
     key: str
     revision: int
     value: Json
@@ -65,7 +71,7 @@ class ProposalOut(Body):
     id: UUID
     kind: str
     namespace: str
-    targets: list[TargetOut]
+    targets: list[ProposalTargetOut]
     new: Json
     reason: str
     by: str
@@ -108,7 +114,7 @@ class ReviewQuery(Body):
     offset: Offset = 0
 
 
-class ChangeOut(Body):
+class ProposedChangeOut(Body):
     """Nothing before is new, nothing after is forgotten."""
 
     key: str
@@ -116,29 +122,39 @@ class ChangeOut(Body):
     after: Json
 
 
-class ProblemOut(Body):
+class ProposalProblemOut(Body):
     key: str
     problem: str
 
 
-class DiffOut(Body):
+class ProposalDiffOut(Body):
     applicable: bool
-    changes: list[ChangeOut]
-    problems: list[ProblemOut]
+    changes: list[ProposedChangeOut]
+    problems: list[ProposalProblemOut]
 
 
 class ReasonIn(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"reason": "looked at it again"}})
+
     reason: str = Field("", max_length=500)
 
 
 class ApplyIn(ReasonIn):
     """``value`` in place of the proposed one; left out, it is applied as it stands."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"value": "Lives in Bern.", "reason": "she said so"}}
+    )
+
     value: Json = None
 
 
 class RejectIn(ReasonIn):
     """``always``: nothing that means the same is proposed or let in there again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"always": True, "reason": "small talk"}}
+    )
 
     always: bool = False
 
@@ -173,7 +189,7 @@ def proposal_out(row: Proposal) -> ProposalOut:
         id=row.id,
         kind=row.kind,
         namespace=row.namespace.text,
-        targets=[TargetOut(**one) for one in row.targets],
+        targets=[ProposalTargetOut(**one) for one in row.targets],
         new=row.new,
         reason=row.reason,
         by=row.by,
@@ -196,14 +212,16 @@ def precision_out(found: Precision) -> PrecisionOut:
     )
 
 
-def diff_out(diff: Diff) -> DiffOut:
-    return DiffOut(
+def diff_out(diff: Diff) -> ProposalDiffOut:
+    return ProposalDiffOut(
         applicable=diff.applicable,
         changes=[
-            ChangeOut(key=one.key, before=_said(one.before), after=_said(one.after))
+            ProposedChangeOut(key=one.key, before=_said(one.before), after=_said(one.after))
             for one in diff.changes
         ],
-        problems=[ProblemOut(key=key, problem=problem.value) for key, problem in diff.problems],
+        problems=[
+            ProposalProblemOut(key=key, problem=problem.value) for key, problem in diff.problems
+        ],
     )
 
 

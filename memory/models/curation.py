@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal, key_id_of
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.models.any_of import any_of
+from memory.models.jobs import Job, JobStatus
 from memory.models.namespaces import Namespace
 
 
@@ -21,13 +22,6 @@ class ReviewChoice(models.TextChoices):
     OFF = "off", _("Off")
     SAMPLE = "sample", _("A sample")
     ALL = "all", _("Everything")
-
-
-class CurationStatus(models.TextChoices):
-    WAITING = "waiting", _("Waiting")
-    RUNNING = "running", _("Running")
-    DONE = "done", _("Done")
-    FAILED = "failed", _("Failed")
 
 
 class ProposalKind(models.TextChoices):
@@ -106,25 +100,18 @@ class CurationRule(TenantModel):
         return self.app_id or str(_("the team's"))
 
 
-class Curation(TenantModel):
+class Curation(Job, TenantModel):
     """What became of one run's curation. The row is also the outbox: waiting means "to be done"."""
 
     run_id = models.CharField(_("run"), max_length=80, editable=False)
     app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
     place = models.CharField(_("namespace"), max_length=200, blank=True, editable=False)
     seen_by = ArrayField(models.UUIDField(), default=list, blank=True, editable=False)
-    status = models.CharField(
-        _("status"), max_length=8, choices=CurationStatus, default=CurationStatus.WAITING
-    )
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
-    held_until = models.DateTimeField(null=True, blank=True, editable=False)
     curator = models.CharField(_("by"), max_length=120, blank=True, editable=False)
     problem = models.TextField(_("problem"), blank=True, editable=False)
     repairs = models.JSONField(_("repairs of the answer"), default=list, editable=False)
     counts = models.JSONField(_("what became of it"), default=dict, editable=False)
     change_id = models.UUIDField(_("change"), null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    finished_at = models.DateTimeField(_("finished"), null=True, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(CurationQuerySet)()
 
@@ -135,7 +122,7 @@ class Curation(TenantModel):
         constraints = (
             models.UniqueConstraint(fields=("team", "run_id"), name="memory_curation_once"),
             models.CheckConstraint(
-                condition=Q(status__in=CurationStatus.values), name="memory_curation_status"
+                condition=Q(status__in=JobStatus.values), name="memory_curation_status"
             ),
         )
         indexes = (

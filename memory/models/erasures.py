@@ -5,18 +5,11 @@ from typing import ClassVar, Self, cast
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
-
-
-class ErasureStatus(models.TextChoices):
-    WAITING = "waiting", _("Waiting")
-    RUNNING = "running", _("Running")
-    DONE = "done", _("Done")
-    FAILED = "failed", _("Failed")
+from memory.models.jobs import Job, JobStatus
 
 
 class ErasureQuerySet(TenantQuerySet["Erasure"]):
@@ -29,7 +22,7 @@ class ErasureQuerySet(TenantQuerySet["Erasure"]):
         return super().visible_to(principal).filter(seen)
 
 
-class Erasure(TenantModel):
+class Erasure(Job, TenantModel):
     """The row is also the outbox: waiting means "to be done". The receipt names numbers, never what was remembered."""
 
     subject = models.CharField(_("person"), max_length=80, editable=False)
@@ -40,16 +33,9 @@ class Erasure(TenantModel):
         editable=False,
         verbose_name=_("asked by"),
     )
-    status = models.CharField(
-        _("status"), max_length=8, choices=ErasureStatus, default=ErasureStatus.WAITING
-    )
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
-    held_until = models.DateTimeField(null=True, blank=True, editable=False)
     planned = models.JSONField(_("what would go"), default=dict, editable=False)
     receipt = models.JSONField(_("receipt"), null=True, blank=True, editable=False)
     problem = models.CharField(_("problem"), max_length=500, blank=True, editable=False)
-    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    finished_at = models.DateTimeField(_("finished"), null=True, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ErasureQuerySet)()
 
@@ -59,7 +45,7 @@ class Erasure(TenantModel):
         ordering = ("-created_at", "-id")
         constraints = (
             models.CheckConstraint(
-                condition=Q(status__in=ErasureStatus.values), name="memory_erasure_status"
+                condition=Q(status__in=JobStatus.values), name="memory_erasure_status"
             ),
         )
         indexes = (
@@ -72,7 +58,3 @@ class Erasure(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.created_at:%Y-%m-%d} {self.status}"
-
-    @property
-    def is_over(self) -> bool:
-        return self.status in (ErasureStatus.DONE, ErasureStatus.FAILED)

@@ -31,7 +31,7 @@ from memory.logic.curation.work import FinishedWork
 from memory.logic.ports import AskModel
 from memory.logic.secrets import redact
 from memory.models import Curation
-from memory.models.curation import CurationStatus
+from memory.models.jobs import JobStatus
 from memory.permissions import taker_of
 from memory.services.admitting import admit
 from memory.services.caller import CallOrigin, MemoryCaller
@@ -143,9 +143,9 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
             raise NotFound(_("There is no such curation."))
         if not caller.principal.allows("memory:write"):
             raise NotFound(_("There is no such curation."))
-        if row.status != CurationStatus.FAILED:
+        if row.status != JobStatus.FAILED:
             raise AlreadyExists(_("Only what failed is tried again."))
-        row.status, row.attempts, row.problem = CurationStatus.WAITING, 0, ""
+        row.status, row.attempts, row.problem = JobStatus.WAITING, 0, ""
         row.save(update_fields=["status", "attempts", "problem"])
         transaction.on_commit(lambda: wake_curation(caller.team_id, row.pk))
     return row
@@ -168,20 +168,20 @@ def _hold(team_id: UUID, curation_id: UUID) -> Curation | None:
             return None
         row.attempts += 1
         if row.attempts > MOST_ATTEMPTS:
-            row.status, row.finished_at = CurationStatus.FAILED, now
+            row.status, row.finished_at = JobStatus.FAILED, now
             row.problem = f"The worker was lost {MOST_ATTEMPTS} times."
         else:
             seconds = learning_of(team_id, row.app_id).seconds + GRACE
-            row.status, row.held_until = CurationStatus.RUNNING, now + timedelta(seconds=seconds)
+            row.status, row.held_until = JobStatus.RUNNING, now + timedelta(seconds=seconds)
         row.save()
-    return row if row.status == CurationStatus.RUNNING else None
+    return row if row.status == JobStatus.RUNNING else None
 
 
 def _is_free(row: Curation, now: datetime) -> bool:
-    if row.status == CurationStatus.WAITING:
+    if row.status == JobStatus.WAITING:
         return True
     lost = row.held_until is None or row.held_until <= now
-    return row.status == CurationStatus.RUNNING and lost
+    return row.status == JobStatus.RUNNING and lost
 
 
 async def _analysed(finished: Finished, learning: Learning, place: str) -> Curated:
@@ -242,9 +242,9 @@ def _stored(
             known_secrets=finished.known_secrets,
         )
         row = Curation.objects.unscoped().select_for_update().get(pk=held.pk)
-        if row.status != CurationStatus.RUNNING or row.attempts != held.attempts:
+        if row.status != JobStatus.RUNNING or row.attempts != held.attempts:
             raise AlreadyExists("Another worker has taken this curation over.")
-        row.status, row.finished_at = CurationStatus.DONE, door.now
+        row.status, row.finished_at = JobStatus.DONE, door.now
         row.place, row.curator, row.repairs = place, curated.by, list(curated.repairs)
         row.counts = dict(Counter(str(one) for one in done.outcomes)) | {"proposed": done.proposed}
         row.change_id = entries.change_id
@@ -285,9 +285,9 @@ def _failed(
 ) -> Curation | None:
     with tenant([held.team_id]):
         row = Curation.objects.unscoped().select_for_update().get(pk=held.pk)
-        if row.status != CurationStatus.RUNNING or row.attempts != held.attempts:
+        if row.status != JobStatus.RUNNING or row.attempts != held.attempts:
             return None  # another worker's now
-        row.status, row.finished_at = CurationStatus.FAILED, timezone.now()
+        row.status, row.finished_at = JobStatus.FAILED, timezone.now()
         row.problem, row.curator = _shown(problem, secrets), by
         row.save(update_fields=["status", "finished_at", "problem", "curator"])
     return row

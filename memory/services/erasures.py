@@ -17,7 +17,7 @@ from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.models import Erasure
-from memory.models.erasures import ErasureStatus
+from memory.models.jobs import JobStatus
 from memory.services.caller import MemoryCaller
 from memory.services.erase import Receipt, erase
 from memory.tasks import wake_erasure
@@ -64,7 +64,7 @@ def order_erasure(caller: MemoryCaller, *, subject: str, typed: str, runs: bool 
             team_id=caller.team_id,
             subject=subject,
             asked_by_id=caller.principal.user_id,
-            status__in=(ErasureStatus.WAITING, ErasureStatus.RUNNING),
+            status__in=(JobStatus.WAITING, JobStatus.RUNNING),
         )
         if (known := waiting.first()) is not None:
             return known
@@ -138,7 +138,7 @@ def _finish(row: Erasure, receipt: dict[str, Any]) -> None:
     chain = audit.verify(row.team_id)
     proof = {"intact": chain.intact, "entries": chain.length, "head": chain.head}
     with tenant([row.team_id]):
-        _end(row, ErasureStatus.DONE, receipt={**receipt, "audit": proof})
+        _end(row, JobStatus.DONE, receipt={**receipt, "audit": proof})
 
 
 def _receipt(row: Erasure, done: Receipt) -> dict[str, Any]:
@@ -153,10 +153,10 @@ def _receipt(row: Erasure, done: Receipt) -> dict[str, Any]:
 
 def _failed(team_id: UUID, row: Erasure, why: str) -> None:
     with tenant([team_id]):
-        _end(row, ErasureStatus.FAILED, problem=why[:500])
+        _end(row, JobStatus.FAILED, problem=why[:500])
 
 
-def _end(row: Erasure, status: ErasureStatus, **more: Any) -> None:
+def _end(row: Erasure, status: JobStatus, **more: Any) -> None:
     fields = {
         "status": status,
         "attempts": row.attempts + 1,
@@ -168,4 +168,4 @@ def _end(row: Erasure, status: ErasureStatus, **more: Any) -> None:
 
 
 def _going_on(erasure_id: UUID) -> QuerySet[Erasure]:
-    return Erasure.objects.unscoped().filter(pk=erasure_id, status=ErasureStatus.RUNNING)
+    return Erasure.objects.unscoped().filter(pk=erasure_id, status=JobStatus.RUNNING)

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Curation
-from memory.models.curation import CurationStatus
+from memory.models.jobs import left_behind
 
 
 # A team and a curation's id; it tells the row how it ended and raises nothing.
@@ -75,8 +74,6 @@ def _drain() -> int:
 
 
 def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:
-    unheard = Q(status=CurationStatus.WAITING, created_at__lte=now - UNHEARD_AFTER)
-    dropped = Q(status=CurationStatus.RUNNING, held_until__lte=now)
     with tenant([team_id]):
-        rows = Curation.objects.unscoped().filter(unheard | dropped, team_id=team_id)
+        rows = Curation.objects.unscoped().filter(left_behind(now, UNHEARD_AFTER), team_id=team_id)
         return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MOST_A_SWEEP])

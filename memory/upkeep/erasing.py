@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Erasure
-from memory.models.erasures import ErasureStatus
+from memory.models.jobs import JobStatus, left_behind
 
 
 # A team and an erasure's id, claimed already; it tells the row how it ended and raises nothing.
@@ -57,16 +57,14 @@ def _claimed(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
         # Whoever carries it out has the row locked; nobody waits for that.
         free = rows.filter(_is_free(now), team_id=team_id, pk=erasure_id)
         mine = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
-        return bool(mine.update(status=ErasureStatus.RUNNING, held_until=now + HELD))
+        return bool(mine.update(status=JobStatus.RUNNING, held_until=now + HELD))
 
 
 def _is_free(now: datetime) -> Q:
-    return Q(status=ErasureStatus.WAITING) | Q(status=ErasureStatus.RUNNING, held_until__lte=now)
+    return Q(status=JobStatus.WAITING) | Q(status=JobStatus.RUNNING, held_until__lte=now)
 
 
 def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:
-    unheard = Q(status=ErasureStatus.WAITING, created_at__lte=now - UNHEARD_AFTER)
-    dropped = Q(status=ErasureStatus.RUNNING, held_until__lte=now)
     with tenant([team_id]):
-        rows = Erasure.objects.unscoped().filter(unheard | dropped, team_id=team_id)
+        rows = Erasure.objects.unscoped().filter(left_behind(now, UNHEARD_AFTER), team_id=team_id)
         return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MOST_A_SWEEP])

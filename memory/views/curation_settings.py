@@ -22,7 +22,7 @@ from memory.core.errors import AlreadyExists
 from memory.forms_review import LearningForm
 from memory.logic.beside import as_lines
 from memory.models import Curation, Namespace
-from memory.models.curation import CurationStatus
+from memory.models.jobs import JobStatus
 from memory.provenance import RunTold
 from memory.services import curate, rules
 from memory.services.agreement import kept_out
@@ -67,7 +67,7 @@ class CurationTold:
 
     @property
     def is_failed(self) -> bool:
-        return self.row.status == CurationStatus.FAILED
+        return self.row.status == JobStatus.FAILED
 
 
 @login_required

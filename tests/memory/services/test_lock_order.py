@@ -14,7 +14,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.logic.curation.work import FinishedWork
 from memory.models import Namespace
-from memory.models.erasures import ErasureStatus
+from memory.models.jobs import JobStatus
 from memory.services import CallOrigin, deciding, proposals
 from memory.services.bulk import Act, Chosen, carry_out
 from memory.services.erasures import order_erasure
@@ -225,7 +225,7 @@ def _erased(person: Person) -> Callable[[], Any]:
         erase_soon(person.team.pk, order.pk)
         with tenant([person.team.pk]):
             order.refresh_from_db()
-        assert order.status == ErasureStatus.DONE
+        assert order.status == JobStatus.DONE
 
     return act
 
