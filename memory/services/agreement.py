@@ -1,12 +1,12 @@
 """How often people agree with what is proposed, and what they said never to propose again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -17,10 +17,11 @@ from memory.logic import reviewing
 from memory.logic.proposals import State
 from memory.logic.reviewing import Precision
 from memory.logic.tiers import Move
-from memory.models import Entry, Namespace, Proposal
+from memory.models import Entry, Proposal
 from memory.permissions import Place
 from memory.services.caller import MemoryCaller
-from memory.services.waiting import CONTRADICTION, kind_of, value_of
+from memory.services.judged import judged
+from memory.services.waiting import CONTRADICTION, HELD, InReview, value_of
 
 
 LOOKED_BACK: Final = timedelta(days=30)
@@ -28,26 +29,13 @@ MOST_RULES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut:
+class KeptOut(InReview):
     """A rule somebody made by rejecting: nothing that means the same is proposed or let in there."""
 
-    row: Proposal | Entry
     at: datetime | None
     by: str
     reason: str
     may: bool = False
-
-    @property
-    def id(self) -> UUID:
-        return self.row.pk
-
-    @property
-    def namespace(self) -> Namespace:
-        return self.row.namespace
-
-    @property
-    def kind(self) -> str:
-        return kind_of(self.row)
 
     @property
     def value(self) -> Json:
@@ -58,19 +46,14 @@ class KeptOut:
 
 
 def agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str, Precision]:
-    """By kind, over the last thirty days. What was applied without a person says nothing of people."""
+    """By kind, over the last thirty days: of what was proposed, and of what the gate held."""
     since = (now or timezone.now()) - LOOKED_BACK
+    found: dict[str, list[tuple[State, bool]]] = {}
     with tenant([caller.team_id]):
-        seen = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        unasked = Q(by_itself=True, state=State.APPLIED.value)
-        decided = seen.filter(decided_at__gte=since).exclude(unasked)
-        supersedes = Q(kind="merge", new__metadata__has_key="supersedes")
-        found: dict[str, list[tuple[State, bool]]] = {}
-        for settled in (True, False):
-            rows = decided.filter(supersedes) if settled else decided.exclude(supersedes)
-            for kind, state, edited in rows.values_list("kind", "state", "edited"):
-                name = CONTRADICTION if settled else kind
-                found.setdefault(name, []).append((State(state), edited))
+        for kind, verdict, edited in _judged_since(caller, since):
+            found.setdefault(kind, []).append((State(verdict), edited))
+        for move in _moved_since(caller, since):
+            found.setdefault(HELD, []).append((_OF_MOVE[move], False))
     return {kind: reviewing.precision(rows) for kind, rows in sorted(found.items())}
 
 
@@ -89,6 +72,25 @@ def kept_out(caller: MemoryCaller) -> list[KeptOut]:
         KeptOut(one.row, one.at, one.by, one.reason, may[one.namespace.pk])
         for one in ordered[:MOST_RULES]
     ]
+
+
+_OF_MOVE: Final = {str(Move.APPROVE): State.APPLIED, str(Move.REJECT): State.REJECTED}
+
+
+def _judged_since(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
+    seen = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    supersedes = Q(kind="merge", new__metadata__has_key="supersedes")
+    named = Case(When(supersedes, then=Value(CONTRADICTION)), default=F("kind"))
+    rows = judged(seen.filter(decided_at__gte=since)).annotate(called=named)
+    found: Iterable[tuple[str, str, bool]] = rows.values_list("called", "verdict", "edited")
+    return found
+
+
+def _moved_since(caller: MemoryCaller, since: datetime) -> Iterable[str]:
+    """What people said of memories in quarantine."""
+    seen = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    said = seen.filter(deleted_at=None, updated_at__gte=since, metadata__review__in=list(_OF_MOVE))
+    return said.values_list("metadata__review", flat=True)
 
 
 def _rejected_always(caller: MemoryCaller) -> Sequence[KeptOut]:

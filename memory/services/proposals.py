@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
@@ -26,6 +27,7 @@ from memory.models import Namespace, Proposal
 from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
+from memory.services.judged import judged
 from memory.services.one_act import OneAct
 from memory.services.proposal_rows import proposed, row_of
 from memory.services.taking_back import take_back
@@ -79,6 +81,7 @@ def proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
     return found
 
 
+@tried_again
 def dry_run(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
     """What applying would do now. Nothing is written but that somebody looked."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
@@ -89,6 +92,7 @@ def dry_run(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
         return diff
 
 
+@tried_again
 def apply_proposal(
     caller: MemoryCaller,
     *,
@@ -99,7 +103,7 @@ def apply_proposal(
     """All of it or nothing. With ``value`` it is applied as changed, which the precision counts."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
     with opened(caller, "write", "memory.proposal_applied", namespace=place) as door:
-        row = _locked(proposal_id)
+        row = _locked(door, proposal_id)
         wanted = proposed(row)
         if not isinstance(value, _AsProposed):
             if wanted.new is None:
@@ -112,6 +116,7 @@ def apply_proposal(
         return row
 
 
+@tried_again
 def merge_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, into: str, value: Json, reason: str = ""
 ) -> Proposal:
@@ -121,7 +126,7 @@ def merge_proposal(
     """
     place = proposal(caller, proposal_id=proposal_id).namespace.text
     with opened(caller, "write", "memory.proposal_applied", namespace=place) as door:
-        row = _locked(proposal_id)
+        row = _locked(door, proposal_id)
         wanted = proposed(row)
         there = next(iter(at_once(_Looking(door).recall(MemoryQuery(place, key=into)))), None)
         if there is None:
@@ -144,11 +149,12 @@ def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = ""
     return _moved(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
 
 
+@tried_again
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     """Everything as it was before it was applied, unless somebody changed it since."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
     with opened(caller, "write", "memory.undone", namespace=place) as door:
-        row = _locked(proposal_id)
+        row = _locked(door, proposal_id)
         _check_move(row, State.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to take back.")
@@ -190,15 +196,14 @@ def rejected_values(namespace: Namespace | None) -> list[Json]:
 
 
 def precision_of(caller: MemoryCaller, *, namespace: str | None = None) -> dict[str, Precision]:
-    """By who proposed: how often people agreed. What was applied without one doesn't count."""
+    """By who proposed: how often people agreed. What was applied without one counts once it was taken back."""
     with tenant([caller.team_id]):
-        unasked = Q(by_itself=True, state=State.APPLIED)
-        found = _visible(caller).exclude(Q(state=State.OPEN) | unasked)
+        found = judged(_visible(caller))
         if namespace:
             found = found.filter(namespace__text=namespace)
         decided: dict[str, list[tuple[State, bool]]] = {}
-        for by, state, edited in found.values_list("by", "state", "edited"):
-            decided.setdefault(by, []).append((State(state), edited))
+        for by, verdict, edited in found.values_list("by", "verdict", "edited"):
+            decided.setdefault(by, []).append((State(verdict), edited))
     return {by: reviewing.precision(rows) for by, rows in sorted(decided.items())}
 
 
@@ -228,7 +233,9 @@ def _visible(caller: MemoryCaller) -> QuerySet[Proposal]:
     return rows.select_related("namespace")
 
 
-def _locked(proposal_id: UUID) -> Proposal:
+def _locked(door: Door, proposal_id: UUID) -> Proposal:
+    """After its namespace, as whoever proposes, curates or erases there does."""
+    door.lock()
     rows = Proposal.objects.unscoped().select_related("namespace")
     return rows.select_for_update(of=("self",)).get(pk=proposal_id)
 
@@ -261,7 +268,7 @@ def _moved(
 ) -> Proposal:
     place = proposal(caller, proposal_id=proposal_id).namespace.text
     with opened(caller, "write", action, namespace=place) as door:
-        row = _locked(proposal_id)
+        row = _locked(door, proposal_id)
         _check_move(row, state)
         if state is State.OPEN and _known(row.namespace, [row.fingerprint], {State.OPEN}):
             raise InvalidInput("state: the same is proposed again already.")

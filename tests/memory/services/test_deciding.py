@@ -6,11 +6,16 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from config.ids import uuid7
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
+from memory.core.records import StoreParams
 from memory.logic.proposals import State
+from memory.logic.proposing import to_add
 from memory.logic.reviewing import Mode
-from memory.services import agreement, deciding
+from memory.services import agreement, deciding, proposals
+from memory.services.door import opened
+from memory.services.proposals import keep_proposals
 from memory.services.review_sample import fill_review
 from memory.services.waiting import (
     Filters,
@@ -214,6 +219,34 @@ def test_agreement_counts_by_kind_what_people_decided_lately(
     }
     later = timezone.now() + timedelta(days=31)
     assert agreement.agreement(at_door(alice), now=later) == {}
+
+
+def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
+    alice: Person,
+) -> None:
+    """What passed by itself says nothing until somebody undoes it."""
+    caller = at_door(alice)
+    for number, value in enumerate(("Bees hum at dusk", "Wasps sting at noon"), 1):
+        with opened(caller, "write", "memory.proposed", namespace="global:app") as door:
+            found = to_add(
+                StoreParams("global:app", f"k{number}", value), lambda: str(uuid7()), by="rule"
+            )
+            keep_proposals(door, [found], mode=Mode.OFF, run_id="", sampled=0.0)
+    assert agreement.agreement(caller) == {}
+    services.forget(caller, namespace="global:app", key="k1")
+    for key, decide in (("q1", services.approve), ("q2", services.reject), ("q3", None)):
+        made = services.remember(caller, namespace="global:app", key=key, value=f"{key} waits")
+        services.quarantine(caller, entry_ids=[made.id])
+        if decide is not None:
+            decide(caller, entry_ids=[made.id])
+
+    found_ = agreement.agreement(caller)
+
+    assert {kind: (one.accepted, one.rejected) for kind, one in found_.items()} == {
+        "add": (0, 1),
+        "held": (1, 1),
+    }
+    assert proposals.precision_of(caller)["rule"].rejected == 1
 
 
 def test_what_waits_about_a_person_is_theirs_alone(
