@@ -12,11 +12,13 @@ from types import MappingProxyType
 from typing import BinaryIO, Final
 from uuid import UUID
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.tenancy import tenant
 from config import strict
+from config.again import tried_again
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
@@ -40,6 +42,7 @@ AT_ONCE: Final = 200  # entries a transaction
 TOLD: Final = "file:"
 
 
+@tried_again
 def import_file(
     caller: MemoryCaller,
     file: BinaryIO,
@@ -53,6 +56,8 @@ def import_file(
     """``into``: namespaces of the file by what they shall be here. ``as_mine``: the file's person is who asks."""
     if clash not in frozenset(Clash):
         raise InvalidInput(f"clash: one of these was expected: {', '.join(Clash)}.")
+    if file.seekable():
+        file.seek(0)  # it may be the second try
     checked = check_file(file)
     report = Imported(dry_run=dry_run, header=checked.header, problems=checked.problems)
     if report.problems or checked.header is None:
@@ -62,6 +67,8 @@ def import_file(
     file.seek(0)
     try:
         with tenant([caller.team_id]):
+            targets = {places.get(one, one) for one in checked.namespaces}
+            rows.lock_namespaces(caller.team_id, targets)
             work.bring(file)
             if dry_run:
                 raise _TakenBack
@@ -72,14 +79,17 @@ def import_file(
     return report
 
 
+@tried_again
 def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
     """All namespaces of an import or none; how many entries there were."""
     if not 1 <= len(changes) <= 1_000:
         raise InvalidInput("changes: from 1 to 1000 were expected.")
     with tenant([caller.team_id]):
+        found = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=changes)
+        places = found.values_list("namespace__text", flat=True)
+        rows.lock_namespaces(caller.team_id, places)
         for one in changes:
             undo(caller, change_id=one)
-        found = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=changes)
         return sum(found.values_list("entry_count", flat=True))
 
 
@@ -137,7 +147,7 @@ class _Work:
             elif isinstance(line, exchange.GroupLine):
                 self._end_group(here, line)
             elif not isinstance(line, exchange.EndLine):
-                self.report.skipped += 1
+                self.report.leave(line)
 
     def _open(self, here: _Here) -> None:
         """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
@@ -210,10 +220,10 @@ class _Batch:
         ):
             target.kept += 1
         else:
-            self._overwrite(unit)
+            self._overwrite(unit, there)
 
-    def _overwrite(self, unit: _Unit) -> None:
-        """A revision more; what the file tells of the time before stays in the file."""
+    def _overwrite(self, unit: _Unit, there: Entry) -> None:
+        """What the file tells of the time before comes with it, after what was here and before what is from now on."""
         line, now = unit.line, self.door.now
         try:
             self._check_end(line)
@@ -232,12 +242,23 @@ class _Batch:
             check_params(params)
             check_value(self.door.policy, params.value)
             act = self.door.act(Operation.STORE, self.work.reason, self._change())
-            rows.write(self.namespace, params, act, self.door.policy)
+            with transaction.atomic():
+                self._tell_past(unit, there)
+                rows.write(self.namespace, params, act, self.door.policy)
         except MemoryFault as fault:
             self._refuse(unit, fault)
             return
         self.here.target.overwritten += 1
         self.done += 1
+
+    def _tell_past(self, unit: _Unit, there: Entry) -> None:
+        """Told today: a look back at an earlier day finds what was here then, not what was so elsewhere."""
+        told = [_retold(there, one, self._change(), self.door.now) for one in unit.past[:-1]]
+        for number, revision in enumerate(told, there.revision + 1):
+            revision.number = number
+        Revision.objects.unscoped().bulk_create(told)
+        there.revision += len(told)
+        there.save(update_fields=["revision"])
 
     def _add(self, units: Sequence[_Unit]) -> None:
         self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
@@ -404,6 +425,15 @@ def _revision(entry: Entry, line: exchange.RevisionLine, change: UUID, now: date
         change_id=change,
         at=min(line.at, now),
     )
+
+
+def _retold(there: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+    """As history of an entry that has one of its own; when it was over there stands in the reason."""
+    made = _revision(there, line, change, now)
+    said = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}
+    made.reason = (f"{said}: {line.reason}" if line.reason else said)[:500]
+    made.position, made.at = there.position, now
+    return made
 
 
 def _record_rehearsal(caller: MemoryCaller, report: Imported) -> None:

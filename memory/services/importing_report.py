@@ -5,10 +5,21 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from memory.services import exchange
 
 
 MOST_REFUSALS: Final = 100  # that are named; the others are counted
+LEFT: Final[dict[str, Promise]] = {
+    "read": _(
+        "Recalls in runs. The runs are not in the file, and none of ours recalled anything here."
+    ),
+    "about": _(
+        "Conversations and runs of the person. They belong to workflows that are not in the file."
+    ),
+}
 
 
 class Clash(StrEnum):
@@ -52,12 +63,24 @@ class Imported:
     problems: list[exchange.Problem] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
-    skipped: int = 0  # lines for reading alone
+    left: dict[str, int] = field(default_factory=dict)  # lines for reading alone, by their type
     changes: list[UUID] = field(default_factory=list)
 
     def refuse(self, refusal: Refusal) -> None:
         if len(self.refusals) < MOST_REFUSALS:
             self.refusals.append(refusal)
+
+    def leave(self, line: exchange.ReadLine | exchange.AboutLine) -> None:
+        self.left[line.type] = self.left.get(line.type, 0) + 1
+
+    @property
+    def skipped(self) -> int:
+        return sum(self.left.values())
+
+    @property
+    def why_left(self) -> list[tuple[int, str]]:
+        """How many lines of each kind, and why no import brings them."""
+        return [(count, str(LEFT[kind])) for kind, count in sorted(self.left.items())]
 
     @property
     def new(self) -> int:

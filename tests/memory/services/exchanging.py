@@ -53,5 +53,22 @@ def entry(key: str = "k", number: int = 1, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
+def revision(of: str, number: int, value: str) -> dict[str, Any]:
+    return {
+        "type": "revision",
+        "entry": of,
+        "number": number,
+        "operation": "store",
+        "value": value,
+        "metadata": {},
+        "category": "fact",
+        "tier": "long_term",
+        "importance": 0.5,
+        "actor": "user:elsewhere",
+        "reason": f"said {value}",
+        "at": AT,
+    }
+
+
 def brought(person: Person, file: io.BytesIO, **how: Any) -> Any:
     return services.import_file(at_door(person), file, **{"dry_run": False} | how)

@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.audit import verify
 from accounts.errors import NotAllowed
@@ -24,6 +25,7 @@ from tests.memory.services.exchanging import (
     exported,
     file_of,
     lines,
+    revision,
     space,
 )
 from tests.support.cast import Cast, Person
@@ -209,6 +211,48 @@ def test_clash_goes_as_it_was_asked_for(
     found = services.look(at_door(alice), entry_id=kept.id)
     assert (found.value, (report.new, report.overwritten, report.kept)) == (value, counts)
     assert found.revision == 1 + counts[1]
+
+
+def test_overwritten_memory_gets_the_files_history_after_its_own(alice: Person) -> None:
+    """Nothing is lost on either side, what was here is found as of then, and all of it is undone as one."""
+    caller = at_door(alice)
+    kept = services.remember(caller, namespace=SHARED, key="k", value="mine")
+    services.remember(caller, namespace=SHARED, key="k", value="mine, later")
+    before = timezone.now()
+    line = entry(value="c", revision=3, updated_at="2999-01-01T00:00:00Z")
+    past = [revision(line["id"], number, value) for number, value in enumerate("abc", 1)]
+
+    report = brought(alice, file_of(space(), line, *past), clash="theirs")
+
+    found = services.revisions(caller, entry_id=kept.id)
+    assert [(one.number, one.value) for one in reversed(found)] == [
+        (1, "mine"),
+        (2, "mine, later"),
+        (3, "a"),
+        (4, "b"),
+        (5, "c"),
+    ]
+    told = [one for one in found if one.value in ("a", "b")]
+    assert {(one.actor, one.run_id) for one in told} == {("file:user:elsewhere", "")}
+    assert [one.reason for one in told] == ["2026-05-01T10:00+00:00 in the file: said b", "2026-05-01T10:00+00:00 in the file: said a"]  # fmt: skip
+    (then,) = services.recall(caller, namespace=SHARED, key="k", as_of=before)
+    assert then.value == "mine, later"
+    services.undo_import(caller, changes=report.changes)
+    assert services.look(caller, entry_id=kept.id).value == "mine, later"
+
+
+def test_lines_for_reading_alone_are_counted_and_it_is_said_why(alice: Person) -> None:
+    line = entry()
+    read = {"type": "read", "entry": line["id"], "revision": 1, "run_id": "r1", "at": AT}
+    about = {"type": "about", "kind": "conversation", "data": {"turns": []}}
+
+    report = brought(alice, file_of(space(), line, read, read, about))
+
+    assert (report.new, report.skipped) == (1, 3)
+    assert [(count, why.split(".")[0]) for count, why in report.why_left] == [
+        (1, "Conversations and runs of the person"),
+        (2, "Recalls in runs"),
+    ]
 
 
 def test_what_is_there_already_is_left_alone(alice: Person) -> None:
