@@ -5,13 +5,12 @@ would say nothing: then all of it counts as changed.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from memory.core.records import Json
-from memory.logic.texts import single_text
+from memory.logic.texts import cut, single_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,6 @@ def rewritten(value: Json, text: str) -> Json:
 
 _ALIKE = 0.4
 _LONGEST = 20_000  # signs; longer texts are compared line by line
-_WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|\w+|\s+|[^\w\s]")
 
 
 def _wraps_only(value: Json) -> bool:
@@ -100,7 +98,7 @@ def _member_lines(value: dict[str, Json]) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return text.splitlines(keepends=True) if len(text) > _LONGEST else _WORD.findall(text)
+    return text.splitlines(keepends=True) if len(text) > _LONGEST else cut(text)
 
 
 def _whole(value: Json | _Nothing) -> tuple[Piece, ...] | None:

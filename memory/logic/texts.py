@@ -1,5 +1,6 @@
 """The texts in a value, whatever its shape: what the rest of the logic reads of an entry."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from memory.core.records import Json
@@ -14,6 +15,16 @@ def single_text(value: Json) -> str | None:
     """What a value says, if it is one sentence in whatever wrapping."""
     found = texts_in(value)
     return found[0] if len(found) == 1 else None
+
+
+def cut(text: str) -> list[str]:
+    """Into what people compare: a word, spaces, or one sign; of a script without spaces every character is a word."""
+    return _WORD.findall(text)
+
+
+_WORD = re.compile(
+    r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+|\s+|.", re.DOTALL
+)
 
 
 def _walk(value: Json) -> Iterator[str]:

@@ -1,13 +1,13 @@
 """What changed between two values, word by word: first which lines, then which words in them."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from memory.core.records import Json
+from memory.logic.texts import cut
 
 
 Sign = Literal["same", "gone", "new", "gap"]
@@ -35,11 +35,6 @@ MOST_WORDS: Final = 4_000  # to be compared one by one; more are told apart by l
 MOST_LINES: Final = 10_000  # more are one change, from the first that differs to the last
 FEW: Final = (
     400  # among more, what stands everywhere (a space, say) is no landmark: that would take minutes
-)
-
-# A word, spaces, or one sign; of a script without spaces every character is a word.
-_WORD = re.compile(
-    r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+|\s+|.", re.DOTALL
 )
 
 
@@ -78,7 +73,7 @@ def _ends(before: Sequence[str], after: Sequence[str]) -> Iterator[Piece]:
 
 
 def _words(old: str, new: str) -> Iterator[Piece]:
-    before, after = _WORD.findall(old), _WORD.findall(new)
+    before, after = cut(old), cut(new)
     if len(before) + len(after) > MOST_WORDS:
         before, after = [old], [new]
     for tag, a, b, c, d in _steps(before, after):

@@ -13,7 +13,6 @@ from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, T
 from memory.logic.applying import Applied, Outdated, apply, undo
 from memory.logic.contradictions import contradictions
 from memory.logic.curation.links import links
-from memory.logic.differences import Line, lines_between
 from memory.logic.planning import Diff, Problem, plan
 from memory.logic.proposals import NEXT, Kind, Proposal, State, Target, admitted, fingerprint, move
 from memory.logic.proposing import to_add, to_link, to_merge, to_settle
@@ -451,18 +450,3 @@ def test_draft_becomes_a_proposal():
     one = to_add(draft, counting("p"), by="extractive", reason="sampled")
 
     assert (one.id, one.kind, one.new, one.score) == ("p000001", Kind.ADD, draft, 0.7)
-
-
-def test_difference_is_shown_line_by_line():
-    assert lines_between("a\nb\nc", "a\nx\nc") == (
-        Line("same", "a"),
-        Line("gone", "b"),
-        Line("new", "x"),
-        Line("same", "c"),
-    )
-    assert lines_between(None, {"k": "猫"}) == (
-        Line("new", "{"),
-        Line("new", '  "k": "猫"'),
-        Line("new", "}"),
-    )
-    assert lines_between("a", None) == (Line("gone", "a"),)
