@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from memory.services.erase import asks_what_is_of as asks_what_is_of
     from memory.services.exporting import asks_what_is_known_of as asks_what_is_known_of
     from memory.services.forget import forget as forget
+    from memory.services.holding import hold as hold
     from memory.services.knowledge import write_pages as write_pages
     from memory.services.leaks import asks_to_try_nodes as asks_to_try_nodes
     from memory.services.learnt import learnt_from as learnt_from
@@ -102,6 +103,7 @@ _WHERE = {
     "curations_of": "memory.services.curate",
     "entries": "memory.services.listing",
     "forget": "memory.services.forget",
+    "hold": "memory.services.holding",
     "learning_of": "memory.services.rules",
     "learnt_from": "memory.services.learnt",
     "make_provider": "memory.plugins",

@@ -36,6 +36,7 @@ def keep_memories(
     done = 0
     with tenant([run.team_id]):
         chosen = list(_open(run, numbers).select_for_update(of=("self",)))
+        memory_app.hold(run.team_id, {row.namespace for row in chosen})
     for row in chosen:
         with tenant([run.team_id]):
             try:
