@@ -3,7 +3,8 @@
 Stemmed BM25 over an entry, plus the same over the entry together with the two before it in its
 group, each brought to 0..1 first; then a fifth of what each of its four neighbours has. On chats
 that finds a third more than words alone. Sums of normalised scores beat fusion of ranks. A text
-that contains the question literally never ranks under half.
+that contains the question literally never ranks under half. Where texts and question have vectors, their
+nearness (``memory.core.meaning``) is a third term of the sum.
 
 Statistics come from the texts that are handed in: those that are visible and pass the filter. A
 place whose text is not among them is empty: it neither lends nor is anybody's context.
@@ -42,7 +43,7 @@ class Hit:
 def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE) -> list[Hit]:
     """Hits in the order of the texts; sorting is the caller's.
 
-    A hit has words of the question, or stands beside one that has, or contains the question.
+    A hit has words of the question, or is near it in meaning, or stands beside one that is, or contains the question.
     """
     asked = question(query, language)
     wanted = set(asked.terms)

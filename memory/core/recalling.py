@@ -9,15 +9,21 @@ from typing import Any
 
 from memory.core.dice import likeness_to
 from memory.core.groups import Place, group_of
+from memory.core.meaning import nearness
 from memory.core.ranking import Text, rank
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.core.scoring import recency_of
+from memory.core.scoring import Parts, recency_of
 from memory.core.values import search_text
 
 
 # Equals are told apart by how alike they look to the question, unless they are a crowd.
 MOST_COMPARED = 100
 MOST_LOOKED_AT = 2_000  # characters of each
+
+NO_COSINES: Mapping[str, float] = {}
+
+# The part that says that the question's meaning was asked for, and not to be had; it gives nothing.
+NO_VECTOR = "no_vector"
 
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
@@ -28,12 +34,16 @@ def is_visible(entry: MemoryEntry, now: datetime) -> bool:
 
 
 def answer(
-    query: MemoryQuery, candidates: Sequence[MemoryEntry], now: datetime
+    query: MemoryQuery,
+    candidates: Sequence[MemoryEntry],
+    now: datetime,
+    cosines: Mapping[str, float] = NO_COSINES,
 ) -> list[MemoryEntry]:
-    """``candidates`` are visible and pass the filter, in any order."""
+    """``candidates`` are visible and pass the filter, in any order; ``cosines`` of those with a vector, by id."""
     if is_search(query):
         entries = {entry.id: entry for entry in candidates}
-        found = best(query, [candidate_of(entry) for entry in candidates], now)
+        known = [candidate_of(entry, cosines.get(entry.id)) for entry in candidates]
+        found = best(query, known, now)
         return [scored(entries[hit.id], hit) for hit in found]
     newest = sorted(candidates, key=_age, reverse=True)
     return newest if query.top_k is None else newest[: query.top_k]
@@ -47,6 +57,7 @@ class Candidate:
     id: str
     text: str
     place: Place | None = None
+    cosine: float | None = None  # with the question; none where it has no vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +71,9 @@ class Found:
     look: str = ""
 
 
-def candidate_of(entry: MemoryEntry) -> Candidate:
+def candidate_of(entry: MemoryEntry, cosine: float | None = None) -> Candidate:
     text = search_text(entry.key, entry.value)
-    return Candidate(entry.updated_at, entry.id, text, place_of(entry))
+    return Candidate(entry.updated_at, entry.id, text, place_of(entry), cosine)
 
 
 def place_of(entry: MemoryEntry) -> Place | None:
@@ -78,8 +89,14 @@ def best(query: MemoryQuery, candidates: Iterable[Candidate], now: datetime) -> 
     """Best first, cut to ``top_k``."""
     known = list(candidates)
     half_life = query.recency_days
+    near = nearness({one.id: one.cosine for one in known if one.cosine is not None})
     texts = [
-        Text(one.text, one.place, half_life and recency_of(one.updated_at, now, half_life))
+        Text(
+            one.text,
+            one.place,
+            half_life and recency_of(one.updated_at, now, half_life),
+            near.get(one.id, 0.0) if near else None,
+        )
         for one in known
     ]
     hits = rank(query.query_text or "", texts, language=query.language)
@@ -87,13 +104,20 @@ def best(query: MemoryQuery, candidates: Iterable[Candidate], now: datetime) -> 
         Found(
             known[hit.position].id,
             hit.score,
-            hit.parts,
+            told(query, hit.parts),
             known[hit.position].updated_at,
             known[hit.position].text[:MOST_LOOKED_AT],
         )
         for hit in hits
     ]
     return in_order(query, found)
+
+
+def told(query: MemoryQuery, parts: Parts) -> Parts:
+    """With a word on a meaning that could not be had."""
+    if query.meaning is None or query.meaning.vector:
+        return parts
+    return {**parts, NO_VECTOR: 0.0}
 
 
 def in_order(

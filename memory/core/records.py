@@ -54,11 +54,19 @@ class MemoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a question means, as a vector of length 1 of the named embedder's; empty: it could not be had."""
+
+    embedder: str
+    vector: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryQuery:
     """``key`` asks for exactly that entry; ``query_text`` searches; neither lists the newest.
 
     ``recency_days`` lets what is newer count more, half as much after so many days. ``as_of`` asks
-    what the answer would have been at that moment.
+    what the answer would have been at that moment. ``meaning`` lets what is near in meaning count.
     """
 
     namespace: str
@@ -69,6 +77,7 @@ class MemoryQuery:
     language: str = "english"  # whose endings Latin words wear
     recency_days: float | None = None
     as_of: datetime | None = None
+    meaning: Meaning | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from config.ids import uuid7
+from memory.core.embedding import Embedder, vectors_of
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.groups import group_of
+from memory.core.meaning import cosine
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -21,14 +24,21 @@ from memory.core.policy import (
     check_value,
 )
 from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
-from memory.core.recalling import answer, is_visible
+from memory.core.recalling import answer, is_search, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.values import check_params, size_of
+from memory.core.values import check_params, search_text, size_of
 
 
 class InMemoryProvider(MemoryProvider):
-    def __init__(self, *, clock: Clock = utc_now, policy: MemorySecurityPolicy = NO_LIMITS) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Clock = utc_now,
+        policy: MemorySecurityPolicy = NO_LIMITS,
+        embedder: Embedder | None = None,
+    ) -> None:
         self._clock = clock
+        self._embedder = embedder
         self._policy = policy
         self._values: dict[str, dict[str, list[MemoryEntry]]] = {}
         self._places: Counter[tuple[str, str]] = Counter()  # the last place given in each group
@@ -65,7 +75,7 @@ class InMemoryProvider(MemoryProvider):
             and (query.key is None or entry.key == query.key)
             and matches(filter_, document_of(entry))
         ]
-        return deepcopy(answer(query, candidates, now))
+        return deepcopy(answer(query, candidates, now, self._cosines(query, candidates)))
 
     async def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
@@ -86,6 +96,18 @@ class InMemoryProvider(MemoryProvider):
         with self._lock:
             self._drop_expired(namespace, self._clock())
             return deepcopy(self._values.get(namespace, {}).get(key, []))
+
+    def _cosines(self, query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> dict[str, float]:
+        """Everything is embedded at once, and anew for each question."""
+        if self._embedder is None or not candidates or not is_search(query):
+            return {}
+        texts = [search_text(entry.key, entry.value) for entry in candidates]
+        embed = partial(vectors_of, self._embedder, seconds=60)
+        (asked,) = embed([query.query_text or ""], question=True)
+        found = embed(texts, question=False)
+        return {
+            entry.id: cosine(asked, vector) for entry, vector in zip(candidates, found, strict=True)
+        }
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:
         """Entries from elsewhere, as they are; one with a known key takes the other's place."""
