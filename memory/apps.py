@@ -11,15 +11,18 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         # Inline import: accounts' modules need the app registry.
         from accounts.audit import name_with, register_actions  # noqa: PLC0415
-        from memory import naming, places  # noqa: PLC0415
-        from memory.embedding import column  # noqa: PLC0415
+        from memory import checks, naming, places  # noqa: F401, PLC0415
+        from memory.embedding import column, embedders, wakes  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
         from memory.services.erasures import carry_out  # noqa: PLC0415
+        from memory.tasks import wake_embedding  # noqa: PLC0415
         from memory.upkeep import erasing  # noqa: PLC0415
 
         erasing.asks_to_erase(carry_out)
         plug_in_scopes()
         places.check()
+        embedders.check()
+        wakes.tells(wake_embedding)
         post_migrate.connect(column.add_after_migrating, sender=self)
         name_with("memory", naming.for_the_trail)
 

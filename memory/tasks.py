@@ -8,6 +8,7 @@ from celery import shared_task
 from kombu.exceptions import KombuError
 
 from memory.upkeep.curating import curate_soon, sweep_curations
+from memory.upkeep.embedding import embed_everybodys, embed_team
 from memory.upkeep.erasing import erase_soon, sweep_erasures
 from memory.upkeep.expiry import sweep
 from memory.upkeep.notes import sweep_notes
@@ -73,11 +74,31 @@ def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
         log.warning("wake_up_unheard", extra={"erasure": str(erasure_id), "why": str(unheard)})
 
 
+@shared_task(name="memory.embed_team")
+def embed_one_team(team_id: str) -> int:
+    """Delivered twice, the second finds nothing due."""
+    return embed_team(UUID(team_id))
+
+
+@shared_task(name="memory.embed_waiting")
+def embed_waiting() -> int:
+    return embed_everybodys()
+
+
+def wake_embedding(team_id: UUID, after: float) -> None:
+    """Nobody listening is no error: the rows are found without it."""
+    try:
+        embed_one_team.apply_async((str(team_id),), countdown=after, retry=False)
+    except (KombuError, OSError) as unheard:
+        log.warning("wake_up_unheard", extra={"team": str(team_id), "why": str(unheard)})
+
+
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
     "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
     "memory-settle-working": {"task": "memory.settle_working", "schedule": SETTLE_EVERY_SECONDS},
     "memory-erase-waiting": {"task": "memory.erase_waiting", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-embed-waiting": {"task": "memory.embed_waiting", "schedule": SWEEP_EVERY_SECONDS},
     "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
 }

@@ -5,7 +5,12 @@ import os
 import pytest
 
 
-pytest_plugins = ["tests.support.database", "tests.support.cast", "tests.support.stack"]
+pytest_plugins = [
+    "tests.support.database",
+    "tests.support.cast",
+    "tests.support.stack",
+    "tests.support.embedding",
+]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -42,6 +42,10 @@ ADD: Final = """
       END IF;
     END $$
 """
+COULD_BE: Final = """
+    SELECT to_regtype('halfvec') IS NOT NULL
+        OR EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')
+"""
 THERE: Final = """
     SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('memory_embedding')
                    AND attname = 'vector' AND NOT attisdropped)
@@ -71,6 +75,13 @@ def is_there() -> bool:
             if not _known.there:
                 log.error("embedder_without_pgvector", extra={"why": MISSING})
         return _known.there
+
+
+def could_be(using: str) -> bool:
+    """Whether the server has the type: before the first ``migrate`` there is no column yet."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(COULD_BE)
+        return bool(cursor.fetchone()[0])
 
 
 def ask_anew() -> None:

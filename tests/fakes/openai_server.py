@@ -10,7 +10,9 @@ Its frames are checked against the openai package's own types by `tests/workflow
 `bench/real_model.py` drives the same provider against a server none of us wrote.
 """
 
+import base64
 import json
+import struct
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -56,7 +58,19 @@ class Failure:
     body: bytes | None = None
 
 
-Reply = Answer | Failure
+@dataclass(frozen=True)
+class Vectors:
+    """An answer of /embeddings: by the texts, as numbers or in base64; ``raw`` is sent instead."""
+
+    of: Callable[[str], Sequence[float]]
+    base64: bool | None = None  # none: as it was asked for
+    backwards: bool = False  # the index says which is whose
+    missing: int = 0  # of the last ones
+    delay: float = 0.0
+    raw: bytes | None = None
+
+
+Reply = Answer | Failure | Vectors
 Scripted = Reply | str | Callable[[Request], "Reply | str"]
 
 
@@ -136,13 +150,18 @@ class _Handler(BaseHTTPRequestHandler):
         request = self._request(json.loads(self.rfile.read(length)))
         if self._turned_away(request):
             return None
-        if request.path not in _FRAMES:
+        if request.path not in {*_FRAMES, EMBEDDINGS}:
             return self._fail(Failure(404))
         if "stream_options" in request.body and not self.fake.knows_stream_options:
             return self._fail(Failure(400, "Unrecognized argument: stream_options"))
         reply = self.fake.reply_to(request)
         if isinstance(reply, Failure):
             return self._fail(reply)
+        if isinstance(reply, Vectors):
+            time.sleep(reply.delay)
+            if reply.raw is not None:
+                return self._send(200, reply.raw, "application/json", {})
+            return self._json(200, _embedded(request, reply))
         if request.body.get("stream"):
             return self._stream(request, reply)
         return self._json(200, _whole(request, reply))
@@ -237,6 +256,35 @@ def completion_frames(request: Request, answer: Answer) -> list[dict[str, Any]]:
     last = {"index": 0, "text": "", "finish_reason": answer.finish_reason, "logprobs": None}
     frames.append(_frame(request, "text_completion", [last]))
     return [*frames, *_usage_frame(request, answer, "text_completion")]
+
+
+EMBEDDINGS = "/v1/embeddings"
+
+
+def _embedded(request: Request, reply: Vectors) -> dict[str, Any]:
+    given = request.body["input"]
+    texts = [given] if isinstance(given, str) else given
+    packed = (
+        request.body.get("encoding_format") == "base64" if reply.base64 is None else reply.base64
+    )
+    data = [
+        {"object": "embedding", "index": n, "embedding": _packed(reply.of(text), packed)}
+        for n, text in enumerate(texts)
+    ]
+    kept = data[: len(data) - reply.missing]
+    count = sum(len(text.split()) for text in texts)
+    return {
+        "object": "list",
+        "data": kept[::-1] if reply.backwards else kept,
+        "model": request.body["model"],
+        "usage": {"prompt_tokens": count, "total_tokens": count},
+    }
+
+
+def _packed(numbers: Sequence[float], packed: bool) -> Any:
+    if not packed:
+        return list(numbers)
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
 _FRAMES = {"/v1/chat/completions": chat_frames, "/v1/completions": completion_frames}

@@ -7,6 +7,7 @@ from django.db import connection
 from memory.core.groups import group_of
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
+from memory.providers.postgres.meanings import Noted
 from memory.providers.postgres.postings import BLOCK, Changes, Key, Row, seats_in
 
 
@@ -54,10 +55,12 @@ class Index:
         self._groups: dict[str, Group] = {}
         self._next: int | None = None
         self._first_fresh: int | None = None  # blocks from here on have no rows yet
+        self._meanings = Noted(namespace)
 
     def take_out(self, entry: Entry) -> None:
         if entry.number is not None and is_searched(entry):
             self._changes.take_out(entry.number, entry.text)
+            self._meanings.take_out(entry)
 
     def put_in(self, entry: Entry) -> None:
         """Gives a number and a place to who has none, or has changed the group."""
@@ -66,8 +69,10 @@ class Index:
             entry.number = self._seat(entry, group)
         if is_searched(entry):
             self._changes.add(entry.number, entry.text)
+            self._meanings.put_in(entry)
 
     def save(self) -> None:
+        self._meanings.save()
         rows = self._changes.rows(self._read)
         if not rows:
             return

@@ -8,14 +8,17 @@ from memory.core.recalling import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import rows
+from memory.providers.postgres import meanings, rows
 
 
 GONE = (Operation.FORGET, Operation.EXPIRE)
 
 
 def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[MemoryEntry]:
-    """Ranked by the oracle over texts: exact, and as slow as the namespace was large."""
+    """Ranked by the oracle over texts: exact, and as slow as the namespace was large.
+
+    By meaning only what says the same today: of texts that were replaced no vectors are kept.
+    """
     filter_ = parse_filter(query.filter)
     newest = (
         Revision.objects.unscoped()
@@ -26,15 +29,18 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
     )
     if query.key is not None:
         newest = newest.filter(entry__key=query.key)
-    known = (
-        as_it_was(rows.entry_of(one.entry, namespace.text), one)
+    known = [
+        (one.entry.number, as_it_was(rows.entry_of(one.entry, namespace.text), one))
         for one in newest
         if one.operation not in GONE
-    )
-    candidates = [
-        entry for entry in known if is_visible(entry, at) and matches(filter_, document_of(entry))
     ]
-    return answer(query, candidates, at)
+    candidates = [
+        (number, entry)
+        for number, entry in known
+        if is_visible(entry, at) and matches(filter_, document_of(entry))
+    ]
+    cosines = meanings.cosines_as_of(namespace, query.meaning, candidates)
+    return answer(query, [entry for _number, entry in candidates], at, cosines)
 
 
 def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:

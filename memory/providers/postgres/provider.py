@@ -16,9 +16,10 @@ from memory.core.recalling import Candidate, answer, best, is_search
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
+from memory.embedding.questions import by_meaning
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import past, rows, searching
+from memory.providers.postgres import meanings, past, rows, searching
 from memory.providers.postgres.filters import narrowed
 
 
@@ -67,6 +68,7 @@ class PostgresProvider(MemoryProvider):
     def recall_now(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         check_namespace(self._policy, query.namespace)
+        query = by_meaning(query)
         with tenant([self._team_id]):
             namespace = rows.find_namespace(self._team_id, query.namespace)
             return search(namespace, query, self._clock()) if namespace else []
@@ -122,10 +124,12 @@ def _ranked(
     namespace: Namespace, found: rows.Entries, query: MemoryQuery, now: datetime
 ) -> list[MemoryEntry]:
     """Over the texts, where postings don't help; the whole rows are fetched for the few that are asked for."""
-    texts = found.values_list("updated_at", "id", "text", "group", "position")
+    texts = list(found.values_list("updated_at", "id", "text", "group", "position", "number"))
+    numbers = [one[5] for one in texts if one[5] is not None]
+    cosines = meanings.cosines(namespace, query.meaning, only=numbers)
     candidates = [
-        Candidate(at, str(pk), text, (group, position) if group else None)
-        for at, pk, text, group, position in texts
+        Candidate(at, str(pk), text, (group, position) if group else None, cosines.get(number))
+        for at, pk, text, group, position, number in texts
     ]
     return searching.whole(namespace, best(query, candidates, now))
 

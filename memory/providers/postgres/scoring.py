@@ -76,13 +76,21 @@ class Scored:
     total: Floats
     by: float
     readable: list[int]  # whose texts have to be read for the question itself
+    vector: Floats | None = None  # how near in meaning; none where nobody asked
 
     def of(self, slot: int, *, literal: bool, recency: float | None) -> Sums:
         own, context, lent = (float(part[slot]) for part in (self.own, self.context, self.lent))
-        return Sums(own, context, lent, literal, None, recency)
+        vector = None if self.vector is None else float(self.vector[slot])
+        return Sums(own, context, lent, literal, vector, recency)
 
 
-def score(asked: Question, postings: Mapping[str, Sequence[Block]], register: Register) -> Scored:
+def score(
+    asked: Question,
+    postings: Mapping[str, Sequence[Block]],
+    register: Register,
+    near: Mapping[int, float] | None = None,
+) -> Scored:
+    """``near``: how near in meaning, by number."""
     counts = {term: _counts(postings[term], register) for term in asked.terms if term in postings}
     own = _normalised(_scores(counts, register.lengths, register))
     if register.grouped:
@@ -95,7 +103,8 @@ def score(asked: Question, postings: Mapping[str, Sequence[Block]], register: Re
         context = _normalised(_scores(nearby, lengths * register.visible, register))
     else:
         context = own
-    base: Any = scoring.base(_any(own), _any(context))
+    vector = None if not near else _spread(near, register)
+    base: Any = scoring.base(_any(own), _any(context), _any(vector))
     lent = _lent(base, register)
     total = base + lent
     return Scored(
@@ -105,6 +114,7 @@ def score(asked: Question, postings: Mapping[str, Sequence[Block]], register: Re
         total,
         scoring.scale(_highest(total)),
         _readable(asked, counts, register),
+        vector,
     )
 
 
@@ -117,6 +127,14 @@ def final(scored: Scored, slots: Ints, literal: Flags, recency: Floats | None) -
         weight = scoring.RECENCY_WEIGHT
         found = (found + weight * recency) / (1 + weight)
     return np.minimum(1.0, found)
+
+
+def _spread(near: Mapping[int, float], register: Register) -> Floats:
+    found = np.zeros(len(register.visible))
+    for number, worth in near.items():
+        if number < register.nobody:
+            found[number] = worth
+    return found * register.visible
 
 
 def _counts(blocks: Sequence[Block], register: Register) -> Ints:
@@ -172,6 +190,6 @@ def _readable(asked: Question, counts: Mapping[str, Ints], register: Register) -
     return worth_reading(np.flatnonzero(having).tolist())
 
 
-def _any(array: NDArray[Any]) -> Any:
+def _any(array: NDArray[Any] | None) -> Any:
     """The formulas are written for numbers, and arrays take them as well; types can't say so."""
     return array

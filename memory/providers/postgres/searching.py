@@ -12,12 +12,12 @@ from django.db import connection
 
 from memory.core.filters import parse_filter
 from memory.core.literal import Question, question
-from memory.core.recalling import MOST_COMPARED, MOST_LOOKED_AT, Found, in_order, scored
+from memory.core.recalling import MOST_COMPARED, MOST_LOOKED_AT, Found, in_order, scored, told
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.core.scoring import recency_of
 from memory.core.tokens import DEFAULT_LANGUAGE, wears_endings
 from memory.models import Namespace
-from memory.providers.postgres import rows
+from memory.providers.postgres import meanings, rows
 from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
@@ -67,7 +67,8 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     postings, over = _postings(namespace, asked, now)
     only = _passing(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), only=only, without=over)
-    sums = score(asked, postings, register)
+    near = meanings.near(namespace, query.meaning, only=only, without=over)
+    sums = score(asked, postings, register, near)
     literal = _literal(namespace, asked, sums.readable)
     hits = _hits(sums, register, literal)
     if query.recency_days is not None:
@@ -138,7 +139,7 @@ def _answered(
         entry = rows.entry_of(row, namespace.text)
         entries[entry.id] = entry
         look = row.text[:MOST_LOOKED_AT]
-        found.append(Found(entry.id, float(scores[n]), parts, row.updated_at, look))
+        found.append(Found(entry.id, float(scores[n]), told(query, parts), row.updated_at, look))
     return [scored(entries[hit.id], hit) for hit in in_order(query, found, crowd=crowd)]
 
 

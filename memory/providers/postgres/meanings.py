@@ -1,0 +1,187 @@
+"""Vectors beside the entries they are of: what is noted with a write, and which are nearest to a question.
+
+Nothing is embedded here. A write leaves a row that is due, in its own transaction and under its namespace's lock;
+``memory.upkeep.embedding`` takes it from there. Without an embedder nothing is asked and nothing written.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+from pgvector import HalfVector
+
+from config.ids import uuid7
+from memory.core.meaning import NEAREST as MOST_NEAR
+from memory.core.meaning import nearness
+from memory.core.records import Meaning, MemoryEntry
+from memory.core.values import search_text
+from memory.embedding import wakes
+from memory.embedding.embedders import in_use
+from memory.models import Entry, Namespace
+
+
+# What has the same text keeps its vector. In the order of ids, as whoever writes vectors takes them.
+NOTE: Final = """
+    INSERT INTO memory_embedding AS known
+      (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
+    SELECT fresh.id, %s, %s, fresh.entry_id, fresh.number, fresh.text_hash, '', 0, %s, 0, ''
+    FROM jsonb_to_recordset(%s::jsonb) AS fresh (id uuid, entry_id uuid, number int, text_hash text)
+    ORDER BY fresh.entry_id
+    ON CONFLICT (entry_id) DO UPDATE SET
+      number = EXCLUDED.number, text_hash = EXCLUDED.text_hash,
+      vector = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.vector END,
+      embedded_at = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.embedded_at END,
+      due_at = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.due_at ELSE EXCLUDED.due_at END,
+      attempts = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.attempts ELSE 0 END,
+      problem = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.problem ELSE '' END
+    WHERE (known.number, known.text_hash) IS DISTINCT FROM (EXCLUDED.number, EXCLUDED.text_hash)
+"""
+DROP: Final = "DELETE FROM memory_embedding WHERE namespace_id = %s AND entry_id = ANY(%s)"
+
+# Exact, over the vectors of one namespace: an index over all of them would have to find them among a million others.
+NEAREST: Final = """
+    SELECT number, text_hash, 1 - (vector <=> %(asked)s::halfvec) AS cosine FROM memory_embedding
+    WHERE namespace_id = %(namespace)s AND model = %(model)s AND dimensions = %(dimensions)s
+      AND embedded_at IS NOT NULL
+      AND NOT number = ANY(string_to_array(%(without)s, ',')::int[])
+      AND (%(only)s::text IS NULL OR number = ANY(string_to_array(%(only)s, ',')::int[]))
+    ORDER BY cosine DESC
+    LIMIT %(most)s
+"""
+
+
+def hash_of(text: str) -> str:
+    """Which text a vector is of; ``memory.upkeep.embedding`` says the same in SQL."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Noted:
+    """Of one namespace's changes those that vectors follow, gathered, then saved as one."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._fresh: dict[UUID, Entry] = {}
+        self._gone: set[UUID] = set()
+
+    def take_out(self, entry: Entry) -> None:
+        self._fresh.pop(entry.pk, None)
+        self._gone.add(entry.pk)
+
+    def put_in(self, entry: Entry) -> None:
+        self._gone.discard(entry.pk)
+        self._fresh[entry.pk] = entry
+
+    def save(self) -> None:
+        if not (self._fresh or self._gone) or in_use() is None:
+            return
+        with connection.cursor() as cursor:
+            if self._gone:
+                cursor.execute(DROP, [self._namespace.pk, sorted(self._gone)])
+            if self._fresh:
+                team_id, now = self._namespace.team_id, timezone.now()
+                cursor.execute(NOTE, [team_id, self._namespace.pk, now, self._rows()])
+        if self._fresh:
+            wakes.after_commit(self._namespace.team_id)
+
+    def _rows(self) -> str:
+        return json.dumps(
+            [
+                {
+                    "id": str(uuid7()),
+                    "entry_id": str(pk),
+                    "number": entry.number,
+                    "text_hash": hash_of(entry.text),
+                }
+                for pk, entry in self._fresh.items()
+            ]
+        )
+
+
+def near(
+    namespace: Namespace,
+    meaning: Meaning | None,
+    *,
+    only: Sequence[int] | None = None,
+    without: Iterable[int] = (),
+) -> Mapping[int, float] | None:
+    """How near in meaning, 0 to 1, by number; none where that can't be said of anything."""
+    found = _nearest(namespace, meaning, only, without, MOST_NEAR)
+    return nearness({number: cosine for number, _hash, cosine in found}) or None
+
+
+def near_keys(namespace: Namespace, meaning: Meaning | None, category: str) -> dict[str, float]:
+    """How near those of a category are, by key; as it were nothing else there."""
+    if meaning is None or not meaning.vector:
+        return {}
+    living = Entry.objects.unscoped().filter(
+        namespace=namespace, deleted_at=None, category=category
+    )
+    keys = dict(living.values_list("number", "key"))
+    found = near(namespace, meaning, only=[number for number in keys if number is not None])
+    return {keys[number]: worth for number, worth in (found or {}).items()}
+
+
+def cosines(
+    namespace: Namespace,
+    meaning: Meaning | None,
+    *,
+    only: Sequence[int] | None = None,
+    without: Iterable[int] = (),
+) -> dict[int | None, float]:
+    """Of the nearest with a question's meaning, by number. ``only`` are the numbers that pass its filter."""
+    found = _nearest(namespace, meaning, only, without, MOST_NEAR)
+    return {number: cosine for number, _hash, cosine in found}
+
+
+def cosines_as_of(
+    namespace: Namespace,
+    meaning: Meaning | None,
+    candidates: Sequence[tuple[int | None, MemoryEntry]],
+) -> dict[str, float]:
+    """By id, of those entries of the past whose text is still the one that was embedded."""
+    numbers = [number for number, _entry in candidates if number is not None]
+    found = _nearest(namespace, meaning, numbers, (), None)
+    by_text = {(number, text_hash): cosine for number, text_hash, cosine in found}
+    return {
+        entry.id: by_text[text]
+        for number, entry in (candidates if found else ())
+        if (text := (number, hash_of(search_text(entry.key, entry.value)))) in by_text
+    }
+
+
+def asked(
+    namespace: Namespace,
+    meaning: Meaning,
+    only: Sequence[int] | None,
+    without: Iterable[int],
+    most: int | None,
+) -> dict[str, Any]:
+    """The parameters of ``NEAREST``."""
+    return {
+        "asked": HalfVector(list(meaning.vector)).to_text(),
+        "namespace": namespace.pk,
+        "model": meaning.embedder,
+        "dimensions": len(meaning.vector),
+        "without": ",".join(map(str, without)),
+        "only": None if only is None else ",".join(map(str, only)),
+        "most": most,
+    }
+
+
+def _nearest(
+    namespace: Namespace,
+    meaning: Meaning | None,
+    only: Sequence[int] | None,
+    without: Iterable[int],
+    most: int | None,
+) -> list[Any]:
+    if meaning is None or not meaning.vector:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(NEAREST, asked(namespace, meaning, only, without, most))
+        found: list[Any] = cursor.fetchall()
+    return found

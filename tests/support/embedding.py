@@ -1,0 +1,77 @@
+"""An embedder whose vectors anybody can work out, registered as a plug-in's would be."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from config.plugins import hookimpl, manager
+from memory.core.embedding import Embedder
+
+
+# Words of one row mean the same to it; what it doesn't know means nothing in particular.
+CONCEPTS = (
+    ("boat", "ship", "vessel", "船", "小船"),
+    ("cat", "kitten", "feline", "猫"),
+    ("car", "automobile", "vehicle"),
+    ("bread", "loaf", "baguette"),
+)
+NOTHING = 0.05
+
+
+class Tiny(Embedder):
+    name = "tiny/1"
+    dimensions = len(CONCEPTS) + 1
+    batch = 4
+
+    def __init__(self, *_options: Any) -> None:
+        self.asked: list[tuple[str, bool]] = []
+        self.answers: Callable[[Sequence[str]], Any] | None = None  # instead of its own
+
+    def embed(self, texts: Sequence[str], *, question: bool, seconds: float) -> Any:
+        self.asked += [(text, question) for text in texts]
+        return [vector(text) for text in texts] if self.answers is None else self.answers(texts)
+
+    @property
+    def questions(self) -> list[str]:
+        return [text for text, question in self.asked if question]
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for text, question in self.asked if not question]
+
+
+def vector(text: str) -> list[float]:
+    said = text.casefold()
+    return [float(sum(said.count(word) for word in row)) for row in CONCEPTS] + [NOTHING]
+
+
+@pytest.fixture
+def tiny(settings: Any) -> Iterator[Tiny]:
+    """In use until the test ends."""
+    made = Tiny()
+
+    class Plugin:
+        @hookimpl
+        def embedders(self) -> dict[str, Any]:
+            return {"tiny": lambda options: made}
+
+    plugin = Plugin()
+    manager().register(plugin)
+    settings.MEMORY_EMBEDDER = "tiny"
+    forget()
+    yield made
+    manager().unregister(plugin)
+    forget()
+
+
+def forget() -> None:
+    """What a process remembers of its embedder."""
+    from memory.embedding import column, embedders, questions
+    from memory.upkeep import embedding
+
+    embedders._made.cache_clear()
+    column.ask_anew()
+    questions.forget_questions()
+    embedding.look_anew()
+    embedding._DIMENSIONS.clear()
