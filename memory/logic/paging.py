@@ -14,7 +14,7 @@ from memory.logic.page_gate import judged_page, page_apart
 from memory.logic.page_merging import Twin
 from memory.logic.pages import KnowledgePage, key_of, slug
 from memory.logic.ports import Entries
-from memory.logic.retriever import RetrieverConfig, ScoredItem, rank_pages
+from memory.logic.retriever import NOTHING_NEAR, RetrieverConfig, ScoredItem, rank_pages
 from memory.logic.watched import Watched
 
 
@@ -73,8 +73,10 @@ class Kept:
         return str(self.written.merged_for or "")
 
 
-async def find(sought: Sought, entries: Entries, namespace: str) -> tuple[Hit, ...]:
-    """Nothing for an empty question, as in Dify."""
+async def find(
+    sought: Sought, entries: Entries, namespace: str, near: Mapping[str, float] = NOTHING_NEAR
+) -> tuple[Hit, ...]:
+    """Nothing for an empty question, as in Dify. ``near``: in meaning, by the page's key."""
     if not sought.query.strip():
         return ()
     watched = Watched(entries)
@@ -82,8 +84,9 @@ async def find(sought: Sought, entries: Entries, namespace: str) -> tuple[Hit, .
     wanted = {tag.casefold() for tag in sought.tags}
     if wanted:
         pages = [one for one in pages if not wanted.isdisjoint(map(str.casefold, one.tags))]
+    hints = {page.id: near[key] for page in pages if (key := key_of(page.id)) in near}
     rules = RetrieverConfig(sought.max_results, sought.min_score, 1.0, sought.language)
-    return tuple(_hit(item, watched) for item in rank_pages(sought.query, pages, rules))
+    return tuple(_hit(item, watched) for item in rank_pages(sought.query, pages, rules, hints))
 
 
 async def write(

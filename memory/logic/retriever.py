@@ -2,7 +2,8 @@
 
 Dice over single terms and pairs, field by field, so that a short title isn't drowned in a long
 text; a long text is compared passage by passage. Fields add up like independent hints: two half
-answers are more than one and never more than certain. BM25 can join in.
+answers are more than one and never more than certain. BM25 can join in, and nearness in
+meaning as one more hint, which takes nothing from who has none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,9 @@ from memory.logic.grams import Grams, dice, grams, keywords
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.pages import KnowledgePage
 from memory.logic.summary import sentences
+
+
+NOTHING_NEAR: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,9 @@ def rank_pages(
     query: str,
     pages: Sequence[KnowledgePage],
     config: RetrieverConfig = RetrieverConfig(),
+    near: Mapping[str, float] = NOTHING_NEAR,
 ) -> tuple[ScoredItem, ...]:
-    """Best first, ties by id; what scores under ``min_score`` is left out."""
+    """Best first, ties by id; what scores under ``min_score`` is left out. ``near``: in meaning, 0 to 1, by page."""
     if not keywords(query, config.language):
         return ()
     lexical = _lexical(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
@@ -68,6 +73,8 @@ def rank_pages(
         _fused(page, overlap(query, page, config.language), best, config.bm25_weight)
         for page, best in zip(pages, lexical, strict=True)
     ]
+    if near:
+        scored = [_hinted(item, near.get(item.page.id, 0.0)) for item in scored]
     found = [item for item in scored if item.score >= config.min_score]
     found.sort(key=lambda item: (-item.score, item.page.id))
     return tuple(found[: config.max_results])
@@ -93,6 +100,7 @@ def combined(parts: Mapping[str, float]) -> float:
 
 # How far a field alone can convince; a title that is the question is the answer.
 _WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
+_MEANING = 0.5  # the same of the nearest page: it may still be about something else
 
 
 def _best(asked: Grams, text: str, language: str) -> float:
@@ -107,6 +115,11 @@ def _fused(
 ) -> ScoredItem:
     score = (combined(parts) + weight * lexical) / (1.0 + weight)
     return ScoredItem(page, score, {**parts, "bm25": lexical} if weight else parts)
+
+
+def _hinted(item: ScoredItem, near: float) -> ScoredItem:
+    score = 1.0 - (1.0 - item.score) * (1.0 - _MEANING * near)
+    return ScoredItem(item.page, score, {**item.parts, "vector": near})
 
 
 def _lexical(query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig) -> list[float]:

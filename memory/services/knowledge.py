@@ -8,14 +8,16 @@ from django.utils.translation import gettext as _
 
 from config.again import tried_again
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry
+from memory.core.records import Json, Meaning, MemoryEntry
+from memory.embedding.questions import meaning_of
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_index import PageIndex, StaleMark
-from memory.logic.pages import KnowledgePage, from_entry, is_page, key_of
+from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page, key_of
 from memory.logic.paging import MERGE, Hit, Kept, Sought, draft_of, find, write
 from memory.logic.watched import Watched
 from memory.models import Entry
 from memory.providers.postgres import rows
+from memory.providers.postgres.meanings import near_keys
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, key_hash, opened
 from memory.services.edit import RevisionConflict
@@ -73,11 +75,13 @@ def find_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> tuple[Hit, ...]:
-    """Best first, by the words of title, tags, summary and content, and by full text beside that."""
-    _check_sought(top_k, min_score)
+    """Best first, by the words of title, tags, summary and content, by full text, and by meaning."""
+    check_sought(top_k, min_score)
+    meaning = meaning_of(query) if query.strip() else None
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
         sought = Sought(query, top_k, min_score, tuple(tags))
-        hits = at_once(find(sought, WithinDoor(door), door.text))
+        near = _near(door, meaning)
+        hits = at_once(find(sought, WithinDoor(door), door.text, near))
         door.detail.update(keys=len(hits), pages=True)
         if caller.origin.run_id and door.elsewhere is None:
             remember_reads(door, [hit.entry for hit in hits], injected=False)
@@ -184,7 +188,12 @@ MOST_FOUND = 100
 _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
-def _check_sought(top_k: int, min_score: float) -> None:
+def _near(door: Door, meaning: Meaning | None) -> Mapping[str, float]:
+    row = door.place.row
+    return {} if row is None or door.elsewhere else near_keys(row, meaning, CATEGORY)
+
+
+def check_sought(top_k: int, min_score: float) -> None:
     if not 1 <= top_k <= MOST_FOUND:
         raise InvalidInput(f"top_k: from 1 to {MOST_FOUND}.")
     if not 0 <= min_score <= 1:
