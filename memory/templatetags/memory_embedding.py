@@ -1,0 +1,16 @@
+"""How far memory can be found by meaning, for the page of limits."""
+
+from typing import Any
+
+from django import template
+
+from accounts.principals import current_team_id
+from memory.services.embedding import embedding_state
+
+
+register = template.Library()
+
+
+@register.inclusion_tag("memory/_embedding.html", takes_context=True)
+def by_meaning(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
+    return {"state": embedding_state(current_team_id(context["request"]))}
