@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 
 from tests.architecture.matrix_core import METHODS, PARAMETER, Route, Row, ask, fits, routes
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B, FAMILIES, OBJECTS, ROWS
-from tests.support.cast import Cast, Person
+from tests.architecture.world import World, world
+from tests.support.cast import Person
 
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """Carol's team has one of everything before anybody asks."""
+    with django_db_blocker.unblock(), world("theirs", of_both=False) as there:
+        yield there
 
 
 def in_family(path: str) -> bool:
@@ -52,12 +59,13 @@ def test_row_with_an_id_nobody_can_make_fails_the_build():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_row_asked_by_each_principal_answers_as_the_table_says(row: Row, cast: Cast, api_key: Any):
-    clients = principals(cast, api_key)
+def test_row_asked_by_each_principal_answers_as_the_table_says(row: Row, made: World):
+    clients = made.principals()
+    values = make(row, made.cast.alice, CANARY_A)
     wrong, leaks = {}, []
     for principal, outcome in row.outcomes.items():
         with undone():
-            answer = ask(clients[principal], row, make(row, cast.alice, CANARY_A))
+            answer = ask(clients[principal], row, values)
             if not fits(outcome, answer):
                 wrong[principal] = (outcome, answer.status_code, answer.content[:200])
             stranger = principal in ("anonymous", "outsider", "other team's key")
@@ -75,11 +83,10 @@ NAMING = [(row, name) for row in ROWS for name in row.ids]
 
 
 @pytest.mark.parametrize(("row", "name"), NAMING, ids=lambda value: getattr(value, "name", value))
-def test_id_of_another_team_named_by_an_admin_is_not_there(row: Row, name: str, cast: Cast):
-    own = make(row, cast.alice, CANARY_A)
-    theirs = OBJECTS[row.ids[name]](cast.carol, CANARY_B)
+def test_id_of_another_team_named_by_an_admin_is_not_there(row: Row, name: str, made: World):
+    own = make(row, made.cast.alice, CANARY_A)
 
-    answer = ask(cast.ada.client, row, {**own, name: theirs})
+    answer = ask(made.principals()["admin"], row, {**own, name: made.theirs[row.ids[name]]})
 
     assert answer.status_code == row.foreign_as(name)
     assert row.foreign_as(name) < 400 or CANARY_B.lower().encode() not in body_of(answer)
@@ -89,13 +96,8 @@ LISTS = [row for row in ROWS if row.method == "GET" and row.outcomes["admin"] ==
 
 
 @pytest.mark.parametrize("row", LISTS, ids=lambda row: row.name)
-def test_page_read_by_a_member_shows_nothing_of_another_team(row: Row, cast: Cast):
-    for kind, maker in OBJECTS.items():
-        if kind not in row.ids.values():
-            maker(cast.carol, CANARY_B)
-    values = make(row, cast.alice, CANARY_A)
-
-    answer = ask(cast.ada.client, row, values)
+def test_page_read_by_a_member_shows_nothing_of_another_team(row: Row, made: World):
+    answer = ask(made.principals()["admin"], row, make(row, made.cast.alice, CANARY_A))
 
     assert answer.status_code == 200
     assert CANARY_B.lower().encode() not in body_of(answer)
@@ -106,16 +108,17 @@ PLAIN = [r for r in routes() if r.methods is None and any(row.route == r.path fo
 
 
 @pytest.mark.parametrize("route", PLAIN, ids=lambda route: route.path)
-def test_method_without_a_row_is_refused(route: Route, cast: Cast):
+def test_method_without_a_row_is_refused(route: Route, made: World):
     rows = {row.method: row for row in ROWS if row.route == route.path}
     some = next(iter(rows.values()))
-    values = make(some, cast.alice, CANARY_A)
+    values = make(some, made.cast.alice, CANARY_A)
+    admin = made.principals()["admin"]
     answers = {}
     for method in METHODS:
         if method not in rows:
             with undone():
                 row = Row(method, route.path, some.expect, some.ids)
-                answers[method] = ask(cast.ada.client, row, values).status_code
+                answers[method] = ask(admin, row, values).status_code
 
     assert set(answers.values()) <= {405}
 
@@ -125,40 +128,25 @@ def family(prefix: str) -> list[Route]:
 
 
 @pytest.mark.parametrize("route", family("admin/"), ids=lambda route: route.path)
-def test_admin_route_asked_by_members_sends_them_to_sign_in(route: Route, cast: Cast, api_key: Any):
+def test_admin_route_asked_by_members_sends_them_to_sign_in(route: Route, made: World):
     path = "/" + PARAMETER.sub("1", route.path)
-    answers = {
-        who: client.get(path, follow=False) for who, client in principals(cast, api_key).items()
-    }
+    answers = {who: client.get(path, follow=False) for who, client in made.principals().items()}
     let_in = [who for who, answer in answers.items() if answer.status_code == 200]
 
     assert let_in == ([] if route.path != "admin/login/" else list(answers))
 
 
 @pytest.mark.parametrize("prefix", [p for p in FAMILIES if p not in ("admin/", "static/")])
-def test_family_route_asked_by_anyone_tells_nothing_of_a_team(
-    prefix: str, cast: Cast, api_key: Any
-):
+def test_family_route_asked_by_anyone_tells_nothing_of_a_team(prefix: str, made: World):
     for maker in OBJECTS.values():
-        maker(cast.alice, CANARY_A)
-    clients = principals(cast, api_key)
+        maker(made.cast.alice, CANARY_A)
+    clients = made.principals()
     for route in family(prefix):
         for who in ("anonymous", "outsider", "other team's key"):
             answer = clients[who].get("/" + PARAMETER.sub("x", route.path))
 
             assert answer.status_code < 500, (who, route.path)
             assert CANARY_A.lower().encode() not in body_of(answer), (who, route.path)
-
-
-def principals(cast: Cast, api_key: Any) -> dict[str, Client]:
-    return {
-        "anonymous": Client(),
-        "outsider": cast.carol.client,
-        "viewer": cast.vic.client,
-        "editor": cast.bob.client,
-        "admin": cast.ada.client,
-        "other team's key": api_key(cast.carol),
-    }
 
 
 def make(row: Row, person: Person, canary: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The second wall alone: the application's filter is left out, and still nobody sees another team's rows."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.db import ProgrammingError, connection, models, transaction
 
 from accounts.tenancy import TenantModel, tenant
 from config.ids import uuid7
-from tests.architecture.matrix_objects import CANARY_A, CANARY_B, OBJECTS
+from tests.architecture.world import world
 from tests.support.cast import Cast
 
 
@@ -24,13 +25,11 @@ TENANTS = [
 ]
 
 
-@pytest.fixture
-def both(cast: Cast) -> Cast:
+@pytest.fixture(scope="module", autouse=True)
+def both(django_db_setup: None, django_db_blocker: Any) -> Iterator[Cast]:
     """Both teams with one of everything: a test that nothing leaks needs something that could."""
-    for maker in OBJECTS.values():
-        maker(cast.alice, CANARY_A)
-        maker(cast.carol, CANARY_B)
-    return cast
+    with django_db_blocker.unblock(), world("both", of_both=True) as made:
+        yield made.cast
 
 
 def rows(model: type[models.Model]) -> Any:
@@ -124,17 +123,3 @@ def test_app_role_can_lift_no_policy():
         found = cursor.fetchone()
 
     assert found == ("mnemoflow_app", False, False, False)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_setting_after_the_block_is_gone_from_the_connection(cast):
-    with tenant([cast.team_a.id]):
-        pass
-    with pytest.raises(ZeroDivisionError), tenant([cast.team_a.id]):
-        raise ZeroDivisionError
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(current_setting('mnemoflow.team_ids', true), '')")
-        left = cursor.fetchone()[0]
-
-    assert left == ""

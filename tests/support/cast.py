@@ -107,16 +107,19 @@ def api_key(cast: Cast) -> Callable[..., Any]:
     """
 
     def issue(person: Person, *, scopes: set[str] | None = None) -> KeyClient:
-        from accounts.roles import SCOPES
-        from accounts.services import issue_key
-
-        owner = cast.alice if person.team == cast.team_a else cast.carol
-        key, secret = issue_key(
-            principal=owner.principal, team=person.team, name="test", scopes=scopes or set(SCOPES)
-        )
-        return KeyClient(key, secret)
+        return KeyClient(*make_key(cast, person, scopes=scopes))
 
     return issue
+
+
+def make_key(cast: Cast, person: Person, *, scopes: set[str] | None = None) -> tuple[Any, str]:
+    from accounts.roles import SCOPES
+    from accounts.services import issue_key
+
+    owner = cast.alice if person.team == cast.team_a else cast.carol
+    return issue_key(
+        principal=owner.principal, team=person.team, name="test", scopes=scopes or set(SCOPES)
+    )
 
 
 class KeyClient(Client):

@@ -74,6 +74,7 @@ def use_database(name: str) -> None:
     """Point this process's connections at it; the roles stay as in production."""
     for alias in ("default", "owner"):
         connections[alias].close()
+        connections[alias].close_pool()  # it would go on handing out connections to the other
         connections[alias].settings_dict["NAME"] = name
 
 

@@ -1,0 +1,88 @@
+"""Databases where a team has one of everything already: made once a worker, cloned like any, rolled back a test.
+
+One of everything takes seconds, and hundreds of tests want it. It is committed, in a database of its own, rather than
+kept in one transaction as long as a module: there PostgreSQL's `now()` would stand still.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection, transaction
+from django.test import Client
+
+from tests.architecture.matrix_objects import CANARY_A, CANARY_B, OBJECTS
+from tests.support import servers
+from tests.support.cast import Cast, Person, make_cast, make_key, signed_in
+from tests.support.database import database_name
+
+
+@dataclass(frozen=True)
+class World:
+    """Carol's team has one of everything, `theirs` by the maker's name; alice's too where it was asked for."""
+
+    cast: Cast
+    theirs: Mapping[str, Any]
+    sessions: Mapping[str, str]
+    stranger_key: str
+
+    def principals(self) -> dict[str, Client]:
+        """Fresh browsers and programmes, signed in long ago."""
+        return {
+            "anonymous": Client(),
+            "outsider": self._browser("carol"),
+            "viewer": self._browser("vic"),
+            "editor": self._browser("bob"),
+            "admin": self._browser("ada"),
+            "other team's key": Client(
+                headers={"Authorization": f"Bearer {self.stranger_key}"}, enforce_csrf_checks=True
+            ),
+        }
+
+    def _browser(self, name: str) -> Client:
+        client = Client()
+        client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[name]
+        return client
+
+
+@contextmanager
+def world(name: str, *, of_both: bool) -> Iterator[World]:
+    """This process's connections lead there until the block ends. Nobody may be within a transaction."""
+    database = f"{database_name()}_{name}"
+    servers.clone_database(database)
+    servers.use_database(database)
+    try:
+        yield _made(of_both)
+    finally:
+        servers.use_database(database_name())
+        _drop(database)
+
+
+def _made(of_both: bool) -> World:
+    with transaction.atomic():
+        cast = make_cast()
+        theirs = {}
+        for name, maker in OBJECTS.items():
+            if of_both:
+                maker(cast.alice, CANARY_A)
+            theirs[name] = maker(cast.carol, CANARY_B)
+        made = World(cast, theirs, _sessions(cast), make_key(cast, cast.carol)[1])
+        # What would be sent to a worker is sent by no test that is rolled back either.
+        connection.run_on_commit.clear()
+    return made
+
+
+def _sessions(cast: Cast) -> dict[str, str]:
+    return {name: _session(person) for name, person in cast.people.items()}
+
+
+def _session(person: Person) -> str:
+    return str(signed_in(person.user).cookies[settings.SESSION_COOKIE_NAME].value)
+
+
+def _drop(database: str) -> None:
+    with psycopg.connect(servers.postgres().url(), autocommit=True) as owner:
+        owner.execute(f'drop database if exists "{database}" with (force)')
