@@ -23,12 +23,18 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={
-        "visibility_timeout": 120,
-        "unacked_restore_interval": 5,
-        "unacked_restore_throttle": 1,
-    }
-    if not settings.BROKER_URL.startswith("amqp")
-    else {"confirm_publish": True},
+        # Of whoever sends: without it a request would wait six seconds for a broker that is away.
+        "max_retries": 0,
+        **(
+            {
+                "visibility_timeout": 120,
+                "unacked_restore_interval": 5,
+                "unacked_restore_throttle": 1,
+            }
+            if not settings.BROKER_URL.startswith("amqp")
+            else {"confirm_publish": True}
+        ),
+    },
     task_default_queue="mnemoflow",
     task_default_queue_type="quorum" if settings.BROKER_URL.startswith("amqp") else None,
     task_acks_late=False,
