@@ -6,16 +6,24 @@ from urllib.parse import urlencode
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotFound,
+    JsonResponse,
+)
 from django.shortcuts import redirect, resolve_url
 from django.template.loader import select_template
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext_lazy as _
+from django.views.defaults import page_not_found
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from accounts import errors as accounts
 from config.crypto import SecretUnreadable
+from config.middleware import API
 from config.strict import NotStrictJson
 from workflows import errors as drafts
 from workflows import memory_app
@@ -107,6 +115,14 @@ def register(api: NinjaAPI) -> None:
     api.add_exception_handler(ValidationError, _invalid)
     api.add_exception_handler(AuthenticationError, _answer_not_signed_in)
     api.add_exception_handler(HttpError, _http_error)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """No route leads there. Under the API nobody reads a page: its outer door finds the words."""
+    if request.path_info.startswith(API):
+        return HttpResponseNotFound()
+    answer: HttpResponseBase = page_not_found(request, exception)
+    return answer
 
 
 class DomainErrorMiddleware(MiddlewareMixin):

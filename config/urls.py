@@ -11,6 +11,8 @@ from config.api import api
 from config.health import healthz, metrics
 
 
+handler404 = "config.errors.not_found"
+
 PAGES = ["accounts.urls", *(["memory.urls"] if settings.MEMORY_ENABLED else []), "workflows.urls"]
 
 urlpatterns: list[URLPattern | URLResolver] = [
