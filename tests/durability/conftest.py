@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,13 +12,15 @@ from typing import Any
 import psycopg
 import pytest
 from kombu import pools
+from redis import Redis
 
 from config.embedded.programs import worker as worker_program
-from config.env import ROOT, env
+from config.env import env
 from tests.fakes.openai_server import FakeOpenAI, Scripted
 from tests.support import servers
 from tests.support.cast import Cast
 from tests.support.database import database_name, worker_number
+from tests.support.nursery import Forked, Nurseries
 from workflows.models import Run, Workflow
 from workflows.services import importing
 from workflows.services.credentials import create_provider
@@ -35,20 +36,14 @@ class Cluster:
     db: psycopg.Connection[Any]
     logs: Path
     environment: dict[str, str]
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    nurseries: Nurseries
+    processes: dict[str, Forked] = field(default_factory=dict)
 
     def start(self, name: str = "one") -> None:
         program = worker_program(env().model_copy(update={"worker_threads": 8}))
-        with (self.logs / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                program.command,
-                cwd=ROOT,
-                env={**os.environ, **program.environment, **self.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        environment = {**os.environ, **program.environment, **self.environment}
+        log = self.logs / f"{name}.log"
+        self.processes[name] = self.nurseries.start(program.command, environment, log, log)
 
     def signal(self, how: signal.Signals, name: str = "one") -> None:
         self.processes[name].send_signal(how)
@@ -57,17 +52,12 @@ class Cluster:
         self.processes[name].kill()
         self.processes[name].wait()
 
-    def stop(self) -> None:
+    def end(self) -> None:
+        """At once, a frozen one too: the tables are emptied next. How a worker stops is a test's own business."""
         for process in self.processes.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.terminate()
+            process.kill()
         for process in self.processes.values():
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.wait()
 
     def expire_leases(self) -> None:
         """As if fifteen seconds had gone by."""
@@ -118,7 +108,11 @@ class Cluster:
 
 @pytest.fixture
 def cluster(
-    owner_db: psycopg.Connection[Any], valkey_url: str, tmp_path: Path, settings: Any
+    owner_db: psycopg.Connection[Any],
+    valkey_url: str,
+    nurseries: Nurseries,
+    tmp_path: Path,
+    settings: Any,
 ) -> Iterator[Cluster]:
     at, socket = servers.place(), servers.start_valkey().socket
     broker = f"redis+socket://{socket}?virtual_host={worker_number()}"
@@ -132,12 +126,15 @@ def cluster(
             "BROKER_URL": broker,
             "REDIS_URL": valkey_url,
         },
+        nurseries,
     )
     with point_celery_at(broker):
         try:
             yield made
         finally:
-            made.stop()
+            made.end()
+            # What the killed had taken would be handed out again, to the next test's worker.
+            Redis.from_url(valkey_url).flushdb()
 
 
 @contextmanager

@@ -21,6 +21,10 @@ from config.embedded.supervisor import Program
 from config.env import ROOT, env
 from tests.support import servers
 from tests.support.database import worker_name, worker_number
+from tests.support.nursery import Forked, Nurseries
+
+
+FORKED = ("worker", "manage")
 
 
 @dataclass
@@ -29,7 +33,9 @@ class LiveStack:
     environment: Mapping[str, str]
     logs: Path
     port: int
-    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    # Without them everything is started as a shell would.
+    nurseries: Nurseries | None = None
+    _processes: dict[str, subprocess.Popen[bytes] | Forked] = field(default_factory=dict)
 
     @property
     def database_url(self) -> str:
@@ -41,16 +47,15 @@ class LiveStack:
             cursor = connection.execute(query, arguments)
             return cursor.fetchall() if cursor.description else []
 
-    def manage(self, *arguments: str, text: str | None = None) -> str:
-        """A management command against this stack; its standard output."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT, env=self.environment, input=text, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, (
-            f"manage.py {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}"
-        )
-        return done.stdout
+    def manage(self, *arguments: str) -> str:
+        """A management command against this stack; what it says."""
+        command = [sys.executable, "manage.py", *arguments]
+        out, err = self.logs / "manage.out", self.logs / "manage.err"
+        out.write_bytes(b"")
+        err.write_bytes(b"")
+        code = self._launch(Program("manage", command), out, err).wait(120)
+        assert code == 0, f"manage.py {' '.join(arguments)}:\n{out.read_text()}\n{err.read_text()}"
+        return out.read_text()
 
     def start_url(self) -> str:
         """A fresh sign-in link, as `manage.py up` prints it: works once."""
@@ -60,7 +65,7 @@ class LiveStack:
 
     def start_worker(self, name: str = "worker") -> int:
         """Another worker under another name works beside the first. Answers its process id."""
-        return self._start(name, worker(env().model_copy(update={"worker_threads": 8})))
+        return self._start(name, _worker())
 
     def start_beat(self) -> int:
         return self._start("beat", beat(env().model_copy(update={"mnemoflow_home": self.logs})))
@@ -100,12 +105,20 @@ class LiveStack:
 
     def _start(self, name: str, program: Program) -> int:
         assert not self.running(name), f"{name} runs already"
-        with (self.logs / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                program.command, cwd=ROOT, env={**self.environment, **program.environment},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+        log = self.logs / f"{name}.log"
+        self._processes[name] = self._launch(program, log, log)
         return self._processes[name].pid
+
+    def _launch(self, program: Program, out: Path, err: Path) -> subprocess.Popen[bytes] | Forked:
+        if self.nurseries and program.name in FORKED:
+            # All with a worker's own settings, so that one nursery serves them.
+            environment = {**self.environment, **_worker().environment}
+            return self.nurseries.start(program.command, environment, out, err)
+        with out.open("ab") as file, err.open("ab") as errors:
+            return subprocess.Popen(
+                program.command, cwd=ROOT, env={**self.environment, **program.environment},
+                stdin=subprocess.DEVNULL, stdout=file, stderr=errors, start_new_session=True,
+            )  # fmt: skip
 
     def _end(self, name: str, how: signal.Signals) -> None:
         process = self._processes.pop(name, None)
@@ -119,8 +132,21 @@ class LiveStack:
             process.wait()
 
 
+def _worker() -> Program:
+    return worker(env().model_copy(update={"worker_threads": 8}))
+
+
 @pytest.fixture(scope="session")
-def _stack(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[LiveStack]:
+def nurseries() -> Iterator[Nurseries]:
+    made = Nurseries()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def _stack(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, nurseries: Nurseries
+) -> Iterator[LiveStack]:
     database = f"live_{worker_name()}"
     servers.clone_database(database)
     socket = servers.start_valkey().socket
@@ -138,7 +164,7 @@ def _stack(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> I
         "LOG_LEVEL": "INFO",
     }
     stack = LiveStack(
-        f"http://127.0.0.1:{port}", environment, tmp_path_factory.mktemp("stack"), port
+        f"http://127.0.0.1:{port}", environment, tmp_path_factory.mktemp("stack"), port, nurseries
     )
     try:
         stack.start_web()

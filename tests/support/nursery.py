@@ -1,0 +1,193 @@
+"""Processes of ours that are forked from one that has loaded everything, instead of loading it for seconds each.
+
+What comes out is a process like any other: a session, a log and an environment of its own, killed like any other.
+Only a change that the settings read late (`LATE`) may differ from what the nursery itself was started with.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from config.env import ROOT
+
+
+LATE = frozenset({"NET_ALLOW"})
+
+
+class Forked:
+    """As much of a `Popen` as our tests use."""
+
+    def __init__(self, nursery: "Nursery", pid: int) -> None:
+        self._nursery, self.pid = nursery, pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._nursery.ask({"poll": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float = 60) -> int:
+        until = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+            time.sleep(0.02)
+        return code
+
+    def send_signal(self, how: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, how)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class Nursery:
+    """One a set of environment variables; its children end with it."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__], cwd=ROOT, env=dict(environment), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self._lock = threading.Lock()
+
+    def start(
+        self, command: Sequence[str], late: Mapping[str, str], out: Path, err: Path
+    ) -> Forked:
+        """`command` is what a shell would be given: python -m celery …, or python manage.py …"""
+        asked = {
+            "start": list(command[1:]), "late": dict(late), "out": str(out), "err": str(err),
+        }  # fmt: skip
+        return Forked(self, self.ask(asked))
+
+    def ask(self, asked: Mapping[str, Any]) -> Any:
+        with self._lock:
+            assert self._process.stdin
+            assert self._process.stdout
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        assert answer, "the nursery ended: what it said is among the test session's own errors"
+        return json.loads(answer)
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(30)
+        if self._process.stdout:
+            self._process.stdout.close()
+
+
+class Nurseries:
+    """A test session's own."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[tuple[str, str], ...], Nursery] = {}
+
+    def start(
+        self, command: Sequence[str], environment: Mapping[str, str], out: Path, err: Path
+    ) -> Forked:
+        late = {name: value for name, value in environment.items() if name in LATE}
+        fixed = {name: value for name, value in environment.items() if name not in LATE}
+        # pytest writes the running test's name there.
+        fixed = {name: value for name, value in fixed.items() if not name.startswith("PYTEST")}
+        key = tuple(sorted(fixed.items()))
+        if key not in self._open:
+            self._open[key] = Nursery(fixed)
+        return self._open[key].start(command, late, out, err)
+
+    def close(self) -> None:
+        for nursery in self._open.values():
+            nursery.close()
+
+
+# What follows runs in the nursery itself, and in what it forks. Inline imports: nobody else needs those.
+
+
+def _serve() -> None:
+    """In the nursery: load, then fork whenever a line asks for it, until the lines end."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    _load()
+    assert threading.active_count() == 1, "a thread would not live on in a fork"
+    children: set[int] = set()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "poll" in asked:
+            print(json.dumps(_poll(asked["poll"], children)), file=answers, flush=True)
+            continue
+        pid = os.fork()
+        if pid == 0:
+            answers.close()
+            # It leaves by SystemExit, as any program does: what waits for an exit is called.
+            _become(**asked)
+        children.add(pid)
+        print(pid, file=answers, flush=True)
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _poll(pid: int, children: set[int]) -> int | None:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if not ended:
+        return None
+    children.discard(pid)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _load() -> None:
+    import workflows.llm.openai_compatible  # noqa: F401 - a worker loads it in the background
+    from config.celery import app
+
+    app.loader.import_default_modules()
+    app.finalize()
+
+
+def _become(*, start: list[str], late: dict[str, str], out: str, err: str) -> NoReturn:
+    os.setsid()
+    for number, path, how in ((0, os.devnull, "rb"), (1, out, "ab"), (2, err, "ab")):
+        with Path(path).open(how) as file:
+            os.dup2(file.fileno(), number)
+    os.environ |= late
+    _tell_settings(late)
+    _run(start)
+
+
+def _tell_settings(late: Mapping[str, str]) -> None:
+    from django.conf import settings
+
+    from config.env import env
+
+    env.cache_clear()
+    for name in late:
+        setattr(settings, name, getattr(env(), name.lower()))
+
+
+def _run(command: list[str]) -> NoReturn:
+    from celery.bin.celery import main as celery
+
+    from manage import main as manage
+
+    if command[0] == "manage.py":
+        manage(command)
+        sys.exit(0)
+    assert command[:2] == ["-m", "celery"], command
+    sys.argv = command[1:]
+    sys.exit(celery())
+
+
+if __name__ == "__main__":
+    _serve()
