@@ -24,13 +24,19 @@ def list_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.Sh
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)
 def search_pages(request: HttpRequest, asked: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
-    """Best first, with the parts the score is made of."""
+    """Best first, with the parts the score is made of; without a namespace on all shelves together."""
     refuse_unknown(request, pages.SearchQuery.model_fields)
+    caller, tags = caller_of(request), [asked.tag] if asked.tag else []
+    if not asked.namespace:
+        found = services.find_everywhere(
+            caller, query=asked.query, tags=tags, top_k=asked.limit, min_score=asked.min_score
+        )
+        return pages.found_out(found.hits)
     hits = services.find_pages(
-        caller_of(request),
+        caller,
         namespace=asked.namespace,
         query=asked.query,
-        tags=[asked.tag] if asked.tag else [],
+        tags=tags,
         top_k=asked.limit,
         min_score=asked.min_score,
     )

@@ -97,7 +97,9 @@ class PagesQuery(Body):
 
 
 class SearchQuery(Body):
-    namespace: str = Field(max_length=200)
+    """No namespace: all shelves that the caller may look into."""
+
+    namespace: str = Field("", max_length=200)
     query: str = Field(max_length=MAX_QUERY_LENGTH)
     tag: str = Field("", max_length=200)
     limit: int = Field(20, ge=1, le=MOST_FOUND)

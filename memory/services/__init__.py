@@ -24,6 +24,7 @@ from memory.services.listing import entries, namespaces
 from memory.services.look import look
 from memory.services.notes import clear_run_notes
 from memory.services.page_exchange import Imported, export_pages, import_pages
+from memory.services.page_search import FoundPages, find_everywhere
 from memory.services.pause import own_pause, pause, resume
 from memory.services.pausing import Pause
 from memory.services.recall import recall
@@ -49,6 +50,7 @@ __all__ = [
     "CallOrigin",
     "Exported",
     "Forgotten",
+    "FoundPages",
     "HistoryView",
     "Imported",
     "MemoryCaller",
@@ -73,6 +75,7 @@ __all__ = [
     "export_pages",
     "export_person",
     "export_team",
+    "find_everywhere",
     "find_pages",
     "forget",
     "forget_many",

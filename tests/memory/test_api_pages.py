@@ -149,3 +149,18 @@ def test_history_shows_what_was_folded_whole(api_key: Any, alice: Person, client
     ]
     other = api_key(alice).get("/api/v1/memory/conversation?namespace=conv:c1")
     assert other.status_code == 404  # a key takes part in its own conversations alone
+
+
+def test_search_without_a_namespace_looks_on_all_shelves(send: Any) -> None:
+    write(send, {"title": "Deployment", "content": "Ship with the blue button."})
+    other = {"namespace": "global:garden", "pages": [{"title": "Seeds", "content": "Blue ones."}]}
+    assert send("post", f"{API}/pages", other).status_code == 201
+
+    everywhere = send("get", f"{API}/search?query=blue").json()
+    one = send("get", f"{API}/search{PLACE}&query=blue").json()
+
+    assert {hit["page"]["namespace"] for hit in everywhere["results"]} == {
+        "global:wiki",
+        "global:garden",
+    }
+    assert [hit["page"]["title"] for hit in one["results"]] == ["Deployment"]

@@ -1,0 +1,91 @@
+"""Finding pages of knowledge on all shelves that somebody may look into, with one question."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from accounts.tenancy import tenant
+from config.again import tried_again
+from memory.core.records import MemoryEntry, MemoryQuery
+from memory.core.tokens import query_terms
+from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page
+from memory.logic.paging import Hit
+from memory.logic.retriever import RetrieverConfig, rank_pages
+from memory.models import Namespace, Posting
+from memory.providers.postgres.provider import search
+from memory.services.caller import MemoryCaller
+from memory.services.door import opened
+from memory.services.knowledge import check_sought
+from memory.services.shelves import shelves
+
+
+MOST_SHELVES: Final = 50  # of those with a word of the question, the last changed
+MOST_COMPARED: Final = 100  # pages of each: those that full text finds first
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPages:
+    """Best first. ``places``: the shelves they stand on, by what their entries call the namespace."""
+
+    hits: tuple[Hit, ...]
+    places: Mapping[str, Namespace]
+    is_all: bool = True  # whether every shelf was looked at
+
+
+@tried_again
+def find_everywhere(
+    caller: MemoryCaller,
+    *,
+    query: str,
+    top_k: int = 20,
+    min_score: float = 0.1,
+    tags: Sequence[str] = (),
+) -> FoundPages:
+    """Each shelf through its own door, and in the trail; a person's who paused recall gives nothing."""
+    check_sought(top_k, min_score)
+    found = _with_a_word_of(query, caller)
+    there: list[tuple[KnowledgePage, MemoryEntry]] = []
+    for row in found[:MOST_SHELVES]:
+        there += _candidates(caller, row, query)
+    wanted = {tag.casefold() for tag in tags}
+    pages = [
+        page
+        for page, _entry in there
+        if not wanted or not wanted.isdisjoint(map(str.casefold, page.tags))
+    ]
+    entries = {id(page): entry for page, entry in there}  # two shelves may have a page of one name
+    hits = tuple(
+        Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
+        for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
+        for entry in [entries[id(item.page)]]
+    )
+    named = {hit.entry.namespace for hit in hits}
+    places = {row.text: row for row in found if row.text in named}
+    return FoundPages(hits, places, is_all=len(found) <= MOST_SHELVES)
+
+
+def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:
+    """The last changed first. One question to the postings: most shelves need no look then."""
+    terms = list(dict.fromkeys(query_terms(query))) if query.strip() else []
+    if not terms:
+        return []
+    with tenant([caller.team_id]):
+        every = {one.row.pk: one.row for one in shelves(caller)}
+        rows = Posting.objects.unscoped().filter(namespace_id__in=every, term__in=terms)
+        having: set[UUID] = set(rows.order_by().values_list("namespace_id", flat=True).distinct())
+    return [row for pk, row in every.items() if pk in having]
+
+
+def _candidates(
+    caller: MemoryCaller, row: Namespace, query: str
+) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
+    with opened(caller, "view", "memory.recalled", namespace=row.text) as door:
+        entries: list[MemoryEntry] = []
+        if door.place.row is not None and door.elsewhere is None:
+            asked = MemoryQuery(
+                row.text, query_text=query, filter={"category": CATEGORY}, top_k=MOST_COMPARED
+            )
+            entries = [one for one in search(door.place.row, asked, door.now) if is_page(one)]
+        door.detail.update(keys=len(entries), pages=True)
+    yield from ((from_entry(one), one) for one in entries)

@@ -1,0 +1,112 @@
+"""One question to all shelves of knowledge: every shelf one may see, and none besides."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from memory import services
+from memory.core.errors import InvalidInput
+from memory.services import page_search
+from tests.memory.services.conftest import at_door, trail
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+
+def write(person: Person, namespace: str, *pages: dict[str, Any]) -> None:
+    services.write_pages(at_door(person), namespace=namespace, pages=pages)
+
+
+def found(person: Person, query: str, **more: Any) -> list[tuple[str, str]]:
+    hits = services.find_everywhere(at_door(person), query=query, **more).hits
+    return [(hit.entry.namespace, hit.item.page.title) for hit in hits]
+
+
+@pytest.fixture
+def shelves(cast: Cast) -> Cast:
+    write(cast.alice, "global:wiki", {"title": "Deployment", "content": "Ship with blue buttons."})
+    write(
+        cast.alice,
+        "global:garden",
+        {"title": "Seeds", "content": "Sown in spring.", "tags": ["Plants"]},
+    )
+    own = f"user:{cast.alice.user.pk}"
+    write(cast.alice, own, {"title": "Deployment", "content": "My notes about the blue button."})
+    write(
+        cast.carol, "global:wiki", {"title": "Deployment", "content": "Theirs has a blue button."}
+    )
+    return cast
+
+
+def test_question_finds_pages_of_all_shelves_best_first(shelves: Cast) -> None:
+    own = f"user:{shelves.alice.user.pk}"
+
+    assert set(found(shelves.alice, "deployment")) == {
+        ("global:wiki", "Deployment"),
+        (own, "Deployment"),
+    }
+    assert found(shelves.alice, "when are seeds sown")[0] == ("global:garden", "Seeds")
+    assert found(shelves.alice, "seed", tags=["plants"]) == [("global:garden", "Seeds")]
+    assert found(shelves.alice, "deployment", tags=["plants"]) == []
+    answer = services.find_everywhere(at_door(shelves.alice), query="deployment", top_k=1)
+    assert (len(answer.hits), answer.is_all) == (1, True)
+    assert [place.text for place in answer.places.values()] == [answer.hits[0].entry.namespace]
+
+
+def test_scores_are_in_order_and_say_what_they_are_made_of(shelves: Cast) -> None:
+    hits = services.find_everywhere(at_door(shelves.alice), query="blue button deployment").hits
+
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert 0.1 <= scores[-1] <= scores[0] <= 1
+    assert {"title", "content", "bm25"} <= set(hits[0].parts)
+
+
+def test_nobody_finds_what_they_may_not_see(shelves: Cast) -> None:
+    assert found(shelves.vic, "deployment blue button") == [("global:wiki", "Deployment")]
+    assert found(shelves.carol, "seeds sown in spring") == []
+    assert [place for place, _title in found(shelves.carol, "deployment")] == ["global:wiki"]
+
+
+def test_key_finds_what_the_team_shares_alone(shelves: Cast, api_key: Any) -> None:
+    answer = api_key(shelves.alice).get("/api/v1/knowledge/search?query=deployment").json()
+
+    assert [hit["page"]["namespace"] for hit in answer["results"]] == ["global:wiki"]
+
+
+def test_only_shelves_with_a_word_of_it_are_opened_each_in_the_trail(shelves: Cast) -> None:
+    before = len(trail(shelves.team_a.pk))
+
+    assert found(shelves.alice, "spring")
+
+    assert trail(shelves.team_a.pk)[before:] == [("memory.recalled", "global:garden", True)]
+
+
+def test_empty_question_asks_nothing_and_limits_are_checked(shelves: Cast) -> None:
+    caller = at_door(shelves.alice)
+    with CaptureQueriesContext(connection) as asked:
+        assert services.find_everywhere(caller, query="   ").hits == ()
+    assert len(asked) == 0
+    with pytest.raises(InvalidInput):
+        found(shelves.alice, "seeds", top_k=0)
+
+
+def test_more_shelves_than_are_looked_at_are_said(
+    shelves: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_search, "MOST_SHELVES", 1)
+
+    answer = services.find_everywhere(at_door(shelves.alice), query="deployment")
+
+    assert (len(answer.hits), answer.is_all) == (1, False)
+
+
+def test_page_that_was_deleted_is_not_found(shelves: Cast) -> None:
+    (hit,) = services.find_everywhere(at_door(shelves.alice), query="spring").hits
+
+    services.delete_page(at_door(shelves.alice), entry_id=hit.entry.id)
+
+    assert found(shelves.alice, "spring") == []
