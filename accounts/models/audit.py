@@ -105,12 +105,16 @@ def note(entry: AuditEntry) -> None:
     The head of a team's chain is the one lock that everybody takes. Taken last it is held for a moment, and nobody
     who holds it waits for anything else: docs/adr/0009-one-order-of-locks.md.
     """
-    transaction.on_commit(_Noted(entry))
+    if entry.success:
+        transaction.on_commit(_Noted(entry))
+        return
+    # Of no savepoint: what was refused stays noted when those around it go back to where they began.
+    connection.run_on_commit.append((set(), _Noted(entry), False))  # type: ignore[arg-type]  # Django's own form
 
 
 def write_noted() -> None:
     """All that was noted so far, in its order; of several teams one after the other, always in the same order."""
-    waiting = [one for _sids, one, _robust in connection.run_on_commit if isinstance(one, _Noted)]
+    waiting = [one[1] for one in connection.run_on_commit if isinstance(one[1], _Noted)]
     if not waiting:
         return
     connection.run_on_commit = [
