@@ -8,12 +8,11 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from config.again import tried_again
-from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import StoreParams
 from memory.core.scopes import life_in
 from memory.core.values import check_params
-from memory.models import Change, Entry
+from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
@@ -58,16 +57,7 @@ def amend(
         chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
         if len(chosen) != len(wanted):
             raise NotFound(_("There is no such memory; it may be forgotten."))
-        change = Change.objects.unscoped().create(
-            id=uuid7(),
-            team_id=namespace.team_id,
-            namespace=namespace,
-            operation=Operation.EDIT,
-            actor=caller.principal.actor,
-            reason=reason[:500],
-            entry_count=len(chosen),
-            at=door.now,
-        )
+        change = door.change(namespace, Operation.EDIT, len(chosen), reason)
         act = door.act(Operation.EDIT, reason, change.pk)
         many.revise(namespace, chosen, act, lambda one: _amend(one, amendment, door))
         ids = [str(one.pk) for one in chosen[:50]]

@@ -19,7 +19,7 @@ from memory.logic.proposals import State
 from memory.logic.texts import texts_in
 from memory.logic.tiers import Move
 from memory.logic.writes import as_it_was
-from memory.models import Change, Entry, Proposal, Revision
+from memory.models import Entry, Proposal, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import search
@@ -197,16 +197,8 @@ def _merge_held(caller: MemoryCaller, row: Entry, into: str, value: Json, reason
             raise InvalidInput("namespace: what is kept elsewhere holds nothing in quarantine.")
         merged = [*there.metadata.get("merged_from", ()), {"key": held.key, "id": str(held.pk)}]
         metadata = {**there.metadata, "proofs": proofs(there) + 1, "merged_from": merged}
-        Change.objects.unscoped().create(
-            id=entries.change_id,
-            team_id=row.team_id,
-            namespace=entries.namespace,
-            operation=Operation.EDIT,
-            actor=caller.principal.actor,
-            reason=reason[:500],
-            entry_count=2,
-            at=door.now,
-        )
+        both = entries.change_id
+        door.change(entries.namespace, Operation.EDIT, 2, reason, change_id=both)
         at_once(entries.store(replace(as_it_was(there, door.now), value=value, metadata=metadata)))
         at_once(entries.delete(place, held.key))
         door.detail.update(keys=2, change=str(entries.change_id), entries=[str(held.pk), there.id])

@@ -19,12 +19,13 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.personas import played_by
 from accounts.tenancy import tenant
+from config.ids import uuid7
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.policy import MemorySecurityPolicy, check_namespace
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
-from memory.models import Entry, Namespace
+from memory.models import Change, Entry, Namespace
 from memory.models.entries import Operation
 from memory.permissions import Place, Verb, Why
 from memory.places import Elsewhere, elsewhere
@@ -78,6 +79,27 @@ class Door:
             origin_key=origin.idempotency_key,
         )
         return act if change_id is None else replace(act, change_id=change_id)
+
+    def change(
+        self,
+        namespace: Namespace,
+        operation: Operation,
+        count: int,
+        reason: str,
+        *,
+        change_id: UUID | None = None,
+    ) -> Change:
+        """An act over ``count`` entries of the locked namespace, which undoes as one."""
+        return Change.objects.unscoped().create(
+            id=change_id or uuid7(),
+            team_id=namespace.team_id,
+            namespace=namespace,
+            operation=operation,
+            actor=self.caller.principal.actor,
+            reason=reason[:500],
+            entry_count=count,
+            at=self.now,
+        )
 
 
 @contextmanager

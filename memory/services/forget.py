@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from config.again import tried_again
-from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryQuery
@@ -119,16 +118,8 @@ def forget_chosen(
     door.detail.update(keys=len(chosen), entries=[str(one.pk) for one in chosen[:50]])
     if not chosen:
         return Forgotten(0, None)
-    change = Change.objects.unscoped().create(
-        id=_of_step(door) or uuid7(),
-        team_id=namespace.team_id,
-        namespace=namespace,
-        operation=Operation.FORGET,
-        actor=door.caller.principal.actor,
-        reason=reason[:500],
-        entry_count=len(chosen),
-        at=door.now,
-    )
+    step = _of_step(door)
+    change = door.change(namespace, Operation.FORGET, len(chosen), reason, change_id=step)
     door.detail["change"] = str(change.pk)
     rows.forget(namespace, chosen, door.act(Operation.FORGET, reason, change.pk))
     return Forgotten(len(chosen), change.pk)

@@ -7,10 +7,10 @@ always, and looking is written down as always: what was read was read.
 """
 
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.policy import check_value
@@ -31,9 +31,8 @@ from memory.services.pausing import Withheld
 from memory.services.port import StepOrigin
 from memory.services.recall import remember_reads
 from memory.services.rehearsing import Rehearsed, RehearsedLogic
+from memory.services.within import at_once
 
-
-T = TypeVar("T")
 
 STORE: Literal["store"] = "store"
 FORGET: Literal["forget"] = "forget"
@@ -88,18 +87,21 @@ class SandboxMemory(RehearsedLogic):
         top_k: int | None = None,
         injected: bool = False,
         group_id: str | None = None,
+        recency_days: float | None = None,
     ) -> list[MemoryEntry]:
         caller = self._at(origin, group_id)
 
         def work() -> list[MemoryEntry]:
             with self._lock, opened(caller, "view", "memory.recalled", scope=scope) as door:
-                query = MemoryQuery(door.text, key, query_text, filter, top_k)
+                query = MemoryQuery(
+                    door.text, key, query_text, filter, top_k, recency_days=recency_days
+                )
                 check_query(query)
                 if door.withheld:
                     door.detail.update(keys=0, injected=injected, sandbox=True)
                     return Withheld()
                 copy = self._copy(door)
-                found = _at_once(copy.provider.recall(query))
+                found = at_once(copy.provider.recall(query))
                 door.detail.update(keys=len(found), injected=injected, sandbox=True)
                 real = [hit for hit in found if (hit.id, hit.revision) in copy.real]
                 remember_reads(door, real, injected=injected)
@@ -182,7 +184,7 @@ class SandboxMemory(RehearsedLogic):
         ):
             return entry_from(last.entry)  # the very step again, after a crash
         before = copy.provider.living(door.text).get(params.key)
-        entry = _at_once(copy.provider.store(params))
+        entry = at_once(copy.provider.store(params))
         self._note(door, STORE, scope, params.key, entry, before, ttl=params.ttl_seconds)
         return entry
 
@@ -219,7 +221,7 @@ class SandboxMemory(RehearsedLogic):
             if (key is None or entry.key == key) and matches(wanted, document_of(entry))
         ]
         for entry in sorted(chosen, key=lambda one: one.id):
-            _at_once(copy.provider.delete(door.text, entry.key))
+            at_once(copy.provider.delete(door.text, entry.key))
             self._note(door, FORGET, scope, entry.key, None, entry)
         door.detail["keys"] = len(chosen)
         return len(chosen)
@@ -337,13 +339,4 @@ def _replay(provider: InMemoryProvider, change: WouldChange) -> None:
     if change.entry is not None:
         provider.adopt([entry_from(change.entry)])
     else:
-        _at_once(provider.delete(change.namespace, change.key))
-
-
-def _at_once(work: Coroutine[Any, Any, T]) -> T:
-    """The provider in memory waits for nothing, so its coroutines end at the first step."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]  # what the coroutine returned
-    raise RuntimeError("the provider waited")
+        at_once(provider.delete(change.namespace, change.key))

@@ -13,12 +13,11 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from config.again import tried_again
-from config.ids import uuid7
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scoped import tier_named
 from memory.logic.tiers import Move, moved
-from memory.models import Change, Entry, Namespace
+from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import many, rows
 from memory.services.caller import MemoryCaller
@@ -199,7 +198,7 @@ def _move(
         chosen = _chosen(namespace, entry_ids, door.now)
         if if_revision is not None:
             check_revision(chosen[0], if_revision)
-        change = _change(door, namespace, len(chosen), reason)
+        change = door.change(namespace, Operation.EDIT, len(chosen), reason)
         act = door.act(Operation.EDIT, reason, change.pk)
         apart = [one for one in chosen if move is Move.APPROVE and one.metadata.get(MEANT_FOR)]
         where = [one for one in chosen if one not in apart]
@@ -209,19 +208,6 @@ def _move(
         ids: list[Json] = [one.id for one in done]
         door.detail.update(keys=len(done), entries=ids[:50], change=str(change.pk), to=str(to))
         return MovedEntries(tuple(done), change.pk)
-
-
-def _change(door: Door, namespace: Namespace, count: int, reason: str) -> Change:
-    return Change.objects.unscoped().create(
-        id=uuid7(),
-        team_id=namespace.team_id,
-        namespace=namespace,
-        operation=Operation.EDIT,
-        actor=door.caller.principal.actor,
-        reason=reason[:500],
-        entry_count=count,
-        at=door.now,
-    )
 
 
 def _move_there(row: Entry, namespace: Namespace, move: Move, to: Tier, act: rows.Act) -> None:

@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
 from config.again import tried_again
-from config.ids import uuid7
 from memory import permissions
 from memory.core.errors import InvalidInput
 from memory.core.policy import check_value
 from memory.core.scopes import parse_namespace
-from memory.models import Change, Entry, Namespace, Revision
+from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.permissions import Place
 from memory.providers.postgres import many, rows
@@ -164,17 +163,8 @@ def _with_room(
 def _change(doors: Sequence[Door], plans: Sequence[_Plan], reason: str) -> UUID:
     """It stands with the first of the namespaces; its revisions say which others it is about."""
     door, plan = next((d, p) for d, p in zip(doors, plans, strict=True) if p.count)
-    made = Change.objects.unscoped().create(
-        id=uuid7(),
-        team_id=plan.namespace.team_id,
-        namespace=plan.namespace,
-        operation=Operation.EDIT,
-        actor=door.caller.principal.actor,
-        reason=reason[:500],
-        entry_count=sum(one.count for one in plans),
-        at=door.now,
-    )
-    return made.pk
+    count = sum(one.count for one in plans)
+    return door.change(plan.namespace, Operation.EDIT, count, reason).pk
 
 
 def _do(door: Door, plan: _Plan, reason: str, change_id: UUID) -> None:
