@@ -1,0 +1,288 @@
+"""What an import brings, a batch at a time: entries with their past, beside or in the place of what is there."""
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from config.ids import uuid7
+from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
+from memory.core.policy import check_room, check_value
+from memory.core.records import Json, Source, StoreParams
+from memory.core.values import check_params, search_text
+from memory.models import Change, Entry, Namespace, Revision
+from memory.models.entries import Operation
+from memory.providers.postgres import rows
+from memory.providers.postgres.bringing import Brought, bring, moved_id
+from memory.services import exchange
+from memory.services.caller import MemoryCaller
+from memory.services.door import Door
+from memory.services.importing_report import Clash, Imported, Refusal, Target
+
+
+# History that a file tells is told by a file: nobody here has seen who did it, and no run of ours is it.
+TOLD: Final = "file:"
+
+
+@dataclass(slots=True)
+class Terms:
+    """On which an import is made, and what it reports to."""
+
+    caller: MemoryCaller
+    report: Imported
+    clash: Clash
+    reason: str
+
+
+@dataclass(slots=True)
+class Unit:
+    """An entry with its past, and the line it stands in."""
+
+    number: int
+    line: exchange.EntryLine
+    past: list[exchange.RevisionLine] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Here:
+    """Where the lines go at the moment."""
+
+    target: Target
+    line: int
+    change: Change | None = None
+    shifts: MutableMapping[str, int] = field(default_factory=dict)
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction's worth, in a locked namespace."""
+
+    terms: Terms
+    here: Here
+    door: Door
+    namespace: Namespace
+    done: int = 0
+
+    def bring(self, units: Sequence[Unit]) -> None:
+        rows.expire(self.namespace, self.door.now)
+        keys = [unit.line.key for unit in units if unit.line.forgotten_at is None]
+        living = {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
+        fresh = []
+        for unit in units:
+            there = living.get(unit.line.key) if unit.line.forgotten_at is None else None
+            if there is None:
+                fresh.append(unit)
+            else:
+                self._meet(unit, there)
+        self._add(fresh)
+        if self.here.change is not None:
+            self.here.change.entry_count += self.done
+            self.here.change.save(update_fields=["entry_count"])
+
+    def _meet(self, unit: Unit, there: Entry) -> None:
+        """Something lives under that key already."""
+        line, target = unit.line, self.here.target
+        if _says_the_same(line, there):
+            target.same += 1
+        elif self.terms.clash is Clash.MINE or (
+            self.terms.clash is Clash.NEWER and line.updated_at <= there.updated_at
+        ):
+            target.kept += 1
+        else:
+            self._overwrite(unit, there)
+
+    def _overwrite(self, unit: Unit, there: Entry) -> None:
+        """What the file tells of the time before comes with it, after what was here and before what is from now on."""
+        line, now = unit.line, self.door.now
+        try:
+            self._check_end(line)
+            ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
+            params = StoreParams(
+                namespace=self.namespace.text,
+                key=line.key,
+                value=line.value,
+                metadata=line.metadata,
+                category=line.category,
+                tier=line.tier,
+                importance=line.importance,
+                ttl_seconds=ttl,
+                source=Source(actor=_told(line.source.actor, 120), rule=line.source.rule),
+            )
+            check_params(params)
+            check_value(self.door.policy, params.value)
+            act = self.door.act(Operation.STORE, self.terms.reason, self._change())
+            with transaction.atomic():
+                self._tell_past(unit, there)
+                rows.write(self.namespace, params, act, self.door.policy)
+        except MemoryFault as fault:
+            self._refuse(unit, fault)
+            return
+        self.here.target.overwritten += 1
+        self.done += 1
+
+    def _tell_past(self, unit: Unit, there: Entry) -> None:
+        """Told today: a look back at an earlier day finds what was here then, not what was so elsewhere."""
+        told = [_retold(there, one, self._change(), self.door.now) for one in unit.past[:-1]]
+        for number, revision in enumerate(told, there.revision + 1):
+            revision.number = number
+        Revision.objects.unscoped().bulk_create(told)
+        there.revision += len(told)
+        there.save(update_fields=["revision"])
+
+    def _add(self, units: Sequence[Unit]) -> None:
+        self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
+        taken = self._taken([unit.line.id for unit in units])
+        brought: list[Brought] = []
+        count = size = 0
+        for unit in units:
+            try:
+                bytes_ = check_value(self.door.policy, unit.line.value)
+                if unit.line.forgotten_at is None:
+                    self._check_end(unit.line)
+                    self._check_room(count + 1, size + bytes_)
+                    count, size = count + 1, size + bytes_
+            except (QuotaExceeded, InvalidInput) as fault:
+                self._refuse(unit, fault)
+                continue
+            if (one := self._brought(unit, bytes_, taken)) is not None:
+                brought.append(one)
+        if brought:
+            policy = self.door.policy
+            rows.take_room(self.namespace, policy, entries=count, size=size)
+            bring(self.namespace, brought, self.here.shifts)
+        self.here.target.new += count
+        self.done += count
+
+    def _check_end(self, line: exchange.EntryLine) -> None:
+        if line.expires_at is not None and line.expires_at <= self.door.now:
+            raise InvalidInput(_("It has ended."))
+
+    def _check_room(self, entries: int, size: int) -> None:
+        row = self.namespace
+        check_room(
+            self.door.policy,
+            row.text,
+            entries=row.entry_count + entries,
+            size=row.byte_count + size,
+        )
+
+    def _taken(self, old: Sequence[UUID]) -> set[UUID]:
+        """Of these ids, and of those they would get here, the ones that are here."""
+        wanted = [*old, *(moved_id(self.namespace, one) for one in old)]
+        found = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=wanted)
+        return set(found.values_list("pk", flat=True))
+
+    def _brought(self, unit: Unit, size: int, taken: set[UUID]) -> Brought | None:
+        """None: what was forgotten over there, and is here as history already."""
+        line, now = unit.line, self.door.now
+        own = moved_id(self.namespace, line.id)
+        if line.forgotten_at is not None and not taken.isdisjoint((own, line.id)):
+            return None
+        if own in taken:
+            own = uuid7()
+        entry = Entry(
+            id=own,
+            team_id=self.namespace.team_id,
+            namespace=self.namespace,
+            key=line.key,
+            value=line.value,
+            metadata=line.metadata,
+            text=search_text(line.key, line.value),
+            size=size,
+            category=line.category,
+            tier=line.tier.value,
+            importance=line.importance,
+            revision=line.revision,
+            created_at=min(line.created_at, now),
+            updated_at=min(line.updated_at, now),
+            expires_at=line.expires_at,
+            deleted_at=min(line.forgotten_at, now) if line.forgotten_at else None,
+            source_actor=_told(line.source.actor, 120),
+            source_run=_told(line.source.run_id, 80),
+            source_node=line.source.node_id,
+            source_message=line.source.message,
+            source_rule=line.source.rule,
+        )
+        change = self._change()
+        past = unit.past or [_only(line)]
+        revisions = [_revision(entry, one, change, now) for one in past]
+        return Brought(entry, line.position, revisions)
+
+    def _change(self) -> UUID:
+        """Made with the first entry that needs it."""
+        if self.here.change is None:
+            change = self.door.change(self.namespace, Operation.STORE, 0, self.terms.reason)
+            self.here.change = change
+            self.terms.report.changes.append(self.here.change.pk)
+        return self.here.change.pk
+
+    def _refuse(self, unit: Unit, fault: MemoryFault) -> None:
+        self.here.target.refused += 1
+        self.terms.report.refuse(
+            Refusal(unit.number, self.here.target.named, unit.line.key, str(fault))
+        )
+
+
+def _says_the_same(line: exchange.EntryLine, there: Entry) -> bool:
+    mine: tuple[Json, ...] = (there.value, there.metadata, there.category, there.tier)
+    theirs = (line.value, line.metadata, line.category, line.tier.value)
+    return (
+        mine == theirs
+        and there.importance == line.importance
+        and there.expires_at == line.expires_at
+    )
+
+
+def _told(said: str, longest: int) -> str:
+    return said if not said or said.startswith(TOLD) else f"{TOLD}{said}"[:longest]
+
+
+def _only(line: exchange.EntryLine) -> exchange.RevisionLine:
+    """An entry without a past is at its only revision."""
+    return exchange.RevisionLine(
+        entry=line.id,
+        number=line.revision,
+        operation="forget" if line.forgotten_at else "store",
+        actor=line.source.actor,
+        at=line.forgotten_at or line.updated_at,
+        **{name: getattr(line, name) for name in _STATE},
+    )
+
+
+_STATE = ("value", "metadata", "category", "tier", "importance", "position", "expires_at")
+
+
+def _revision(entry: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+    return Revision(
+        team_id=entry.team_id,
+        entry=entry,
+        number=line.number,
+        operation=line.operation,
+        value=line.value,
+        metadata=line.metadata,
+        category=line.category,
+        tier=line.tier.value,
+        importance=line.importance,
+        position=line.position,
+        expires_at=line.expires_at,
+        actor=_told(line.actor, 120),
+        reason=line.reason,
+        run_id=_told(line.run_id, 80),
+        node_id=line.node_id,
+        change_id=change,
+        at=min(line.at, now),
+    )
+
+
+def _retold(there: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+    """As history of an entry that has one of its own; when it was over there stands in the reason."""
+    made = _revision(there, line, change, now)
+    said = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}
+    made.reason = (f"{said}: {line.reason}" if line.reason else said)[:500]
+    made.position, made.at = there.position, now
+    return made
