@@ -31,7 +31,7 @@ from accounts.principals import (
     run_principal,
     user_principal,
 )
-from accounts.roles import ROLE_VERBS, VERBS
+from accounts.roles import KEYS_BEYOND, ROLE_VERBS, VERBS
 from accounts.tenancy import tenant
 
 
@@ -69,6 +69,8 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
     scope = VERBS[verb].scope
     if principal.kind != "user" and (scope is None or not principal.allows(scope)):
         return False
+    if principal.kind == "key" and verb in KEYS_BEYOND:
+        return True
     return verb in ROLE_VERBS[role] or _is_shared(principal, verb, obj_or_team)
 
 

@@ -1,7 +1,8 @@
 """Who may do what: one table. docs/reference/permissions.md is drawn from it.
 
 A member may do what their role says, and whatever was shared with them one by one (``access.grant``). An API key
-may do what its scopes say and an editor could; verbs without a scope are for people alone.
+may do what its scopes say and an editor could, and read the audit trail with a scope of its own; verbs without a
+scope are for people alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from accounts.models.teams import Role
 
 
 __all__ = [
+    "KEYS_BEYOND",
     "KEY_ROLE",
     "ROLE_VERBS",
     "SCOPES",
@@ -49,8 +51,10 @@ SCOPES: dict[str, Promise] = {
     "team:read": _("Read the team and its members"),
 }
 
-# What no programme needs that only uses this installation; nothing else brings it along.
+# What no programme needs that only uses this installation; nothing else brings it along. Whoever makes such a
+# key may do what it may: that is why reading the trail, an admin's verb, can be given to one.
 SERVICE_SCOPES: dict[str, Promise] = {
+    "audit:read": _("Read, verify and export the audit trail"),
     "memory:serve": _("Use this team as the memory of another installation"),
 }
 
@@ -60,7 +64,7 @@ _TABLE = (
     Verb("member.manage", Role.ADMIN, None, _("invite, change and remove members")),
     Verb("member.manage_owners", Role.OWNER, None, _("make somebody owner, or end that")),
     Verb("key.manage", Role.ADMIN, None, _("create and revoke API keys")),
-    Verb("audit.view", Role.ADMIN, None, _("read the audit trail")),
+    Verb("audit.view", Role.ADMIN, "audit:read", _("read the audit trail")),
     Verb("workflow.view", Role.VIEWER, "workflows:read", _("see workflows")),
     Verb("workflow.create", Role.EDITOR, "workflows:write", _("create workflows")),
     Verb("workflow.edit", Role.EDITOR, "workflows:write", _("change workflows")),
@@ -97,8 +101,9 @@ _TABLE = (
 
 VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}
 
-# What a key may do at most, whatever its scopes.
+# What a key may do at most, whatever its scopes; and the one verb beyond it that a scope gives by itself.
 KEY_ROLE = Role.EDITOR
+KEYS_BEYOND: frozenset[str] = frozenset({"audit.view"})
 
 _RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
 
