@@ -37,16 +37,19 @@ def me(request: HttpRequest) -> dict[str, object]:
 
 @router.get("/teams", response=list[schemas.TeamOut])
 def list_teams(request: HttpRequest) -> list[Team]:
+    """Those you are in; a key is in one."""
     return list(selectors.teams_of(principal_of(request)))
 
 
 @router.get("/teams/{uuid:team_id}", response=schemas.TeamOut)
 def read_team(request: HttpRequest, team_id: UUID) -> Team:
+    """Its name, and the short one that addresses use."""
     return selectors.team_for(principal_of(request), "team.view", team_id)
 
 
 @router.patch("/teams/{uuid:team_id}", response=schemas.TeamOut)
 def rename_team(request: HttpRequest, team_id: UUID, body: schemas.TeamIn) -> Team:
+    """The owner's to do."""
     principal = principal_of(request)
     team = selectors.team_for(principal, "team.manage", team_id)
     return services.rename_team(principal, team=team, name=body.name)
@@ -54,6 +57,7 @@ def rename_team(request: HttpRequest, team_id: UUID, body: schemas.TeamIn) -> Te
 
 @router.get("/teams/{uuid:team_id}/members", response=list[schemas.MemberOut])
 def list_members(request: HttpRequest, team_id: UUID) -> list[dict[str, object]]:
+    """Everybody in the team, with their role."""
     principal = principal_of(request)
     team = selectors.team_for(principal, "team.view", team_id)
     return [_member(row) for row in selectors.members_of(principal, team)]
@@ -63,18 +67,21 @@ def list_members(request: HttpRequest, team_id: UUID) -> list[dict[str, object]]
 def change_role(
     request: HttpRequest, membership_id: UUID, body: schemas.RoleIn
 ) -> dict[str, object]:
+    """By admins; an owner is made and unmade by owners, and one stays."""
     principal = principal_of(request)
     return _member(services.change_role(principal, membership_id=membership_id, role=body.role))
 
 
 @router.delete("/members/{uuid:membership_id}", response={204: None})
 def remove_member(request: HttpRequest, membership_id: UUID) -> Status[None]:
+    """What was shared with them ends. Everybody may remove themselves."""
     services.remove_member(principal_of(request), membership_id=membership_id)
     return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/invitations", response=list[schemas.InvitationOut])
 def list_invitations(request: HttpRequest, team_id: UUID) -> list[Invitation]:
+    """Those still open; their links are not shown again."""
     principal = principal_of(request)
     team = selectors.team_for(principal, "member.manage", team_id)
     return list(selectors.invitations_of(principal, team))
@@ -94,12 +101,14 @@ def create_invitation(
 
 @router.delete("/invitations/{uuid:invitation_id}", response={204: None})
 def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> Status[None]:
+    """Its link opens nothing any more."""
     services.revoke_invitation(principal_of(request), invitation_id=invitation_id)
     return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/keys", response=list[schemas.KeyOut])
 def list_keys(request: HttpRequest, team_id: UUID) -> list[ApiKey]:
+    """Without their secrets, which nobody has."""
     principal = principal_of(request)
     team = selectors.team_for(principal, "key.manage", team_id)
     return list(selectors.keys_of(principal, team))
@@ -124,6 +133,7 @@ def issue_key(
 
 @router.delete("/keys/{uuid:key_id}", response={204: None})
 def revoke_key(request: HttpRequest, key_id: UUID) -> Status[None]:
+    """It opens nothing from this moment on."""
     services.revoke_key(principal_of(request), key_id=key_id)
     return Status(204, None)
 
@@ -142,17 +152,10 @@ def read_audit(
 
 
 @router.get("/teams/{uuid:team_id}/audit/verify", response=schemas.ChainOut)
-def verify_audit(request: HttpRequest, team_id: UUID) -> dict[str, object]:
+def verify_audit(request: HttpRequest, team_id: UUID) -> schemas.ChainOut:
     """Recompute the chain and name the first entry that doesn't fit."""
     team = selectors.team_for(principal_of(request), "audit.view", team_id)
-    report = verify(team.id)
-    return {
-        "length": report.length,
-        "head": report.head,
-        "intact": report.intact,
-        "broken_seq": report.broken.seq if report.broken else None,
-        "reason": report.broken.reason if report.broken else None,
-    }
+    return schemas.chain_out(verify(team.id))
 
 
 def _member(row: Membership) -> dict[str, object]:

@@ -84,20 +84,14 @@ def read_trail(request: HttpRequest, asked: Query[ListIn]) -> dict[str, Any]:
 
 
 @router.get("/audit/verify", response=schemas.ChainOut)
-def verify_trail(request: HttpRequest) -> dict[str, object]:
+def verify_trail(request: HttpRequest) -> schemas.ChainOut:
     """Recompute the chain and name the first entry that doesn't fit."""
-    report = audit.verify(_team(request).pk)
-    return {
-        "length": report.length,
-        "head": report.head,
-        "intact": report.intact,
-        "broken_seq": report.broken.seq if report.broken else None,
-        "reason": report.broken.reason if report.broken else None,
-    }
+    return schemas.chain_out(audit.verify(_team(request).pk))
 
 
 @router.get("/audit/head", response=HeadOut)
 def read_head(request: HttpRequest) -> dict[str, Any]:
+    """How many entries there are, the newest fingerprint, and a signature: kept elsewhere, it shows that nothing was cut off."""
     return signed_head(_team(request).pk).tree()
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from accounts.audit import ChainReport
 from accounts.selectors import GroupOfPeople
 
 
@@ -22,6 +23,7 @@ ScopeName = Literal[
     "memory:read",
     "memory:write",
     "memory:serve",
+    "audit:read",
     "team:read",
 ]
 
@@ -45,6 +47,8 @@ class MeOut(Schema):
 
 
 class TeamIn(In):
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "Support"}})
+
     name: Text
 
 
@@ -58,10 +62,16 @@ class MemberOut(Schema):
 
 
 class RoleIn(In):
+    model_config = ConfigDict(json_schema_extra={"example": {"role": "viewer"}})
+
     role: RoleName
 
 
 class InvitationIn(In):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"role": "editor", "email": "ana@example.org"}}
+    )
+
     role: RoleName = "editor"
     email: Annotated[str, Field(max_length=254, pattern=r"^$|^[^@\s]+@[^@\s]+$")] = ""
 
@@ -78,6 +88,10 @@ class NewInvitationOut(InvitationOut):
 
 
 class KeyIn(In):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"name": "web site", "scopes": ["runs:read", "runs:write"]}}
+    )
+
     name: Text
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
     expires_at: dt.datetime | None = None
@@ -118,7 +132,20 @@ class ChainOut(Schema):
     reason: str | None
 
 
+def chain_out(report: ChainReport) -> ChainOut:
+    broken = report.broken
+    return ChainOut(
+        length=report.length,
+        head=report.head,
+        intact=report.intact,
+        broken_seq=broken.seq if broken else None,
+        reason=broken.reason if broken else None,
+    )
+
+
 class GroupIn(In):
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "Night shift"}})
+
     name: Annotated[str, Field(min_length=1, max_length=80)]
 
 

@@ -86,12 +86,12 @@ def clear_namespace(request: HttpRequest, body: schemas.ClearIn) -> schemas.Forg
     return schemas.ForgottenOut(count=done.count, change=done.change_id)
 
 
-@router.get("/memory/history", response=schemas.HistoryOut)
-def list_values(request: HttpRequest, asked: Query[schemas.HistoryQuery]) -> schemas.HistoryOut:
+@router.get("/memory/history", response=schemas.ValuesOut)
+def list_values(request: HttpRequest, asked: Query[schemas.HistoryQuery]) -> schemas.ValuesOut:
     """Every value of the living entry under a key; none: nothing lives there."""
     refuse_unknown(request, schemas.HistoryQuery.model_fields)
     found = services.values(caller_of(request), **asked.dict())
-    return schemas.HistoryOut(values=[schemas.entry_out(entry) for entry in found])
+    return schemas.ValuesOut(values=[schemas.entry_out(entry) for entry in found])
 
 
 @router.get("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
@@ -107,7 +107,7 @@ def edit_entry(
     request: HttpRequest,
     response: HttpResponse,
     entry_id: UUID,
-    body: schemas.EditIn,
+    body: schemas.EntryEditIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> schemas.EntryOut:
     """409 when somebody was quicker."""
@@ -124,6 +124,7 @@ def edit_entry(
 
 @router.delete("/memory/entries/{uuid:entry_id}", response=schemas.ForgottenOut)
 def forget_entry(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
+    """Softly: ``change`` of the answer undoes it, and restoring brings it back."""
     done = services.forget(caller_of(request), entry_id=entry_id)
     return schemas.ForgottenOut(count=done.count, change=done.change_id)
 
@@ -140,8 +141,8 @@ def restore_entry(
     )
 
 
-@router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[schemas.RevisionOut])
-def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.RevisionOut]:
+@router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[schemas.EntryRevisionOut])
+def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.EntryRevisionOut]:
     """Newest first."""
     found = services.revisions(caller_of(request), entry_id=entry_id)
     return [schemas.revision_out(row) for row in found]
@@ -149,6 +150,7 @@ def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.Revisio
 
 @router.post("/memory/changes/{uuid:change_id}/undo", response=schemas.UndoneOut)
 def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
+    """Everything that one act changed, as it was before; 409 where somebody changed it since."""
     done = services.undo(caller_of(request), change_id=change_id)
     return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
 

@@ -81,11 +81,12 @@ def review(request: HttpRequest, asked: Query[schemas.ReviewQuery]) -> schemas.R
 
 @router.get(ITEM, response=schemas.ProposalOut)
 def read_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalOut:
+    """What is proposed, why, and what it would change."""
     return schemas.proposal_out(proposals.proposal(caller_of(request), proposal_id=proposal_id))
 
 
-@router.post(f"{ITEM}/dry-run", response=schemas.DiffOut)
-def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.DiffOut:
+@router.post(f"{ITEM}/dry-run", response=schemas.ProposalDiffOut)
+def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalDiffOut:
     """What applying would do now, or why it no longer can. Nothing is changed."""
     return schemas.diff_out(proposals.dry_run(caller_of(request), proposal_id=proposal_id))
 
@@ -109,6 +110,7 @@ def apply_proposal(
 def reject_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.RejectIn
 ) -> schemas.ProposalOut:
+    """It changes nothing. ``always``: nothing that means the same is proposed there again."""
     row = proposals.reject_proposal(
         caller_of(request), proposal_id=proposal_id, always=body.always, reason=body.reason
     )
@@ -119,6 +121,7 @@ def reject_proposal(
 def reopen_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ReasonIn
 ) -> schemas.ProposalOut:
+    """What was rejected waits again."""
     row = proposals.reopen_proposal(caller_of(request), proposal_id=proposal_id, reason=body.reason)
     return schemas.proposal_out(row)
 

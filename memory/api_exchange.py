@@ -37,7 +37,7 @@ def export_person(request: HttpRequest, subject: str) -> FileAnswer:
 
 
 @router.post("/memory/import", response={200: shapes.ImportOut, 422: shapes.ImportOut})
-def import_memory(request: HttpRequest, body: shapes.ImportIn) -> Status[shapes.ImportOut]:
+def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[shapes.ImportOut]:
     """A dry run first, unless you say otherwise. Bad lines are named with their field, and change nothing (422);
     what rights, policy or quota refuse is left out and named."""
     done = services.import_file(

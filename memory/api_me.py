@@ -13,8 +13,8 @@ from memory.api import caller_of
 router = Router(auth=api_auth(), tags=["memory"])
 
 
-@router.get("/memory/subjects/me", response=schemas_me.MeOut)
-def about_me(request: HttpRequest, text: str = "") -> schemas_me.MeOut:
+@router.get("/memory/subjects/me", response=schemas_me.AboutMeOut)
+def about_me(request: HttpRequest, text: str = "") -> schemas_me.AboutMeOut:
     """Newest first, yours and your test persons'; where each was learnt, and how often it was used."""
     refuse_unknown(request, ["text"])
     return schemas_me.me_out(about(caller_of(request), text=text[:200]))
@@ -29,4 +29,5 @@ def pause_me(request: HttpRequest, body: schemas_me.PauseIn) -> schemas_me.Pause
 
 @router.post("/memory/subjects/me/resume", response=schemas_me.ResumedOut)
 def resume_me(request: HttpRequest) -> schemas_me.ResumedOut:
+    """The pause ends now."""
     return schemas_me.ResumedOut(resumed=services.resume(caller_of(request)))

@@ -93,11 +93,12 @@ def delete_page(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
 
 @router.get("/knowledge/pages/{uuid:entry_id}/links", response=pages.LinksOut)
 def list_links(request: HttpRequest, entry_id: UUID) -> pages.LinksOut:
+    """What a page refers to, what refers to it, and which of it is stale."""
     return pages.links_out(services.open_page(caller_of(request), entry_id=entry_id))
 
 
-@router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.PageOut])
-def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.PageOut]:
+@router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.KnowledgePageOut])
+def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.KnowledgePageOut]:
     """Newest first."""
     entry, past = services.page_revisions(caller_of(request), entry_id=entry_id)
     return [pages.page_out(one, entry) for one in past]
@@ -122,7 +123,7 @@ def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpRe
 
 
 @router.post("/knowledge/import", response={201: pages.ImportedOut})
-def import_pages(request: HttpRequest, body: pages.ImportIn) -> Status[pages.ImportedOut]:
+def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[pages.ImportedOut]:
     """Markdown files as text, or a ZIP of them. A page that is there becomes what its file says."""
     done = services.import_pages(
         caller_of(request),
@@ -135,8 +136,8 @@ def import_pages(request: HttpRequest, body: pages.ImportIn) -> Status[pages.Imp
     return Status(201, found)
 
 
-@router.get("/memory/conversation", response=pages.HistoryOut, tags=["memory"])
-def read_history(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.HistoryOut:
+@router.get("/memory/conversation", response=pages.FoldedHistoryOut, tags=["memory"])
+def read_history(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
     """The messages a conversation keeps for its models, the summary of the rest, and what was folded."""
     refuse_unknown(request, pages.PagesQuery.model_fields)
     return pages.history_out(services.look_back(caller_of(request), namespace=asked.namespace))

@@ -31,7 +31,7 @@ def move_entry(
     request: HttpRequest,
     response: HttpResponse,
     entry_id: UUID,
-    body: tiers.MoveIn,
+    body: tiers.EntryMoveIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> tiers.MovedOut:
     """Approve, reject, promote or quarantine one. 409 when somebody was quicker."""

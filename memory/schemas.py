@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, PlainSerializer, WithJsonSchema
+from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from config.schema import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
@@ -85,7 +85,7 @@ class NamespaceOut(Body):
     created_at: datetime
 
 
-class RevisionOut(Body):
+class EntryRevisionOut(Body):
     number: int
     operation: str
     value: Json
@@ -113,6 +113,16 @@ class EntriesQuery(Body):
 class StoreIn(Body):
     """``namespace`` as in the list, e.g. ``user:{id}``; the same key overwrites."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "global:default",
+                "key": "opening hours",
+                "value": "Monday to Friday, nine to five.",
+            }
+        }
+    )
+
     namespace: str = Field(max_length=200)
     key: str = Field(min_length=1, max_length=400)
     value: Json
@@ -126,6 +136,16 @@ class StoreIn(Body):
 
 
 class RecallIn(Body):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "global:default",
+                "query_text": "When are you open?",
+                "top_k": 5,
+            }
+        }
+    )
+
     namespace: str = Field(max_length=200)
     key: str | None = None
     query_text: str | None = Field(None, max_length=MAX_QUERY_LENGTH)
@@ -136,8 +156,14 @@ class RecallIn(Body):
     as_of: AwareDatetime | None = None
 
 
-class EditIn(Body):
+class EntryEditIn(Body):
     """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"value": "Monday to Saturday, nine to five.", "reason": "new hours"}
+        }
+    )
 
     value: Json = None
     metadata: dict[str, Json] | None = None
@@ -150,6 +176,16 @@ class EditIn(Body):
 class ForgetIn(Body):
     """Either entries of one namespace by id, or a namespace with a key or a filter."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "global:default",
+                "key": "opening hours",
+                "reason": "closed for good",
+            }
+        }
+    )
+
     entries: list[UUID] | None = Field(None, min_length=1, max_length=1000)
     namespace: str | None = Field(None, max_length=200)
     key: str | None = None
@@ -158,6 +194,10 @@ class ForgetIn(Body):
 
 
 class ClearIn(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"namespace": "global:default", "reason": "start afresh"}}
+    )
+
     namespace: str = Field(max_length=200)
     reason: str = Field("", max_length=500)
 
@@ -167,7 +207,7 @@ class HistoryQuery(Body):
     key: str = Field(max_length=400)
 
 
-class HistoryOut(Body):
+class ValuesOut(Body):
     """Oldest first, the present value last."""
 
     values: list[EntryOut]
@@ -182,6 +222,8 @@ class ForgottenOut(Body):
 
 class EraseIn(Body):
     """``runs``: their conversations, tasks and runs as well."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"dry_run": True, "runs": True}})
 
     dry_run: bool = True
     runs: bool = True
@@ -200,12 +242,22 @@ class ReceiptOut(Body):
 
 
 class RestoreIn(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"revision": 1, "reason": "it was right"}}
+    )
+
     revision: Number | None = None
     reason: str = Field("", max_length=500)
 
 
 class UndoRunIn(Body):
     """``dry_run``: how many there are, and nothing is undone."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"reason": "it listened to the wrong person", "dry_run": True}
+        }
+    )
 
     reason: str = Field("", max_length=500)
     dry_run: bool = False
@@ -263,8 +315,8 @@ def namespace_out(row: Namespace) -> NamespaceOut:
     )
 
 
-def revision_out(row: Revision) -> RevisionOut:
-    return RevisionOut(
+def revision_out(row: Revision) -> EntryRevisionOut:
+    return EntryRevisionOut(
         number=row.number,
         operation=row.operation,
         value=row.value,

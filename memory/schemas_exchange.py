@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from config.schema import Body
 from memory.services.importing_report import Clash, Imported
@@ -14,12 +14,16 @@ class ExportQuery(Body):
     namespace: str | None = Field(None, max_length=200)
 
 
-class ImportIn(Body):
+class MemoryImportIn(Body):
     """``file``: an export, as text. ``into``: other names for its namespaces, by what it calls them.
 
     ``as_mine``: what the export of a person knows about them becomes what is remembered about you.
     Without ``dry_run: false`` nothing is changed, and the answer says what would be.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"file": "…", "clash": "newer", "dry_run": True}}
+    )
 
     file: str
     clash: Clash = Clash.NEWER
@@ -30,6 +34,10 @@ class ImportIn(Body):
 
 
 class UndoImportIn(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"changes": ["01900000-0000-7000-8000-000000000001"]}}
+    )
+
     changes: list[UUID] = Field(min_length=1, max_length=1_000)
 
 
@@ -37,7 +45,7 @@ class UndoneImportOut(Body):
     count: int
 
 
-class ProblemOut(Body):
+class LineProblemOut(Body):
     """A line that can't be read; ``field`` is empty where all of it is wrong."""
 
     line: int
@@ -54,7 +62,7 @@ class RefusalOut(Body):
     why: str
 
 
-class TargetOut(Body):
+class ImportTargetOut(Body):
     """A namespace of the file, and what it is here. ``same``: there already; ``kept``: what was here holds."""
 
     named: str
@@ -71,14 +79,14 @@ class ImportOut(Body):
     """With problems nothing was done. ``changes`` undo together; ``skipped`` lines are for reading alone."""
 
     dry_run: bool
-    problems: list[ProblemOut]
+    problems: list[LineProblemOut]
     new: int
     overwritten: int
     same: int
     kept: int
     refused: int
     skipped: int
-    namespaces: list[TargetOut]
+    namespaces: list[ImportTargetOut]
     refusals: list[RefusalOut]
     changes: list[UUID]
 
@@ -86,7 +94,9 @@ class ImportOut(Body):
 def import_out(done: Imported) -> ImportOut:
     return ImportOut(
         dry_run=done.dry_run,
-        problems=[ProblemOut(line=p.line, field=p.field, message=p.message) for p in done.problems],
+        problems=[
+            LineProblemOut(line=p.line, field=p.field, message=p.message) for p in done.problems
+        ],
         new=done.new,
         overwritten=done.overwritten,
         same=done.same,
@@ -94,7 +104,7 @@ def import_out(done: Imported) -> ImportOut:
         refused=done.refused,
         skipped=done.skipped,
         namespaces=[
-            TargetOut(
+            ImportTargetOut(
                 named=one.named,
                 to=one.to,
                 new=one.new,

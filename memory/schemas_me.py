@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from config.schema import Body
 from memory import schemas
@@ -18,6 +18,10 @@ What = Literal["remembering", "recalling", "both"]
 class PauseIn(Body):
     """No ``until``: until it is resumed."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"what": "both", "until": "2030-01-01T00:00:00Z"}}
+    )
+
     what: What = "both"
     until: AwareDatetime | None = None
 
@@ -28,7 +32,7 @@ class PauseOut(Body):
     until: datetime | None
 
 
-class LearntOut(Body):
+class LearntInOut(Body):
     """The run it was learnt in, as far as the reader may see it."""
 
     workflow: str
@@ -40,7 +44,7 @@ class LearntOut(Body):
 class RememberedOut(Body):
     memory: schemas.EntryOut
     text: str
-    learnt: LearntOut | None
+    learnt: LearntInOut | None
     uses: int = Field(description="In how many runs it was recalled")
     used_at: datetime | None
 
@@ -52,7 +56,7 @@ class PersonOut(Body):
     memories: list[RememberedOut]
 
 
-class MeOut(Body):
+class AboutMeOut(Body):
     people: list[PersonOut]
     total: int
     shown: int
@@ -67,7 +71,7 @@ def pause_out(pause: Pause) -> PauseOut:
     return PauseOut(what=pause.what, since=pause.since, until=pause.until)
 
 
-def me_out(found: About) -> MeOut:
+def me_out(found: About) -> AboutMeOut:
     people = [
         PersonOut(
             namespace=person.namespace.text,
@@ -78,13 +82,13 @@ def me_out(found: About) -> MeOut:
         for person in found.people
     ]
     pause = pause_out(found.pause) if found.pause else None
-    return MeOut(people=people, total=found.total, shown=found.shown, pause=pause)
+    return AboutMeOut(people=people, total=found.total, shown=found.shown, pause=pause)
 
 
 def _remembered(one: Remembered, namespace: str) -> RememberedOut:
     told, learnt = one.told, None
     if told is not None:
-        learnt = LearntOut(workflow=told.workflow, said=told.gist, at=told.at, url=told.url)
+        learnt = LearntInOut(workflow=told.workflow, said=told.gist, at=told.at, url=told.url)
     return RememberedOut(
         memory=schemas.entry_out(rows.entry_of(one.row, namespace)),
         text=one.text,

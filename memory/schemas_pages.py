@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import Base64Bytes, Field
+from pydantic import Base64Bytes, ConfigDict, Field
 
 from config.schema import Body
 from memory.core.provider import MAX_QUERY_LENGTH
@@ -22,7 +22,7 @@ from memory.services.knowledge import MOST_AT_ONCE, MOST_FOUND
 Texts = list[str]
 
 
-class PageOut(Body):
+class KnowledgePageOut(Body):
     """``entry`` is its memory entry: what the paths of this API name. ``id`` is what other pages refer to."""
 
     entry: UUID
@@ -58,7 +58,7 @@ class LinksOut(Body):
 
 
 class OpenedOut(Body):
-    page: PageOut
+    page: KnowledgePageOut
     links: Texts
     backlinks: Texts
     stale: list[StaleOut]
@@ -67,13 +67,13 @@ class OpenedOut(Body):
 class ShelfOut(Body):
     """By title. ``links`` by the id of the page they are in."""
 
-    pages: list[PageOut]
+    pages: list[KnowledgePageOut]
     links: dict[str, Texts]
     stale: list[StaleOut]
 
 
 class FoundOut(Body):
-    page: PageOut
+    page: KnowledgePageOut
     score: float
     parts: dict[str, float]
 
@@ -88,7 +88,7 @@ class FoundPagesOut(Body):
 class KeptOut(Body):
     """``merged_for``: why it went into a page that was there (title, alias, content), or nothing."""
 
-    page: PageOut
+    page: KnowledgePageOut
     merged_for: str
 
 
@@ -106,7 +106,7 @@ class SearchQuery(Body):
     min_score: float = Field(0.1, ge=0, le=1)
 
 
-class DraftIn(Body):
+class PageIn(Body):
     """Without an id it gets one from its title."""
 
     id: str = Field("", max_length=200)
@@ -121,14 +121,27 @@ class DraftIn(Body):
 class WriteIn(Body):
     """``merge``: into the page about the same, rather than a twin; ``replace``: in the place of the one so called."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "global:default",
+                "pages": [{"title": "Opening hours", "content": "Nine to five."}],
+            }
+        }
+    )
+
     namespace: str = Field(max_length=200)
-    pages: list[DraftIn] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    pages: list[PageIn] = Field(min_length=1, max_length=MOST_AT_ONCE)
     mode: Literal["merge", "replace"] = "merge"
     reason: str = Field("", max_length=500)
 
 
 class RewriteIn(Body):
     """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"summary": "When we are there.", "reason": "shorter"}}
+    )
 
     title: str | None = Field(None, min_length=1, max_length=500)
     summary: str | None = Field(None, max_length=5_000)
@@ -143,8 +156,17 @@ class RewriteIn(Body):
         return {name: value for name, value in given.items() if value is not None}
 
 
-class ImportIn(Body):
+class PagesImportIn(Body):
     """``files``: text by name; ``archive``: a ZIP of such files, in base64."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "global:default",
+                "files": {"opening-hours.md": "# Opening hours"},
+            }
+        }
+    )
 
     namespace: str = Field(max_length=200)
     files: dict[str, str] = {}
@@ -179,7 +201,7 @@ class FoldOut(Body):
     messages: list[FoldedOut]
 
 
-class HistoryOut(Body):
+class FoldedHistoryOut(Body):
     """What is there, what stands in for the rest, and what was folded, newest first."""
 
     messages: list[dict[str, Json]]
@@ -188,8 +210,8 @@ class HistoryOut(Body):
     folds: list[FoldOut]
 
 
-def page_out(page: KnowledgePage, entry: MemoryEntry) -> PageOut:
-    return PageOut(
+def page_out(page: KnowledgePage, entry: MemoryEntry) -> KnowledgePageOut:
+    return KnowledgePageOut(
         entry=UUID(entry.id),
         namespace=entry.namespace,
         id=page.id,
@@ -241,8 +263,8 @@ def kept_out(kept: Kept) -> KeptOut:
     return KeptOut(page=page_out(kept.written.page, kept.entry), merged_for=kept.merged_for)
 
 
-def history_out(view: HistoryView) -> HistoryOut:
-    return HistoryOut(
+def history_out(view: HistoryView) -> FoldedHistoryOut:
+    return FoldedHistoryOut(
         messages=[_message(one) for one in view.messages],
         summary=view.summary,
         tokens=view.tokens,

@@ -3,7 +3,7 @@
 from typing import Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from config.schema import Body, Limit, Offset
 from memory.schemas import EntryOut, entry_out
@@ -15,16 +15,30 @@ MoveWord = Literal["approve", "reject", "promote", "quarantine"]
 TierWord = Literal["quarantine", "working", "long_term"]
 
 
-class MoveIn(Body):
+class EntryMoveIn(Body):
     """``to`` matters to approving alone: long-term memory unless it says working."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"move": "approve", "reason": "she said so"}}
+    )
 
     move: MoveWord
     to: TierWord | None = None
     reason: str = Field("", max_length=500)
 
 
-class MovesIn(MoveIn):
+class MovesIn(EntryMoveIn):
     """Entries of one namespace, all or none. ``dry_run``: what would become of each, and nothing does."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "entries": ["01900000-0000-7000-8000-000000000001"],
+                "move": "approve",
+                "dry_run": True,
+            }
+        }
+    )
 
     entries: list[UUID] = Field(min_length=1, max_length=MOST_AT_ONCE)
     dry_run: bool = False
