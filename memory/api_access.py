@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.models import TeamGroup, User
@@ -16,6 +16,7 @@ from memory.core.errors import AccessDenied
 from memory.models import Glass
 from memory.services import MemoryCaller, glass, policy
 from memory.services.explain import explain
+from memory.services.policy import Limits
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -56,6 +57,7 @@ def share_namespace(
 def unshare_namespace(
     request: HttpRequest, namespace_id: UUID, body: schemas_access.GrantIn
 ) -> Status[None]:
+    """Ends what was given; nothing happens if there was nothing."""
     caller = caller_of(request)
     row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
     member = _recipient(caller, body)
@@ -103,15 +105,32 @@ def acknowledge_glass(request: HttpRequest, glass_id: UUID) -> schemas_access.Gl
 
 
 @router.get("/memory/policy", response=schemas_access.PolicyOut)
-def read_policy(request: HttpRequest) -> schemas_access.PolicyOut:
-    """What the team set, and what holds where it set nothing."""
-    return schemas_access.policy_out(policy.limits_of(caller_of(request)))
+def read_policy(
+    request: HttpRequest, asked: Query[schemas_access.PolicyQuery]
+) -> schemas_access.PolicyOut:
+    """What the team set, or set for one application, and what holds."""
+    refuse_unknown(request, schemas_access.PolicyQuery.model_fields)
+    caller = caller_of(request)
+    return _policy(caller, policy.limits_of(caller, app_id=asked.app), asked.app)
 
 
 @router.put("/memory/policy", response=schemas_access.PolicyOut)
-def change_policy(request: HttpRequest, body: schemas_access.PolicyIn) -> schemas_access.PolicyOut:
-    """All limits at once; one that is left out is the installation's own."""
-    return schemas_access.policy_out(policy.change_limits(caller_of(request), body.limits()))
+def change_policy(
+    request: HttpRequest,
+    asked: Query[schemas_access.PolicyQuery],
+    body: schemas_access.PolicyIn,
+) -> schemas_access.PolicyOut:
+    """All limits at once; one that is left out is the installation's own, or for an application the team's.
+
+    An application's limits narrow the team's: where both say something, the smaller number holds.
+    """
+    refuse_unknown(request, schemas_access.PolicyQuery.model_fields)
+    caller = caller_of(request)
+    return _policy(caller, policy.change_limits(caller, body.limits(), app_id=asked.app), asked.app)
+
+
+def _policy(caller: MemoryCaller, own: Limits, app_id: str) -> schemas_access.PolicyOut:
+    return schemas_access.policy_out(own, policy.in_force_for(caller, app_id=app_id))
 
 
 def _recipient(caller: MemoryCaller, body: schemas_access.GrantIn) -> User | TeamGroup:

@@ -6,17 +6,23 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from config.schema import Body
 from memory.models import Glass
 from memory.services.explain import Explained, Given, Reason, Runs, Seer
 from memory.services.glass import LONGEST_REASON, Looked
-from memory.services.policy import LONGEST_PREFIX, MOST, MOST_BYTES, Limits, in_force
+from memory.services.policy import LONGEST_APP, LONGEST_PREFIX, MOST, MOST_BYTES, Limits
 
 
 class GrantIn(Body):
     """``member`` is the account of somebody of the team, ``group`` one of its groups."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"verb": "view", "member": "01900000-0000-7000-8000-000000000001"}
+        }
+    )
 
     verb: Literal["view", "write", "forget", "share"]
     member: UUID | None = None
@@ -68,6 +74,16 @@ class AccessOut(Body):
 class GlassIn(Body):
     """``minutes``: 15, 60 or 240. Its person reads the reason."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "namespace": "user:01900000-0000-7000-8000-000000000001",
+                "reason": "Case 2031",
+                "minutes": 15,
+            }
+        }
+    )
+
     namespace: str = Field(max_length=200)
     reason: str = Field(min_length=1, max_length=LONGEST_REASON)
     minutes: Literal[15, 60, 240]
@@ -92,6 +108,12 @@ Prefix = Annotated[str, Field(min_length=1, max_length=LONGEST_PREFIX)]
 
 
 class PolicyIn(Body):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"allowed_prefixes": ["user:", "global:"], "max_entries": 5000}
+        }
+    )
+
     allowed_prefixes: Annotated[list[Prefix], Field(max_length=50)] | None = None
     max_entries: Count = None
     max_value_bytes: Count = None
@@ -105,15 +127,21 @@ class PolicyIn(Body):
         return Limits(None if prefixes is None else tuple(prefixes), **given)
 
 
+class PolicyQuery(Body):
+    """``app``: an application's id, as in ``global:{app}``; empty: the whole team."""
+
+    app: Annotated[str, Field(max_length=LONGEST_APP)] = ""
+
+
 class PolicyOut(Body):
-    """``own`` is what the team set, ``in_force`` what holds."""
+    """``own`` is what was set for the team or the application asked for, ``in_force`` what holds."""
 
     own: PolicyIn
     in_force: PolicyIn
 
 
-def policy_out(own: Limits) -> PolicyOut:
-    return PolicyOut(own=PolicyIn(**asdict(own)), in_force=PolicyIn(**asdict(in_force(own))))
+def policy_out(own: Limits, in_force: Limits) -> PolicyOut:
+    return PolicyOut(own=PolicyIn(**asdict(own)), in_force=PolicyIn(**asdict(in_force)))
 
 
 def grant_out(one: Given) -> GrantOut:

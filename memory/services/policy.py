@@ -1,4 +1,7 @@
-"""What a team lets memory be: which beginnings of namespaces, how many entries and bytes; and how full it is."""
+"""What a team lets memory be: which beginnings of namespaces, how many entries and bytes; and how full it is.
+
+An application may have limits of its own, which only narrow the team's (``memory.policies``).
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,9 +13,9 @@ from django.utils.translation import gettext as _
 from accounts import access, audit
 from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
-from memory.core.scopes import scope_kinds
+from memory.core.scopes import Scope, parse_namespace, scope_kinds
 from memory.models import Namespace, Policy
-from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES
+from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, rules_for
 from memory.services.caller import MemoryCaller
 
 
@@ -20,6 +23,8 @@ VERB: Final = "memory.share"  # as in Django's admin: who decides about sharing 
 MOST: Final = 2**31 - 1
 MOST_BYTES: Final = 2**53
 LONGEST_PREFIX: Final = 120
+LONGEST_APP: Final = 80
+MOST_APPS: Final = 100
 FULLEST: Final = 8
 
 
@@ -69,17 +74,53 @@ class Fullness:
     fullest: Sequence[Namespace]
 
 
-def limits_of(caller: MemoryCaller) -> Limits:
-    """For every member: limits one runs into are no secret."""
+def limits_of(caller: MemoryCaller, *, app_id: str = "") -> Limits:
+    """The team's own, or an application's. For every member: limits one runs into are no secret."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
-        return _of(_row(caller))
+        return _of(_row(caller, app_id))
 
 
 def in_force(own: Limits) -> Limits:
     """With the installation's own where the team says nothing."""
     values = {name: value for name, value in asdict(own).items() if value is not None}
     return Limits(**{**asdict(DEFAULTS), **values})
+
+
+def in_force_for(caller: MemoryCaller, *, app_id: str) -> Limits:
+    """What holds for an application's memory: as a write asks it."""
+    access.check(caller.principal, "memory.view", caller.team_id)
+    with tenant([caller.team_id]):
+        found = rules_for(caller.team_id, app_id, None)
+    return Limits(
+        found.policy.allowed_namespace_prefixes,
+        found.policy.max_entries_per_namespace,
+        found.policy.max_value_bytes,
+        found.policy.max_namespace_bytes,
+        found.max_namespaces,
+        found.subjects_write_global,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """``own``: none where the team's limits hold as they are."""
+
+    app_id: str
+    own: Limits | None
+
+
+def applications(caller: MemoryCaller) -> list[Application]:
+    """Those that have limits of their own, and those whose shared memory the reader sees."""
+    access.check(caller.principal, "memory.view", caller.team_id)
+    with tenant([caller.team_id]):
+        rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
+        own = {row.app_id: _of(row) for row in rows}
+        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        shared = seen.filter(scope=Scope.GLOBAL).order_by("-byte_count", "text")
+        texts = list(shared.values_list("text", flat=True)[:MOST_APPS])
+    known = [text.partition(":")[2] for text in texts]
+    return [Application(one, own.get(one)) for one in dict.fromkeys([*sorted(own), *known])]
 
 
 def fullness(caller: MemoryCaller, limits: Limits) -> Fullness:
@@ -106,31 +147,46 @@ def fullness(caller: MemoryCaller, limits: Limits) -> Fullness:
     )
 
 
-def change_limits(caller: MemoryCaller, limits: Limits) -> Limits:
+def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> Limits:
     """All of them at once; what is over a new limit already stays, and takes nothing more."""
     access.check(caller.principal, VERB, caller.team_id)
     _check(limits)
+    _check_app(limits, app_id)
     with tenant([caller.team_id]):
-        row = _row(caller, lock=True) or Policy(team_id=caller.team_id, app_id="")
+        row = _row(caller, app_id, lock=True) or Policy(team_id=caller.team_id, app_id=app_id)
         before = _tree(_of(row))
         for name, value in asdict(limits).items():
             setattr(row, name, list(value) if isinstance(value, tuple) else value)
         row.save()
         after = _tree(limits)
         if before != after:
-            audit.record(
-                team_id=caller.team_id,
-                actor=caller.principal.actor,
-                actor_kind=caller.principal.kind,
-                action="memory.policy_changed",
-                subject=f"team:{caller.team_id}",
-                detail={"before": before, "after": after},
-            )
+            _note(caller, app_id, before, after)
     return limits
 
 
-def _row(caller: MemoryCaller, *, lock: bool = False) -> Policy | None:
-    rows = Policy.objects.unscoped().filter(team_id=caller.team_id, app_id="")
+def follow_team(caller: MemoryCaller, *, app_id: str) -> None:
+    """An application's own limits end."""
+    access.check(caller.principal, VERB, caller.team_id)
+    with tenant([caller.team_id]):
+        row = _row(caller, app_id, lock=True) if app_id else None
+        if row is not None:
+            _note(caller, app_id, _tree(_of(row)), None)
+            row.delete()
+
+
+def _note(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action="memory.policy_changed",
+        subject=f"global:{app_id}" if app_id else f"team:{caller.team_id}",
+        detail={"before": before, "after": after},
+    )
+
+
+def _row(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:
+    rows = Policy.objects.unscoped().filter(team_id=caller.team_id, app_id=app_id)
     return (rows.select_for_update() if lock else rows).first()
 
 
@@ -163,6 +219,16 @@ def _check(limits: Limits) -> None:
             raise InvalidInput(
                 _("allowed_prefixes: no namespace begins with %(prefix)s.") % {"prefix": prefix}
             )
+
+
+def _check_app(limits: Limits, app_id: str) -> None:
+    if not app_id:
+        return
+    if len(app_id) > LONGEST_APP:
+        raise InvalidInput(_("app: at most %(most)s characters.") % {"most": LONGEST_APP})
+    parse_namespace(f"global:{app_id}")
+    if limits.max_namespaces is not None:
+        raise InvalidInput(_("max_namespaces: that is counted for the whole team."))
 
 
 def _begins_some(prefix: str) -> bool:

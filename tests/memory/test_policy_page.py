@@ -8,7 +8,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, QuotaExceeded
-from memory.services.policy import Limits, change_limits, fullness, limits_of
+from memory.services.policy import Limits, applications, change_limits, fullness, limits_of
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 
@@ -101,3 +101,60 @@ def test_same_over_the_api(cast: Cast) -> None:
         assert client.put("/api/v1/memory/policy", wrong, "application/json").status_code == 422
     refused = cast.bob.client.put("/api/v1/memory/policy", wanted, "application/json")
     assert refused.status_code == 403
+
+
+def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
+    services.remember(at_door(cast.bob), namespace="global:app", key="a", value=1)
+    services.remember(at_door(cast.bob), namespace="global:other", key="a", value=1)
+    change_limits(at_door(cast.ada), Limits(max_entries=5, subjects_write_global=True))
+    address = "/memory/policy/?app=app"
+    untouched = cast.ada.client.get(address).content.decode()
+    assert 'placeholder="5"' in untouched
+    assert 'name="subjects_write_global" checked' in untouched
+    assert 'name="max_namespaces"' not in untouched
+
+    saved = cast.ada.client.post(address, {"max_entries": "1"})
+
+    assert saved["Location"] == address
+    with pytest.raises(QuotaExceeded):
+        services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
+    services.remember(at_door(cast.bob), namespace="global:other", key="b", value=1)
+    assert limits_of(at_door(cast.vic), app_id="app") == Limits(max_entries=1)
+    assert [(one.app_id, bool(one.own)) for one in applications(at_door(cast.vic))] == [
+        ("app", True),
+        ("other", False),
+    ]
+    assert "its own" in page(cast.vic)
+    cast.ada.client.post(address, {"follow": "1"})
+    services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
+    assert "its own" not in page(cast.vic)
+    with tenant([cast.team_a.pk]):
+        rows = AuditEntry.objects.unscoped().filter(action="memory.policy_changed")
+        subjects = [row.subject for row in rows.order_by("seq")]
+    assert subjects == [f"team:{cast.team_a.pk}", "global:app", "global:app"]
+
+
+@pytest.mark.parametrize("app", ["a:b", "x" * 81, "…"])
+def test_application_of_no_name_is_refused(cast: Cast, app: str) -> None:
+    body, where = {"max_entries": 1}, "/api/v1/memory/policy"
+
+    answer = cast.ada.client.put(f"{where}?app={app}", body, "application/json")
+
+    assert answer.status_code == 422
+    assert applications(at_door(cast.ada)) == []
+
+
+def test_limits_of_an_application_over_the_api(cast: Cast) -> None:
+    client, where = cast.ada.client, "/api/v1/memory/policy"
+    client.put(where, {"max_entries": 5, "max_value_bytes": 100}, "application/json")
+
+    changed = client.put(f"{where}?app=app", {"max_entries": 9}, "application/json").json()
+
+    assert changed == client.get(f"{where}?app=app").json()
+    assert changed["own"]["max_entries"] == 9
+    assert (changed["in_force"]["max_entries"], changed["in_force"]["max_value_bytes"]) == (5, 100)
+    assert client.get(where).json()["own"]["max_entries"] == 5
+    wrong = client.put(f"{where}?app=app", {"max_namespaces": 3}, "application/json")
+    assert (wrong.status_code, "whole team" in wrong.content.decode()) == (422, True)
+    assert client.get(f"{where}?team=x").status_code == 422
+    assert cast.bob.client.post("/memory/policy/?app=app", {"follow": "1"}).status_code == 403
