@@ -95,7 +95,8 @@ def entries(
 
 def lines_of(principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]) -> tuple[Line, ...]:
     """As many questions as there are kinds of names."""
-    actors = _actors({row.actor for row in rows}, team_id)
+    texts = {row.actor for row in rows}
+    actors = {**_actors(texts, team_id), **_runs(principal, team_id, texts)}
     subjects = _subjects(principal, team_id, rows)
     return tuple(
         Line(
@@ -193,6 +194,12 @@ def _subjects(
     return found
 
 
+def _runs(principal: Principal, team_id: UUID, texts: set[str]) -> Mapping[str, Told]:
+    """As the app that has runs calls them."""
+    namer, runs = audit.NAMERS.get("run"), sorted(one for one in texts if one.startswith("run:"))
+    return namer(principal, team_id, runs) if namer and runs else {}
+
+
 def _actors(texts: set[str], team_id: UUID) -> dict[str, Told]:
     """People, keys, groups, invitations and the team itself; admins may know them all."""
     ids = {kind: _ids(texts, kind) for kind in ("user", "key", "group", "invitation", "team")}
@@ -238,6 +245,9 @@ def _rest(detail: Mapping[str, Any]) -> dict[str, str]:
 def _said(value: object) -> str:
     if value is None:
         return "–"
+    if isinstance(value, dict) and value and all(type(one) is int for one in value.values()):
+        # Counts, of a receipt say: most are none, and hide those that aren't.
+        return " · ".join(f"{name}: {one}" for name, one in value.items() if one) or "0"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import audit as chain
@@ -126,7 +127,7 @@ REASONS = {
     "changed": _("this entry was changed"),
     "missing": _("this entry is missing"),
     "inserted": _("this entry was put in between"),
-    "head": _("the trail ends elsewhere than its head says"),
+    "head": _("the trail ends elsewhere than was last written down"),
 }
 
 # Families of actions, as the list offers them; an app that isn't installed has none.
@@ -140,7 +141,7 @@ FAMILIES = {
     "folder": _("Folders"),
     "credential": _("Credentials"),
     "member": _("Members"),
-    "group": _("Groups"),
+    "group": pgettext_lazy("of people", "Groups"),
     "invitation": _("Invitations"),
     "key": _("API keys"),
     "access": _("Sharing"),

@@ -176,7 +176,7 @@ def test_page_shows_what_changed_and_what_was_refused(cast: Cast):
 def test_button_verifies_and_names_the_first_broken_entry(cast: Cast):
     whole = cast.ada.client.post("/team/audit/verify/").content.decode()
 
-    assert "The chain is whole" in whole
+    assert "The trail is whole" in whole
 
 
 @pytest.mark.django_db(transaction=True)
@@ -191,7 +191,7 @@ def test_button_names_the_first_broken_entry(owner_db: Any):
 
     shown = cast.ada.client.post("/team/audit/verify/").content.decode()
 
-    assert "The chain is broken at entry 2: this entry was changed." in shown
+    assert "The trail is broken at entry 2: this entry was changed." in shown
     where = re.search(r'href="([^"]+)">Show where', shown)
     assert where is not None
     assert '<span class="seq">2</span>' in page_of(cast.ada, where[1].removeprefix("/team/audit/"))
@@ -293,6 +293,21 @@ def test_api_lists_narrows_pages_and_verifies(trail: Cast):
     for person in (trail.bob, trail.vic):
         assert person.client.get("/api/v1/audit").status_code == 403
         assert person.client.get("/team/audit/").status_code == 403
+
+
+def test_key_reads_the_trail_with_the_scope_for_it_and_no_other(cast: Cast, api_key: Any):
+    auditor, other = api_key(cast.ada, scopes={"audit:read"}), api_key(cast.ada)
+
+    read = auditor.get("/api/v1/audit", {"action": "key."})
+
+    assert [one["action"] for one in read.json()["entries"]] == ["key.issued", "key.issued"]
+    assert auditor.get("/api/v1/audit/verify").json()["intact"] is True
+    for address in ("/api/v1/me", "/api/v1/audit/head", "/api/v1/audit/export?format=csv"):
+        assert auditor.get(address).status_code == 200
+    for address in ("/api/v1/memory/namespaces", f"/api/v1/teams/{cast.team_a.pk}/members"):
+        assert auditor.get(address).status_code == 403
+    assert other.get("/api/v1/audit").status_code == 403
+    assert auditor.get(f"/api/v1/teams/{cast.team_b.pk}/audit").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["since", "until"])
