@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, BinaryIO, Final, Literal
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from memory.core.errors import MemoryFault
 from memory.core.records import Json, Tier
 from memory.core.values import MAX_KEY_LENGTH, check_json
+from memory.services.exchange_words import said
 
 
 FORMAT: Final = "mnemoflow-memory"
@@ -206,27 +208,27 @@ def read(file: BinaryIO, parse: Parse) -> Iterator[Numbered | Problem]:
     number, ended = 0, 0
     for number, raw in enumerate(_raw_lines(file), 1):
         if number > MOST_LINES:
-            yield Problem(number, "", f"More than {MOST_LINES} lines.")
+            yield Problem(number, "", _("More than %(most)s lines.") % {"most": MOST_LINES})
             return
         found = _line(number, raw, parse)
         if number == 1 and isinstance(found, Problem):
             yield found
             return
         if ended:
-            yield Problem(number, "", f"After the end, which is line {ended}.")
+            yield Problem(number, "", _("After the end, which is line %(end)s.") % {"end": ended})
             return
         if isinstance(found, Numbered) and isinstance(found.line, EndLine):
             ended = number
             if found.line.lines != number:
-                yield Problem(
-                    number, "lines", f"Says {found.line.lines} lines; there are {number}."
-                )
+                counted = {"said": found.line.lines, "number": number}
+                told = _("Says %(said)s lines; there are %(number)s.") % counted
+                yield Problem(number, "lines", told)
                 continue
         yield found
     if number == 0:
-        yield Problem(1, "", "The file is empty.")
+        yield Problem(1, "", _("The file is empty."))
     elif not ended:
-        yield Problem(number, "", "The file breaks off: its last line should be its end.")
+        yield Problem(number, "", _("The file breaks off: its last line should be its end."))
 
 
 def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
@@ -243,28 +245,31 @@ def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
 
 def _line(number: int, raw: bytes, parse: Parse) -> Numbered | Problem:
     if len(raw) > LONGEST_LINE:
-        return Problem(number, "", f"Longer than {LONGEST_LINE} bytes.")
+        return Problem(number, "", _("Longer than %(most)s bytes.") % {"most": LONGEST_LINE})
     try:
         found = parse(raw)
     except ValueError as wrong:
-        return Problem(number, _field_of(raw, wrong), str(wrong))
+        why = _("That can’t be read: %(why)s") % {"why": wrong}
+        return Problem(number, _field_of(raw, wrong), why)
     if not isinstance(found, dict):
-        return Problem(number, "", "An object in braces was expected.")
+        return Problem(number, "", _("An object in braces was expected."))
     if number == 1:
         return _header(found)
     kind = found.get("type")
     model = _LINES.get(kind) if isinstance(kind, str) else None
     if model is None:
-        return Problem(number, "type", f"One of these was expected: {', '.join(_LINES)}.")
+        known = _("One of these was expected: %(words)s.") % {"words": ", ".join(_LINES)}
+        return Problem(number, "type", known)
     return _checked(number, model, found)
 
 
 def _header(found: dict[str, Json]) -> Numbered | Problem:
     if found.get("format") != FORMAT:
-        return Problem(1, "format", "That is no export of memory.")
+        return Problem(1, "format", _("That is no export of memory."))
     if found.get("version") != VERSION:
-        said = str(found.get("version"))[:20]
-        return Problem(1, "version", f"Version {said} can't be read here, only {VERSION}.")
+        versions = {"version": str(found.get("version"))[:20], "ours": VERSION}
+        told = _("Version %(version)s can’t be read here, only %(ours)s.") % versions
+        return Problem(1, "version", told)
     return _checked(1, Header, found)
 
 
@@ -272,8 +277,8 @@ def _checked(number: int, model: type[_Line], found: dict[str, Json]) -> Numbere
     try:
         line = model.model_validate_json(json.dumps(found), strict=True)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_input=False, include_context=False)[0]
-        return Problem(number, ".".join(map(str, first["loc"])), first["msg"])
+        first = wrong.errors(include_url=False, include_input=False)[0]
+        return Problem(number, ".".join(map(str, first["loc"])), said(first))
     try:
         if isinstance(line, _State):
             check_json(line.value, "value")

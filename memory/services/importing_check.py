@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from config import strict
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.scopes import parse_namespace
@@ -10,6 +13,8 @@ from memory.services import exchange
 
 
 MOST_BYTES: Final = 50 * 1024 * 1024
+OTHER_NAMESPACE: Final = gettext_lazy("Not the namespace that the lines before it are of.")
+TWICE: Final = gettext_lazy("It was there already.")
 
 
 @dataclass(slots=True)
@@ -75,9 +80,7 @@ class _Seen:
             case exchange.RevisionLine():
                 return self._of_revision(number, line)
             case exchange.GroupLine() if line.namespace != self.namespace:
-                return exchange.Problem(
-                    number, "namespace", "Not the namespace these lines are of."
-                )
+                return exchange.Problem(number, "namespace", str(OTHER_NAMESPACE))
         return before
 
     def _unfinished(self, number: int) -> exchange.Problem | None:
@@ -86,7 +89,8 @@ class _Seen:
         self.entry, self.revision = None, 0
         if entry is None or last in (0, entry.revision):
             return None
-        said = f"The revisions of {entry.key!r} end at {last}; it is at {entry.revision}."
+        known = {"key": entry.key, "last": last, "revision": entry.revision}
+        said = _("The revisions of “%(key)s” end at %(last)s; it is at %(revision)s.") % known
         return exchange.Problem(number - 1, "number", said)
 
     def _of_namespace(self, number: int, line: exchange.NamespaceLine) -> exchange.Problem | None:
@@ -95,30 +99,32 @@ class _Seen:
         except MemoryFault as fault:
             return exchange.Problem(number, "namespace", str(fault))
         if line.namespace in self.spaces:
-            return exchange.Problem(number, "namespace", "It was there already.")
+            return exchange.Problem(number, "namespace", str(TWICE))
         self.namespace = line.namespace
         self.spaces.add(line.namespace)
         return None
 
     def _of_entry(self, number: int, line: exchange.EntryLine) -> exchange.Problem | None:
         if line.namespace != self.namespace:
-            return exchange.Problem(number, "namespace", "Not the namespace these lines are of.")
+            return exchange.Problem(number, "namespace", str(OTHER_NAMESPACE))
         if hash(line.id) in self.ids:
-            return exchange.Problem(number, "id", "It was there already.")
+            return exchange.Problem(number, "id", str(TWICE))
         self.ids.add(hash(line.id))
         self.entry = line
         if line.forgotten_at is None:
             mark = hash((line.namespace, line.key))
             if mark in self.living:
-                said = f"It lives in line {self.living[mark]} already."
+                said = _("It lives in line %(line)s already.") % {"line": self.living[mark]}
                 return exchange.Problem(number, "key", said)
             self.living[mark] = number
         return None
 
     def _of_revision(self, number: int, line: exchange.RevisionLine) -> exchange.Problem | None:
         if self.entry is None or line.entry != self.entry.id:
-            return exchange.Problem(number, "entry", "Not the entry these lines are of.")
+            return exchange.Problem(
+                number, "entry", _("Not the entry that the lines before it are of.")
+            )
         if not self.revision < line.number <= self.entry.revision:
-            return exchange.Problem(number, "number", "Revisions come in their order.")
+            return exchange.Problem(number, "number", _("Revisions come in their order."))
         self.revision = line.number
         return None

@@ -78,6 +78,12 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
     row = re.search(r'<td class="num">3</td><td class="mono">(\w+)</td>', answer.content.decode())
     assert row is not None
     assert row[1] == "importance"
+    told = alice.client.post(
+        PAGE,
+        {"file": upload(file_of(space(), entry(importance=7))), "clash": "newer"},
+        headers={"Accept-Language": "en"},
+    )
+    assert "A number of 1.0 or less was expected." in told.content.decode()
 
 
 def test_what_is_left_out_is_said_with_its_line(cast: Cast) -> None:
@@ -194,6 +200,11 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     done = cast.ada.client.get(ordered["Location"], headers={"HX-Request": "true"}).content.decode()
     assert "hx-get" not in done
     assert "nothing is left" in done
+    assert 'hx-swap-oob="innerHTML:#erasure-said"' in done
+    shown = cast.ada.client.get(ordered["Location"]).content.decode()
+    assert ("hx-swap-oob" in shown, 'role="status" id="erasure-said"' in shown) == (False, True)
+    assert re.search(r"Looked through as well, and nothing was there: \d+", shown)
+    assert f">{BEN}</a>" in cast.ada.client.get(ERASE).content.decode()
     receipt = json.loads(cast.ada.client.get(f"{ERASE}{row.pk}/receipt/").content)
     assert (receipt["tables"]["memory_entry"], receipt["subject"]) == (1, BEN)
     assert ("memory.erased", f"user:{BEN}", True) in trail(cast.team_a.pk)
@@ -234,3 +245,22 @@ def test_commands_write_and_bring_in_a_whole_team(
     with pytest.raises(SystemExit):
         call_command("memory_import", *given)
     assert "line 1" in capsys.readouterr().err
+
+
+def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_it(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.views.exchange.MOST_TO_CHOOSE", 2)
+    for number in range(3):
+        for key in range(number + 1):
+            services.remember(at_door(alice), namespace=f"global:{number}", key=f"{key}", value="v")
+    with tenant([alice.team.id]):
+        rows = {row.text: row for row in Namespace.objects.unscoped()}
+
+    page = alice.client.get(PAGE).content.decode()
+
+    offered = [text for text, row in rows.items() if f'value="{row.pk}"' in page]
+    assert (sorted(offered), "the 2 fullest" in page) == (["global:1", "global:2"], True)
+    left = rows["global:0"]
+    shown = alice.client.get(f"/memory/namespaces/{left.pk}/").content.decode()
+    assert f"/memory/export/?namespace={left.pk}" in shown
