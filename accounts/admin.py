@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from accounts.access import principal_of
+from accounts.access import can, principal_of
 from accounts.models import (
     ApiKey,
     AuditEntry,
@@ -40,10 +39,14 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
 
 
 class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
-    """Rows of one's own teams; the base of every tenant model's admin."""
+    """Rows of the teams in which one may do ``verb``; the base of every tenant model's admin."""
+
+    verb = "team.view"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(team_id__in=principal_of(request).team_ids)
+        principal = principal_of(request)
+        teams = [one for one in principal.team_ids if can(principal, self.verb, one)]
+        return super().get_queryset(request).filter(team_id__in=teams)
 
 
 @admin.register(User)
@@ -51,8 +54,8 @@ class UserAdmin(admin.ModelAdmin[User]):
     list_display = ("email", "name", "is_active", "is_staff", "date_joined")
     search_fields = ("email", "name")
     fields = ("email", "name", "locale", "is_active", "is_staff", "last_login", "date_joined")
-    readonly_fields = ("last_login", "date_joined")
-    change_password_form = AdminPasswordChangeForm
+    # Whoever could give an account another address could make its password anew and be them.
+    readonly_fields = ("email", "last_login", "date_joined")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False  # people come by invitation
@@ -81,6 +84,7 @@ class MembershipAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyTenantAdmin):
+    verb = "member.manage"
     list_display = ("team", "role", "email", "expires_at", "accepted_at", "revoked_at")
     list_select_related = ("team",)
     exclude = ("token_hash",)
@@ -88,6 +92,7 @@ class InvitationAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyTenantAdmin):
+    verb = "key.manage"
     list_display = ("name", "team", "prefix", "expires_at", "last_used_at", "revoked_at")
     list_select_related = ("team",)
     exclude = ("secret_hash",)
@@ -95,6 +100,7 @@ class ApiKeyAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyTenantAdmin):
+    verb = "audit.view"
     list_display = ("seq", "at", "actor", "action", "subject", "success")
     list_filter = ("action", "success")
     search_fields = ("actor", "subject")
@@ -102,6 +108,7 @@ class AuditEntryAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(AuditHead)
 class AuditHeadAdmin(ReadOnlyTenantAdmin):
+    verb = "audit.view"
     list_display = ("team_id", "seq", "hash")
 
 
@@ -109,6 +116,9 @@ class AuditHeadAdmin(ReadOnlyTenantAdmin):
 class StartTokenAdmin(ReadOnlyAdmin):
     list_display = ("user", "created_at", "expires_at", "used_at")
     exclude = ("token_hash",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(user_id=principal_of(request).user_id)
 
 
 @admin.register(TeamGroup)

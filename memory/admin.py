@@ -1,13 +1,16 @@
-"""Django admin of memory: the same walls and the same eyes as everywhere. Changes are made on the pages,
-where policy, revision and audit are; only policies are set here."""
+"""Django admin of memory: the same walls and the same eyes as everywhere. Emergency access opens nothing here, and
+changes are made on the pages, where policy, revision and audit are. Looking at what is remembered is in the trail."""
 
+from collections import Counter
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
-from accounts import access
 from accounts.audit import record
 from accounts.principals import principal_of
 from memory.models import (
@@ -44,6 +47,43 @@ class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
         return False
 
 
+class ContentsAdmin(VisibleAdmin):
+    """Of rows that hold what is remembered: whoever looks is written down, as on the pages."""
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        answer = super().changelist_view(request, extra_context)
+        if isinstance(answer, TemplateResponse) and answer.context_data:
+            shown = answer.context_data["cl"].result_list
+            for team_id, rows in Counter(row.team_id for row in shown).items():
+                self._note(request, team_id, rows=rows)
+        return answer
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
+        if row is not None:
+            self._note(request, row.team_id, row=str(row.pk))
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def _note(self, request: HttpRequest, team_id: UUID, **what: str | int) -> None:
+        principal = principal_of(request)
+        record(
+            team_id=team_id,
+            actor=principal.actor,
+            actor_kind=principal.kind,
+            action="memory.listed",
+            subject=f"table:{self.opts.db_table}",
+            detail={"door": "admin", **what},
+        )
+
+
 @admin.register(Namespace)
 class NamespaceAdmin(VisibleAdmin):
     list_display = ("text", "scope", "team", "entry_count", "byte_count", "created_at")
@@ -53,7 +93,7 @@ class NamespaceAdmin(VisibleAdmin):
 
 
 @admin.register(Entry)
-class EntryAdmin(VisibleAdmin):
+class EntryAdmin(ContentsAdmin):
     list_display = ("key", "namespace", "category", "tier", "revision", "updated_at", "deleted_at")
     list_filter = ("tier", "category")
     search_fields = ("key", "text")
@@ -80,7 +120,7 @@ class EmbeddingAdmin(VisibleAdmin):
 
 
 @admin.register(Revision)
-class RevisionAdmin(VisibleAdmin):
+class RevisionAdmin(ContentsAdmin):
     list_display = ("entry", "number", "operation", "actor", "reason", "at")
     list_filter = ("operation",)
     list_select_related = ("entry",)
@@ -113,7 +153,7 @@ class CurationAdmin(VisibleAdmin):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(VisibleAdmin):
+class ProposalAdmin(ContentsAdmin):
     list_display = ("kind", "namespace", "state", "reason", "by", "score", "decided_by")
     list_filter = ("state", "kind")
     list_select_related = ("namespace",)
@@ -133,33 +173,6 @@ class ErasureAdmin(VisibleAdmin):
 
 
 @admin.register(Policy)
-class PolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # as above
-    """Set by who may share memory, an admin of the team; each change is in the audit trail."""
-
+class PolicyAdmin(VisibleAdmin):
     list_display = ("team", "app_id", "max_entries", "max_value_bytes", "subjects_write_global")
     list_select_related = ("team",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return Policy.objects.visible_to(principal_of(request))
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "team":
-            kwargs["queryset"] = db_field.related_model.objects.filter(
-                pk__in=principal_of(request).team_ids
-            )
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
-    def save_model(self, request: HttpRequest, obj: Policy, form: Any, change: bool) -> None:
-        principal = principal_of(request)
-        access.check(principal, "memory.share", obj.team_id)
-        super().save_model(request, obj, form, change)
-        record(
-            team_id=obj.team_id,
-            actor=principal.actor,
-            action="memory.policy_changed",
-            subject=f"memory policy {obj}",
-            detail={"fields": sorted(form.changed_data)},
-        )
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
