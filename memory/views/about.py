@@ -81,9 +81,13 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    caller = caller_of(request)
+    caller, change = caller_of(request), None
     if not own_entry(caller, entry_id=entry_id).row.is_forgotten:
-        services.forget(caller, entry_id=entry_id, reason=_("forgotten by the person it is about"))
+        change = services.forget(
+            caller, entry_id=entry_id, reason=_("forgotten by the person it is about")
+        ).change_id
+    if change is not None and not getattr(request, "htmx", False):
+        return redirect(_with_undo(change))
     return _answer(request, entry_id, said=_("Forgotten."))
 
 
@@ -111,7 +115,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     done = services.clear(
         caller, namespace=row.text, reason=_("all forgotten by the person it is about")
     )
-    return redirect(f"{reverse('memory:about')}?undo={done.change_id or ''}&count={done.count}")
+    return redirect(_with_undo(done.change_id, done.count))
 
 
 @login_required
@@ -135,7 +139,7 @@ def pause(request: HttpRequest) -> HttpResponse:
             until=_until(request),
         )
     except InvalidInput as wrong:
-        return _show(request, wrong=str(wrong), status=422)
+        return _show(request, wrong=str(wrong), chosen=request.POST, status=422)
     return redirect("memory:about")
 
 
@@ -227,6 +231,12 @@ def _undoable(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and 
         return None
     count = request.GET.get("count", "")
     return {"change": change, "count": count if count.isdecimal() and len(count) < 7 else ""}
+
+
+def _with_undo(change: UUID | None, count: int | None = None) -> str:
+    """The page with a way back; without a count, of a single memory."""
+    counted = "" if count is None else f"&count={count}"
+    return f"{reverse('memory:about')}?undo={change or ''}{counted}"
 
 
 def _url_of(name: str) -> str:

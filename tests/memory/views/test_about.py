@@ -145,8 +145,14 @@ def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> 
         ).content.decode()
 
     assert "Alice drinks coffee." in sent("correct", value="Alice drinks coffee.", revision="1")
-    assert "Alice drinks coffee." not in sent("forget")
+    gone = sent("forget")
+    assert "Forgotten. No answer uses it any more." in gone
     assert services.recall(in_run(alice), scope="user") == []
+    undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)".*?value="(\w+)"', gone, re.S)
+    assert undo is not None
+    assert "Alice drinks coffee." not in gone
+    client.post(undo[1], {"csrfmiddlewaretoken": undo[2]})
+    assert len(services.recall(in_run(alice), scope="user")) == 1
 
 
 def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Person) -> None:
@@ -198,8 +204,11 @@ def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> 
     services.resume(at_door(alice))
 
     for wrong in ({"day": ""}, {"day": "2020-13-99"}, {"day": "2020-01-01"}, {"span": "aeon"}):
-        answer = alice.client.post("/memory/about/pause/", {**sent, **wrong})
+        answer = alice.client.post("/memory/about/pause/", {**sent, "what": "recalling", **wrong})
         assert (answer.status_code, services.own_pause(at_door(alice))) == (422, None)
+        assert '<option value="recalling" selected>' in answer.content.decode()
+        if "day" in wrong:
+            assert '<option value="day_picked" selected>' in answer.content.decode()
 
 
 def test_page_asks_as_often_for_ten_memories_as_for_two(alice: Person) -> None:
