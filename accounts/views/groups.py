@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -15,6 +16,10 @@ from accounts.access import can
 from accounts.errors import InvalidChoice, NameTaken, NotFound
 from accounts.models import Membership
 from accounts.principals import current_team_id, principal_of
+
+
+GROUPS = 20  # a page
+MOST_TO_CHOOSE = 100  # members in a list of choices; of more one types the address
 
 
 @require_http_methods(["GET", "POST"])
@@ -32,22 +37,31 @@ def groups(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("The group was made."))
             return redirect("accounts:groups")
-    found = selectors.groups_of(principal, team)
     members = list(selectors.members_of(principal, team))
+    named = Paginator(selectors.groups_named(principal, team), GROUPS)
+    page = named.get_page(request.GET.get("page"))
+    found = selectors.people_in(principal, list(page))
+    is_large = len(members) > MOST_TO_CHOOSE
     context = {
         "team": team,
-        "groups": [(one, _outside(members, one)) for one in found],
+        "page": page,
+        "groups": [(one, () if is_large else _outside(members, one)) for one in found],
+        "members": [one.user for one in members] if is_large else (),
         "manages": can(principal, "member.manage", team),
         "typed": typed,
         "problem": problem,
+        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "accounts/groups.html", context, status=422 if problem else 200)
 
 
 @require_POST
 def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
-    user_id = _uuid(request.POST.get("member", ""))
-    services.put_in(principal_of(request), group_id=group_id, user_id=user_id)
+    principal, wanted = principal_of(request), request.POST.get("member", "")
+    team_id = current_team_id(request)
+    by_email = "@" in wanted  # typed, where there are too many to choose from
+    user_id = selectors.member_at(principal, team_id, wanted) if by_email else _uuid(wanted)
+    services.put_in(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -19,6 +22,19 @@ from accounts.errors import InvalidChoice
 from accounts.forms import InvitationForm, RoleForm, TeamForm
 from accounts.models import Role, Team, User
 from accounts.principals import TEAM_IN_SESSION, Principal, current_team_id, principal_of
+
+
+# The table of verbs in a sentence each; ``accounts.roles`` decides.
+TOLD_ROLES: Mapping[Role, Promise] = {
+    Role.OWNER: gettext_lazy("Everything, also renaming the team and making somebody owner."),
+    Role.ADMIN: gettext_lazy(
+        "Besides what an editor may: members, keys, model credentials, sharing and limits of memory, the audit trail."
+    ),
+    Role.EDITOR: gettext_lazy(
+        "Draws, publishes and runs workflows; writes and forgets shared memory."
+    ),
+    Role.VIEWER: gettext_lazy("Runs workflows and sees what the team shares."),
+}
 
 
 @require_GET
@@ -119,5 +135,6 @@ def _page(
         "roles": roles,
         "invitation_form": form,
         "link": link,
+        "told_roles": [(label, TOLD_ROLES[Role(value)]) for value, label in Role.choices],
     }
     return render(request, "accounts/team.html", context, status=status)

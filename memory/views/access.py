@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role, TeamGroup, User
 from accounts.principals import current_team_id, principal_of
-from accounts.selectors import group_for, groups_of, members_of, team_for
+from accounts.selectors import group_for, groups_named, members_of, team_for
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -28,6 +28,7 @@ from memory.permissions import Verb, Why
 from memory.services.explain import VERBS, Explained, Given, Reason, Seer, explain, recipient
 from memory.views.asking import caller_of, may, title_of
 from memory.views.glass import shown
+from memory.views.paging import OffsetPage, offset_in
 
 
 VERB_WORDS: Mapping[str, Promise] = {
@@ -52,6 +53,10 @@ _PLAIN: Mapping[Why, Promise] = {
     Why.NAMES: gettext_lazy("A programme that names this person"),
     Why.GUEST: gettext_lazy("Another installation that keeps its memory here"),
 }
+
+
+PEOPLE = 50  # a page
+MOST_NAMED = 200  # of those who can't see it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +91,20 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     found = explain(caller_of(request), namespace=row.text)
     names = _names(request, found)
     principal = principal_of(request)
+    start = offset_in(request.GET)
+    seers = OffsetPage(len(found.who_see), start, request.GET, PEOPLE)
+    given = OffsetPage(len(found.grants), start, request.GET, PEOPLE)
     context = {
         "namespace": row,
         "title": title_of(request, row),
-        "lines": [_line(one, names, principal.user_id) for one in found.who_see],
-        "others": [one.name for one in found.who_dont],
+        "lines": [_line(one, names, principal.user_id) for one in seers.of(found.who_see)],
+        "page": seers,
+        "others": [one.name for one in found.who_dont[:MOST_NAMED]],
+        "others_count": len(found.who_dont),
         "runs": RUNS[found.runs],
         "outside_read_only": found.runs == "application" and not found.outside_runs_write,
-        "grants": [_grant(one, names) for one in found.grants],
+        "grants": [_grant(one, names) for one in given.of(found.grants)],
+        "grants_page": given,
         "may_share": may(request, "share", row),
         "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
         "glasses": shown(request, row.text) if found.runs in ("person", "conversation") else None,
@@ -155,13 +166,15 @@ def _recipients(request: HttpRequest, row: Namespace) -> dict[str, object]:
         "members": [
             one.user for one in members_of(principal, team) if one.user_id != principal.user_id
         ],
-        "groups": [one.row for one in groups_of(principal, team)] if for_groups else [],
+        "groups": groups_named(principal, team) if for_groups else [],
     }
 
 
 def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
-    """Of those who shared, as people call them."""
-    return provenance.backers(principal_of(request), [one.by for one in found.grants], ()).actors
+    """Of those who shared, as people call them in the middle of a sentence."""
+    principal = principal_of(request)
+    known = provenance.backers(principal, [one.by for one in found.grants], ()).actors
+    return {**known, principal.actor: _("you")}
 
 
 def _line(one: Seer, names: Mapping[str, str], reader_id: UUID | None) -> Line:
@@ -197,7 +210,10 @@ def _of_role(one: Seer) -> str:
 
 
 def _of_grant(given: Given, names: Mapping[str, str]) -> str:
-    told = {"by": names.get(given.by, ""), "when": _moment(given.at) if given.at else ""}
+    told = {
+        "by": names.get(given.by, _("somebody who left")),
+        "when": _moment(given.at) if given.at else "",
+    }
     if given.group is not None:
         return _("Shared with the group %(group)s by %(by)s on %(when)s") % {
             "group": given.group,

@@ -41,7 +41,7 @@ def test_owner_sees_who_can_see_it_and_shares_it_and_takes_it_back(
     cast.bob.client.post(f"{base}share/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
 
     shared = page(cast.bob, base)
-    assert "Shared by You on" in shared
+    assert "Shared by you on" in shared
     assert "Can’t see it: 2" in shared
     assert "Shared by Bob on" in page(cast.vic, base)
     assert "Take back" not in page(cast.vic, base)
@@ -67,7 +67,7 @@ def test_group_is_offered_where_memory_is_the_teams_and_refused_where_it_is_priv
     base = f"/memory/namespaces/{shared.pk}/access/"
     assert f"group:{group.pk}" in page(cast.ada, base)
     cast.ada.client.post(f"{base}share/", asked)
-    assert "Shared with the group Support by You" in page(cast.ada, base)
+    assert "Shared with the group Support by you" in page(cast.ada, base)
     cast.ada.client.post(f"{base}unshare/", asked)
     assert "Shared with the group Support" not in page(cast.ada, base)
 
@@ -181,3 +181,35 @@ def test_notice_costs_a_page_one_question(cast: Cast, place: Namespace) -> None:
         return sum("memory_glass" in one["sql"] for one in found)
 
     assert asked() == 2  # the notice and the list
+
+
+def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
+    cast: Cast, place: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.views.access.PEOPLE", 2)
+    services.remember(at_door(cast.alice), namespace="global:team", key="k", value="v")
+    with tenant([cast.team_a.pk]):
+        shared = Namespace.objects.unscoped().get(text="global:team")
+    address = f"/memory/namespaces/{shared.pk}/access/"
+    client = cast.alice.client
+
+    def asked(query: str = "") -> tuple[int, str]:
+        client.get(address)
+        with CaptureQueriesContext(connection) as questions:
+            page = client.get(address + query).content.decode()
+        return len(questions), re.sub(r"\s+", " ", page)
+
+    for group in ("One", "Two"):
+        made = create_group(cast.ada.principal, team=cast.team_a, name=group)
+        put_in(cast.ada.principal, group_id=made.pk, user_id=cast.vic.user.pk)
+    few, first = asked()
+    for person in (cast.bob, cast.vic, cast.ada):
+        services.share(
+            at_door(cast.alice), namespace="global:team", verb="forget", member=person.user
+        )
+    many, _ = asked()
+    _, last = asked("?offset=2")
+
+    lines = [page.count('class="access-name"') for page in (first, last)]
+    assert (lines, "1 to 2 of 4" in first) == ([2, 2], True)
+    assert many - few == 2  # the trail and the names of those who shared, whatever their number
