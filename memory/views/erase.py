@@ -37,6 +37,7 @@ WORDS: dict[str, str | Promise] = {
     "memory_read": gettext_lazy("Notes of who recalled them"),
     "memory_change": gettext_lazy("Changes made together"),
     "memory_posting": gettext_lazy("Search index"),
+    "memory_embedding": gettext_lazy("Meanings reckoned of memories"),
     "memory_group": gettext_lazy("Groups of memories"),
     "memory_proposal": gettext_lazy("Proposals that waited"),
     "memory_curation": gettext_lazy("What runs taught"),
@@ -51,7 +52,7 @@ WORDS: dict[str, str | Promise] = {
     "workflows_step": gettext_lazy("Steps of runs"),
     "workflows_runevent": gettext_lazy("Events of runs"),
     "workflows_runpartial": gettext_lazy("Unfinished answers"),
-    "workflows_stepintent": gettext_lazy("Announced effects"),
+    "workflows_stepintent": gettext_lazy("Notes of effects about to happen"),
     "workflows_wouldbe": gettext_lazy("Memories of test runs"),
 }
 
@@ -118,18 +119,19 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     """Asks itself again until it is over."""
     row = erasure_for(caller_of(request), erasure_id)
     done = row.receipt or {}
+    lines = _lines(done.get("tables", {}), done.get("left", {}))
     context = {
         "erasure": row,
-        "lines": _lines(done.get("tables", {}), done.get("left", {})),
+        "lines": [line for line in lines if line[2] or line[3]],
+        "empty": [line[0] for line in lines if not line[2] and not line[3]],
         "kept": done.get("kept", {}).get("accounts_auditentry", 0),
         "audit": done.get("audit", {}),
         "person": confirmation_of(row.subject),
         "with_runs": row.planned.get(RUNS, False),
+        "swapped": bool(getattr(request, "htmx", False)),
     }
-    fragment = getattr(request, "htmx", False)
-    return render(
-        request, "memory/_erase_state.html" if fragment else "memory/erasure.html", context
-    )
+    template = "memory/_erase_state.html" if context["swapped"] else "memory/erasure.html"
+    return render(request, template, context)
 
 
 @login_required
@@ -168,7 +170,9 @@ def _ask(
         "confirmation": confirmation_of(subject) if planned else "",
         "own": subject == str(principal.user_id),
         "may_others": principal.role_in(team_id) in (Role.OWNER, Role.ADMIN),
-        "erasures": erasures_for(caller_of(request)),
+        "erasures": [
+            (one, confirmation_of(one.subject)) for one in erasures_for(caller_of(request))
+        ],
     }
     return render(request, "memory/erase.html", context, status=status)
 
