@@ -80,14 +80,14 @@ class Cluster:
             (run.pk,),
         ).fetchall()
 
-    def until(self, what: Callable[[], Any], seconds: float = 30) -> Any:
+    def until(self, what: Callable[[], Any], seconds: float = 60) -> Any:
         end = time.monotonic() + seconds
         while not (found := what()):
             assert time.monotonic() < end, self.story()
             time.sleep(0.03)
         return found
 
-    def until_ended(self, run: Run, seconds: float = 30) -> dict[str, Any]:
+    def until_ended(self, run: Run, seconds: float = 60) -> dict[str, Any]:
         self.until(lambda: self.row(run)["status"] in ENDED, seconds)
         return self.row(run)
 

@@ -25,7 +25,7 @@ START, RECALL, THINK, STORE, END = (
     "Store Exchange",
     "End",
 )
-PATIENCE = 15.0
+PATIENCE = 30.0
 
 
 class Way(Protocol):

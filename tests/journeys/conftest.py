@@ -13,11 +13,15 @@ from playwright.sync_api import (
     Page,
     Request,
     StorageState,
+    expect,
     sync_playwright,
 )
 
 from tests.support.stack import LiveStack
 
+
+# Patience costs nothing where things come soon; five seconds, the default, are little on a busy machine.
+expect.set_options(timeout=20_000)
 
 # Without these Chromium looks for its maker's hosts at every start, and the log fills with refusals.
 QUIET = [
@@ -84,7 +88,7 @@ def session_of_owner() -> dict[str, StorageState]:
 @pytest.fixture
 def context(chromium: Browser, live_stack: LiveStack) -> Iterator[BrowserContext]:
     context = chromium.new_context(base_url=live_stack.url, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     yield context
     context.close()
 

@@ -164,14 +164,14 @@ class Pair:
         )
         return [(int(str(n)), str(author), str(label), ops) for n, author, label, ops in rows]
 
-    def until(self, what: Callable[[], Any], seconds: float = 20, why: str = "") -> Any:
+    def until(self, what: Callable[[], Any], seconds: float = 40, why: str = "") -> Any:
         end = time.monotonic() + seconds
         while not (found := what()):
             assert time.monotonic() < end, why or "waited in vain"
             self.seats[0].page.wait_for_timeout(50)
         return found
 
-    def until_equal(self, seconds: float = 30) -> None:
+    def until_equal(self, seconds: float = 60) -> None:
         """Everything sent, everybody as far as the server, and all three the same."""
 
         def settled() -> bool:
@@ -209,7 +209,7 @@ def pair(
     seats = []
     for name, person in made["people"].items():
         context = browser.new_context(base_url=stack.url, viewport={"width": 1440, "height": 900})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         context.add_cookies(
             [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
         )  # fmt: skip

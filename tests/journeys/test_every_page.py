@@ -185,7 +185,7 @@ def reader(
     context = chromium.new_context(
         base_url=live_stack.url, storage_state=session_of_owner[live_stack.url]
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     yield context
     context.close()
 

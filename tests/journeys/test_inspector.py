@@ -1,12 +1,13 @@
 """The panel of a node in a real browser: what is typed is kept, completed, checked, previewed, and undone."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.journeys.building import until
 
 
 pytestmark = pytest.mark.browser
@@ -90,15 +91,6 @@ def choose(page: Page, node: str) -> None:
         "id => { mnemoflow.editor.canvas.pick([id]); mnemoflow.editor.emit('open', { id }); }", node
     )
     page.wait_for_selector(f"[data-inspector=node][data-node='{node}']")
-
-
-def until(page: Page, holds: Callable[[], Any]) -> None:
-    """Asked again and again: the pages' policy lets no test hand the browser a text to evaluate by itself."""
-    for _ in range(100):
-        if holds():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("It never came to that.")
 
 
 def saved(page: Page) -> None:

@@ -47,7 +47,7 @@ def colleague(chromium: Browser, live_stack: LiveStack, language: str) -> Iterat
     code = COLLEAGUE.replace("{mail}", f"mia-{mark}@example.org").replace("{name}", f"Mia {mark}")
     key = live_stack.manage("shell", "--no-imports", "-c", code).rpartition("session=")[2].strip()
     context = chromium.new_context(base_url=live_stack.url, viewport={"width": 390, "height": 844})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     context.add_cookies(
         [
             {"name": "mnemoflow_session", "value": key, "url": live_stack.url},

@@ -60,7 +60,7 @@ def test_cases_waited_for_are_answered_as_soon_as_they_are_done(
     statuses, took = timed(api, tests_of, PATIENCE)
 
     assert statuses == ["failed", "passed"]
-    assert took < PATIENCE / 2
+    assert took < PATIENCE - 5
 
 
 def test_cases_nobody_drives_are_answered_queued_when_the_time_is_up(
@@ -81,7 +81,7 @@ def test_run_blocked_for_is_answered_with_its_end(api: httpx.Client, tests_of: s
     ended = answer(api.post(tests_of.replace("/tests", "/runs"), json={**body, "version": "draft"}))
 
     assert (ended["status"], ended["outputs"]) == ("succeeded", {"o": "hi"})
-    assert time.monotonic() - began < PATIENCE / 2
+    assert time.monotonic() - began < PATIENCE - 5
 
 
 @pytest.mark.parametrize("place", ["/tests/run", "/runs"])
