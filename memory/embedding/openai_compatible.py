@@ -2,6 +2,7 @@
 
 import base64
 import struct
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -28,16 +29,8 @@ class OpenAICompatible(Embedder):
         self.dimensions = options.dimensions
         self.name = _name(options)
         self._options = options
-        # One for all: a question has no time to meet a server anew.
-        self._client = openai.OpenAI(
-            base_url=options.url.rstrip("/"),
-            api_key=options.key or "none",  # local servers ask for none
-            max_retries=0,  # when to try again is upkeep's to decide
-            http_client=net.sync_client(max_body=MOST_BYTES),
-        )
-        # The package would take these from the process's environment.
-        self._client.organization = self._client.project = None
-        self._client._custom_headers = {}
+        self._clients: dict[float, openai.OpenAI] = {}
+        self._lock = threading.Lock()
 
     def embed(
         self, texts: Sequence[str], *, question: bool, seconds: float
@@ -51,10 +44,8 @@ class OpenAICompatible(Embedder):
         if self._options.dimensions is not None:
             body["dimensions"] = self._options.dimensions
         try:
-            answer = self._client.with_options(timeout=seconds).embeddings.with_raw_response.create(
-                **body
-            )
-            said = answer.http_response.json()
+            asked = self._client(seconds).embeddings.with_raw_response
+            said = asked.create(**body).http_response.json()
         except openai.APIStatusError as refused:
             raise _refusal(refused) from None
         except openai.APITimeoutError:
@@ -66,7 +57,30 @@ class OpenAICompatible(Embedder):
         return _in_order(said, len(texts))
 
     def close(self) -> None:
-        self._client.close()
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _client(self, seconds: float) -> openai.OpenAI:
+        """Kept, as a question has no time to meet a server anew; one of each patience, which bounds a whole answer."""
+        with self._lock:
+            if seconds not in self._clients:
+                self._clients[seconds] = self._new_client(seconds)
+            return self._clients[seconds]
+
+    def _new_client(self, seconds: float) -> openai.OpenAI:
+        http = net.sync_client(timeout=seconds, max_body=MOST_BYTES)
+        client = openai.OpenAI(
+            base_url=self._options.url.rstrip("/"),
+            api_key=self._options.key or "none",  # local servers ask for none
+            timeout=http.timeout,
+            max_retries=0,  # when to try again is upkeep's to decide
+            http_client=http,
+        )
+        # The package would take these from the process's environment.
+        client.organization = client.project = None
+        client._custom_headers = {}
+        return client
 
 
 def _name(options: Options) -> str:

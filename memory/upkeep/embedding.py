@@ -22,8 +22,10 @@ from pgvector import HalfVector
 
 from accounts.models import Team
 from accounts.tenancy import tenant
+from config.again import tried_again
 from memory.core.embedding import Embedder, EmbedderFault, Vector, vectors_of
 from memory.embedding.embedders import in_use
+from memory.providers.postgres.meanings import OF_RUNS
 from memory.upkeep.each import each
 
 
@@ -43,32 +45,44 @@ MISSING: Final = """
       (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
     SELECT gen_random_uuid(), entry.team_id, entry.namespace_id, entry.id, entry.number,
            encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'), '', 0, %s, 0, ''
-    FROM memory_entry AS entry
+    FROM memory_entry AS entry JOIN memory_namespace AS place ON place.id = entry.namespace_id
     WHERE entry.team_id = %s AND entry.deleted_at IS NULL AND entry.tier <> 'quarantine'
-      AND entry.number IS NOT NULL
+      AND entry.number IS NOT NULL AND NOT place.scope = ANY(%s)
       AND NOT EXISTS (SELECT FROM memory_embedding AS known WHERE known.entry_id = entry.id)
+    ORDER BY entry.id
+    LIMIT 5000
     ON CONFLICT (entry_id) DO NOTHING
 """
+# Rows that somebody writes at this moment are theirs to set right: nobody is waited for.
 CHANGED: Final = """
     UPDATE memory_embedding AS known
-    SET number = entry.number, text_hash = encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'),
+    SET number = stale.number, text_hash = stale.text_hash,
         vector = NULL, embedded_at = NULL, due_at = %s, attempts = 0, problem = ''
-    FROM memory_entry AS entry
-    WHERE known.entry_id = entry.id AND known.team_id = %s AND entry.number IS NOT NULL
-      AND (known.number <> entry.number
-           OR known.text_hash <> encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'))
+    FROM (SELECT mine.id, entry.number, encode(sha256(convert_to(entry.text, 'UTF8')), 'hex') AS text_hash
+          FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
+          WHERE mine.team_id = %s AND entry.number IS NOT NULL
+            AND (mine.number <> entry.number
+                 OR mine.text_hash <> encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'))
+          FOR UPDATE OF mine SKIP LOCKED) AS stale
+    WHERE known.id = stale.id
 """
 GONE: Final = """
-    DELETE FROM memory_embedding AS known USING memory_entry AS entry
-    WHERE known.entry_id = entry.id AND known.team_id = %s
-      AND (entry.deleted_at IS NOT NULL OR entry.tier = 'quarantine')
+    DELETE FROM memory_embedding WHERE id IN (
+      SELECT mine.id FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
+      WHERE mine.team_id = %s AND (entry.deleted_at IS NOT NULL OR entry.tier = 'quarantine')
+      FOR UPDATE OF mine SKIP LOCKED)
 """
 # Another model, or as many dimensions as it no longer gives. The old vector stays until the new one is there: no
 # question of the new model meets it.
 OUTDATED: Final = """
-    UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = ''
-    WHERE team_id = %s AND due_at IS NULL AND (model <> %s OR (%s > 0 AND dimensions <> %s))
+    UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE id IN (
+      SELECT id FROM memory_embedding
+      WHERE team_id = %s AND due_at IS NULL AND (model <> %s OR (%s > 0 AND dimensions <> %s))
+      FOR UPDATE SKIP LOCKED)
 """
+AGAIN: Final = (
+    "UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE team_id = %s"
+)
 TAKE: Final = """
     UPDATE memory_embedding AS known SET due_at = %s
     FROM (SELECT id FROM memory_embedding WHERE team_id = %s AND due_at <= %s
@@ -129,22 +143,16 @@ def look_through(team_id: UUID, embedder: Embedder) -> None:
     """Finds what nobody noted, and what another model embedded."""
     now = timezone.now()
     dimensions = embedder.dimensions or 0
-    with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(GONE, [team_id])
-        cursor.execute(CHANGED, [now, team_id])
-        cursor.execute(MISSING, [now, team_id])
-        cursor.execute(OUTDATED, [now, team_id, embedder.name, dimensions, dimensions])
+    _done(team_id, GONE, team_id)
+    _done(team_id, CHANGED, now, team_id)
+    _done(team_id, OUTDATED, now, team_id, embedder.name, dimensions, dimensions)
+    while _done(team_id, MISSING, now, team_id, list(OF_RUNS)):
+        pass  # some thousands a transaction
 
 
 def embed_again(team_id: UUID) -> int:
     """All of it is due once more; how many those are."""
-    with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE team_id = %s",
-            [timezone.now(), team_id],
-        )
-        due: int = cursor.rowcount
-    return due
+    return _done(team_id, AGAIN, timezone.now(), team_id)
 
 
 def look_anew() -> None:
@@ -164,6 +172,15 @@ def _look_through_now_and_then(team_id: UUID, embedder: Embedder) -> None:
             return
         _LOOKED[which] = now + LOOKED_THROUGH_EVERY
     look_through(team_id, embedder)
+
+
+@tried_again
+def _done(team_id: UUID, sql: str, *params: Any) -> int:
+    """How many rows; ``params`` as the driver takes them."""
+    with tenant([team_id]), connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: int = cursor.rowcount
+    return rows
 
 
 def _take(team_id: UUID, most: int, now: datetime) -> list[Taken]:
@@ -236,8 +253,7 @@ def _notice_dimensions(team_id: UUID, embedder: Embedder, found: int) -> None:
     if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == found:
         return
     _DIMENSIONS[team_id, embedder.name] = found
-    with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(OUTDATED, [timezone.now(), team_id, embedder.name, found, found])
+    _done(team_id, OUTDATED, timezone.now(), team_id, embedder.name, found, found)
 
 
 _DIMENSIONS: dict[tuple[UUID, str], int] = {}

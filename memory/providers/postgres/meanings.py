@@ -18,11 +18,14 @@ from config.ids import uuid7
 from memory.core.meaning import NEAREST as MOST_NEAR
 from memory.core.meaning import nearness
 from memory.core.records import Meaning, MemoryEntry
+from memory.core.scopes import Scope
 from memory.core.values import search_text
 from memory.embedding import wakes
 from memory.embedding.embedders import in_use
 from memory.models import Entry, Namespace
 
+
+OF_RUNS: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
 
 # What has the same text keeps its vector. In the order of ids, as whoever writes vectors takes them.
 NOTE: Final = """
@@ -43,8 +46,9 @@ NOTE: Final = """
 DROP: Final = "DELETE FROM memory_embedding WHERE namespace_id = %s AND entry_id = ANY(%s)"
 
 # Exact, over the vectors of one namespace: an index over all of them would have to find them among a million others.
+# All are of length 1, so the inner product is the cosine, at half the price.
 NEAREST: Final = """
-    SELECT number, text_hash, 1 - (vector <=> %(asked)s::halfvec) AS cosine FROM memory_embedding
+    SELECT number, text_hash, -(vector <#> %(asked)s::halfvec) AS cosine FROM memory_embedding
     WHERE namespace_id = %(namespace)s AND model = %(model)s AND dimensions = %(dimensions)s
       AND embedded_at IS NOT NULL
       AND NOT number = ANY(string_to_array(%(without)s, ',')::int[])
@@ -60,7 +64,10 @@ def hash_of(text: str) -> str:
 
 
 class Noted:
-    """Of one namespace's changes those that vectors follow, gathered, then saved as one."""
+    """Of one namespace's changes those that vectors follow, gathered, then saved as one.
+
+    What is a run's alone is over before anybody could ask for it in other words.
+    """
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
@@ -76,7 +83,7 @@ class Noted:
         self._fresh[entry.pk] = entry
 
     def save(self) -> None:
-        if not (self._fresh or self._gone) or in_use() is None:
+        if not (self._fresh or self._gone) or self._namespace.scope in OF_RUNS or in_use() is None:
             return
         with connection.cursor() as cursor:
             if self._gone:
