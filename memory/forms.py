@@ -28,7 +28,7 @@ class EditForm(forms.Form):
     )
     category = forms.SlugField(label=_("Category"), max_length=40)
     tier = forms.ChoiceField(label=_("Tier"), choices=TierChoice)
-    reason = forms.CharField(label=_("Why"), required=False, max_length=500)
+    reason = forms.CharField(label=_("Why (may stay empty)"), required=False, max_length=500)
     revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     @classmethod

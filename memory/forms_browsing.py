@@ -44,7 +44,7 @@ class ActChoice(TextChoices):
     APPROVE = "approve", _("Approve")
     REJECT = "reject", _("Reject")
     PROMOTE = "promote", _("Keep for good")
-    QUARANTINE = "quarantine", _("Take out of use")
+    QUARANTINE = "quarantine", _("Put into quarantine")
     CATEGORY = "category", _("Set the category")
     IMPORTANCE = "importance", _("Set the importance")
     EXPIRY = "expiry", _("Set when they end")

@@ -16,6 +16,7 @@ from memory.services.bulk import Act
 from memory.services.seeking import by_tier
 from memory.views.asking import caller_of
 from memory.views.paging import with_query
+from memory.views.story import TIER_HINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +50,9 @@ MOVES: dict[Tier, tuple[MoveShown, ...]] = {
     Tier.QUARANTINE: (MoveShown(Act.APPROVE, _("Approve")), MoveShown(Act.REJECT, _("Reject"))),
     Tier.WORKING: (
         MoveShown(Act.PROMOTE, _("Keep for good")),
-        MoveShown(Act.QUARANTINE, _("Take out of use")),
+        MoveShown(Act.QUARANTINE, _("Put into quarantine")),
     ),
-    Tier.LONG_TERM: (MoveShown(Act.QUARANTINE, _("Take out of use")),),
-}
-
-HINTS: dict[Tier, str | Promise] = {
-    Tier.QUARANTINE: _("Held back: never recalled until somebody approves it."),
-    Tier.WORKING: _("In use, and over after a day unless it proves itself."),
-    Tier.LONG_TERM: _("Kept for good."),
+    Tier.LONG_TERM: (MoveShown(Act.QUARANTINE, _("Put into quarantine")),),
 }
 
 
@@ -68,7 +63,7 @@ def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict
         Column(
             tier,
             str(labels[tier.value]),
-            HINTS[tier],
+            TIER_HINTS[tier],
             tuple(_card(one) for one in page.entries),
             page.total,
             with_query(request.GET, view="", tier=tier.value),

@@ -31,7 +31,10 @@ from memory.views.asking import (
 from memory.views.browsing import Aside, show_namespace
 from memory.views.changes import after_forgetting
 from memory.views.differences import Piece, pieces_between
-from memory.views.story import is_page, moves_of, number_asked, story
+from memory.views.overview import waits
+from memory.views.past import number_asked
+from memory.views.review_showing import held_why
+from memory.views.story import TIER_HINTS, is_page, moves_of, story
 
 
 @login_required
@@ -140,12 +143,13 @@ def _show_entry(
         "entry": row,
         "story": story(principal_of(request), row, number_asked(request.GET.get("before", ""))),
         "namespace_title": title_of(request, row.namespace),
+        "tier_hint": TIER_HINTS[Tier(row.tier)],
+        "held_why": held_why(row) if waits(row) else "",
         "form": form,
         "clash": clash,
         "is_text": isinstance(row.value, str),
         "is_page": is_page(row) and not row.is_forgotten,
         "is_message": row.key.startswith(BEGINNING),
-        "restore_url": reverse("memory:restore", args=[row.pk]),
         "may_write": may(request, "write", row.namespace),
         "may_forget": may(request, "forget", row.namespace),
         "undoable": undoable_change(request, request.GET.get("undo", "")),

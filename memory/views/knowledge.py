@@ -1,5 +1,6 @@
 """Knowledge pages: where there are some, what is on a shelf, one of them, and what it said before."""
 
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -19,21 +20,39 @@ from memory.views.knowledge_forms import SeekForm
 from memory.views.knowledge_places import place_choices
 from memory.views.markdown import rendered
 from memory.views.paging import PAGE_SIZE, OffsetPage
-from memory.views.story import REVISIONS_A_PAGE, number_asked, older_than
+from memory.views.past import REVISIONS_A_PAGE, number_asked, older_than
+
+
+MOST_FOUND: Final = 50  # of a question to all shelves
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    found = shelves(caller_of(request))
-    reader = principal_of(request).user_id
-    titles = naming.named([one.row for one in found], reader_id=reader)
+    """The shelves; or, when something is looked for, what is found on all of them, best first."""
+    text = SeekForm(request.GET).chosen()["text"]
     context = {
-        "shelves": list(zip(found, titles, strict=True)),
-        "place_choices": place_choices(request),
+        "text": text,
+        **(_found_everywhere(request, text) if text else _shelves(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/knowledge.html", context)
+
+
+def _shelves(request: HttpRequest) -> dict[str, Any]:
+    found = shelves(caller_of(request))
+    titles = naming.named([one.row for one in found], reader_id=principal_of(request).user_id)
+    return {
+        "shelves": list(zip(found, titles, strict=True)),
+        "place_choices": place_choices(request),
+    }
+
+
+def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
+    found = services.find_everywhere(caller_of(request), query=text, top_k=MOST_FOUND)
+    places = naming.named(list(found.places.values()), reader_id=principal_of(request).user_id)
+    rows = shown.rows_everywhere(found, {one.row.text: one.title for one in places})
+    return {"rows": rows, "is_all": found.is_all}
 
 
 @login_required
@@ -46,9 +65,9 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     if chosen["text"]:
         tags = [chosen["tag"]] if chosen["tag"] else []
         hits = services.find_pages(caller, namespace=row.text, query=chosen["text"], tags=tags)
-        rows = shown.rows_found(there, hits)
+        rows = shown.rows_found(there, row, hits)
     else:
-        rows = shown.rows_of(there, tag=chosen["tag"], stale_only=chosen["stale"])
+        rows = shown.rows_of(there, row, tag=chosen["tag"], stale_only=chosen["stale"])
     start = chosen["offset"]
     context = {
         "namespace": row,
@@ -99,7 +118,7 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
-        "past": shown.past(principal_of(request), revisions),
+        "revisions": shown.past(principal_of(request), revisions),
         "older": older_than(revisions),
         "may_write": may(request, "write", entry.namespace),
     }

@@ -49,7 +49,7 @@ class PageForm(forms.Form):
         max_length=2_000,
         help_text=_("With commas between. Links and searches find the page by them too."),
     )
-    reason = forms.CharField(label=_("Why"), required=False, max_length=500)
+    reason = forms.CharField(label=_("Why (may stay empty)"), required=False, max_length=500)
     revision = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
     @classmethod

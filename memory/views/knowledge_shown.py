@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -14,23 +15,26 @@ from memory.logic.near import normalised
 from memory.logic.page_index import StaleMark, Staleness
 from memory.logic.pages import KnowledgePage
 from memory.logic.paging import Hit
-from memory.models import Revision
+from memory.models import Namespace, Revision
 from memory.provenance import backers
-from memory.services import Opened, Shelf
-from memory.views.differences import Piece, pieces_between
+from memory.services import FoundPages, Opened, Shelf
+from memory.views.differences import pieces_between
 from memory.views.knowledge_forms import names_of
-from memory.views.story import PARTS, Origin, origin_of, with_the_one_before
+from memory.views.past import Changed, RevisionTold, revisions_told
+from memory.views.story import PARTS
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page on its shelf; ``score`` and ``parts`` where it was searched for."""
+    """A page on its shelf; ``score`` and ``parts`` where it was searched for, ``place`` where on all shelves."""
 
     page: KnowledgePage
     url: str
+    shelf_url: str
     is_stale: bool = False
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
+    place: str = ""
 
     @property
     def percent(self) -> int:
@@ -52,42 +56,52 @@ class StaleRow:
     mark: StaleMark
 
 
-@dataclass(frozen=True, slots=True)
-class PastRow:
-    """A revision against the one before it, field by field."""
-
-    row: Revision
-    origin: Origin
-    is_first: bool
-    fields: tuple[tuple[str | Promise, tuple[Piece, ...]], ...]
-
-
 def page_url(entry_id: str) -> str:
     return reverse("memory:knowledge_page", args=[entry_id])
 
 
-def rows_of(shelf: Shelf, *, tag: str = "", stale_only: bool = False) -> list[PageRow]:
+def shelf_url(namespace_id: UUID) -> str:
+    return reverse("memory:knowledge_shelf", args=[namespace_id])
+
+
+def rows_of(
+    shelf: Shelf, row: Namespace, *, tag: str = "", stale_only: bool = False
+) -> list[PageRow]:
     stale = {mark.page_id for mark in shelf.index.stale}
     return [
-        PageRow(page, page_url(shelf.entries[page.id].id), page.id in stale)
+        PageRow(
+            page, page_url(shelf.entries[page.id].id), shelf_url(row.pk), is_stale=page.id in stale
+        )
         for page in shelf.pages
         if (not tag or tag.casefold() in map(str.casefold, page.tags))
         and (not stale_only or page.id in stale)
     ]
 
 
-def rows_found(shelf: Shelf, hits: Iterable[Hit]) -> list[PageRow]:
+def rows_found(shelf: Shelf, row: Namespace, hits: Iterable[Hit]) -> list[PageRow]:
     stale = {mark.page_id for mark in shelf.index.stale}
+    return [_found(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
+
+
+def rows_everywhere(found: FoundPages, titles: Mapping[str, str]) -> list[PageRow]:
+    """``titles``: the shelves' in people's words, by namespace. What is stale a shelf says of its own pages."""
     return [
-        PageRow(
-            hit.item.page,
-            page_url(hit.entry.id),
-            hit.item.page.id in stale,
-            hit.score,
-            tuple((PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0),
-        )
-        for hit in hits
+        _found(one, found.places[one.entry.namespace], place=titles[one.entry.namespace])
+        for one in found.hits
     ]
+
+
+def _found(hit: Hit, row: Namespace, *, is_stale: bool = False, place: str = "") -> PageRow:
+    parts = tuple((PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0)
+    return PageRow(
+        hit.item.page,
+        page_url(hit.entry.id),
+        shelf_url(row.pk),
+        is_stale=is_stale,
+        score=hit.score,
+        parts=parts,
+        place=place,
+    )
 
 
 def tags_of(shelf: Shelf) -> list[tuple[str, int]]:
@@ -115,18 +129,10 @@ def finder(shelf: Shelf) -> Callable[[str], str]:
     return lambda name: _url_in(shelf, names.get(normalised(name), ""))
 
 
-def past(principal: Principal, revisions: Sequence[Revision]) -> list[PastRow]:
+def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionTold, ...]:
     """Newest first."""
     told = backers(principal, [one.actor for one in revisions], [one.run_id for one in revisions])
-    return [
-        PastRow(
-            row,
-            origin_of(told, row.actor, row.run_id, row.node_id),
-            before is None,
-            tuple(_differences(before, row)) if before else (),
-        )
-        for row, before in with_the_one_before(revisions)
-    ]
+    return revisions_told(told, revisions, _differences)
 
 
 MOST_TAGS: Final = 30
@@ -144,9 +150,7 @@ _LABELS: Final[Mapping[str, Promise]] = {
 }
 
 
-def _differences(
-    before: Revision, after: Revision
-) -> Iterable[tuple[str | Promise, tuple[Piece, ...]]]:
+def _differences(before: Revision, after: Revision) -> Iterable[Changed]:
     for name, label in _LABELS.items():
         old, new = _text(before, name), _text(after, name)
         if old != new:

@@ -28,7 +28,7 @@ from memory.views.differences import pieces_between
 from memory.views.knowledge_forms import PageForm
 from memory.views.knowledge_places import place_asked_for, place_choices
 from memory.views.markdown import rendered
-from memory.views.story import number_asked
+from memory.views.past import number_asked
 
 
 @login_required

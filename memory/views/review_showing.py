@@ -175,7 +175,7 @@ def _by(one: Waiting, behind: Backers) -> str:
 
 def _why(one: Waiting) -> str:
     if isinstance(one.row, Entry):
-        return _held_why(one.row)
+        return held_why(one.row)
     match one.kind:
         case "contradiction":
             return _("Both can't be true. The older one stays readable in the newer one's history.")
@@ -199,11 +199,15 @@ def _shared(row: Proposal) -> list[str]:
     return [word[0] if word else term for word, term in zip(found, terms, strict=True)]
 
 
-def _held_why(row: Entry) -> str:
+def held_why(row: Entry) -> str:
+    """Why it is in quarantine."""
     found = row.metadata.get("quarantined_for")
     reasons = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     if not reasons:
-        return str(row.metadata.get("review_reason") or _("Somebody took it out of use."))
+        return str(
+            row.metadata.get("review_reason")
+            or _("What wrote it, or somebody since, put it into quarantine.")
+        )
     said = []
     for one in reasons:
         name = str(one.get("reason", ""))

@@ -1,37 +1,35 @@
 """What the page of one memory tells: who wrote it, whom it reached, what changed, what it is linked with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.utils import formats, timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from memory import selectors
+from memory.core.recalling import NO_VECTOR
 from memory.core.records import Json, Tier
 from memory.logic.near import proofs
 from memory.logic.pages import CATEGORY
 from memory.logic.pages import key_of as page_key
 from memory.logic.tiers import MOVES, Move
 from memory.models import Entry, Read, Revision
-from memory.models.entries import TierChoice
-from memory.provenance import Backers, RunTold, backers
+from memory.provenance import Backers, backers
 from memory.providers.postgres.rows import entry_of
 from memory.services.linked import named_beside, revisions_before, superseding
-from memory.views.differences import Piece, pieces_between
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Who or what; ``run`` is none where there was none, or where the reader may not see it."""
-
-    actor: str
-    run: RunTold | None
-    run_id: str
-    node: str
+from memory.views.differences import pieces_between
+from memory.views.past import (
+    REVISIONS_A_PAGE,
+    Changed,
+    Origin,
+    RevisionTold,
+    older_than,
+    origin_of,
+    revisions_told,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +44,6 @@ class ReadTold:
     @property
     def percent(self) -> int:
         return round((self.score or 0) * 100)
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionTold:
-    """``pieces``: the value against the one before; ``fields``: what else changed, before and after."""
-
-    row: Revision
-    origin: Origin
-    is_first: bool
-    pieces: tuple[Piece, ...]
-    fields: tuple[tuple[str | Promise, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +88,7 @@ def story(principal: Principal, entry: Entry, before: int | None = None) -> Stor
     return Story(
         origin_of(told, entry.source_actor, entry.source_run, entry.source_node),
         told.actors.get(entry.source_rule, ""),
-        tuple(_revisions(told, revisions)),
+        revisions_told(told, revisions, _texts),
         older_than(revisions),
         tuple(_read(told, one) for one in reads),
         tuple(_links(entry)),
@@ -121,19 +108,25 @@ def moves_of(entry: Entry) -> tuple[TierMove, ...]:
     )
 
 
-REVISIONS_A_PAGE: Final = 25
 PARTS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
     "context": _("with what came before"),
     "literal": _("literally"),
     "neighbours": _("from what stands beside it"),
     "vector": _("by meaning"),
+    NO_VECTOR: _("not by meaning: the model gave no answer"),
     "recency": _("newer"),
     "title": _("title"),
     "summary": _("summary"),
     "tags": _("tags"),
     "content": _("content"),
     "bm25": _("full text"),
+}
+
+TIER_HINTS: Final[Mapping[Tier, Promise]] = {
+    Tier.QUARANTINE: _("Held back: never recalled until somebody approves it."),
+    Tier.WORKING: _("In use, and over after a day unless it proves itself."),
+    Tier.LONG_TERM: _("In use, and kept for good."),
 }
 
 _TIER_MOVES = (
@@ -171,21 +164,6 @@ _TIER_MOVES = (
     ),
 )
 
-_FIELDS: Final[tuple[tuple[str, Promise], ...]] = (
-    ("tier", _("Tier")),
-    ("category", _("Category")),
-    ("importance", _("Importance")),
-    ("expires_at", _("Expires")),
-)
-
-
-def origin_of(told: Backers, actor: str, run_id: str, node_id: str) -> Origin:
-    """A run that acts for itself is named once, as the run."""
-    run = told.runs.get(run_id)
-    itself = run is not None and actor == f"run:{run_id}"
-    who = "" if itself else told.actors.get(actor, "")
-    return Origin(who, run, run_id, told.node(run_id, node_id))
-
 
 def _read(told: Backers, row: Read) -> ReadTold:
     parts = ((PARTS.get(name, name), float(part)) for name, part in row.explain.items())
@@ -199,57 +177,9 @@ def _read(told: Backers, row: Read) -> ReadTold:
     )
 
 
-def _revisions(told: Backers, rows: Sequence[Revision]) -> Iterable[RevisionTold]:
-    """Newest first, each against the one that follows it here."""
-    for row, before in with_the_one_before(rows):
-        yield RevisionTold(
-            row,
-            origin_of(told, row.actor, row.run_id, row.node_id),
-            before is None,
-            _pieces(row.value, before),
-            tuple(_fields(row, before)) if before else (),
-        )
-
-
-def with_the_one_before(
-    rows: Sequence[Revision],
-) -> Iterable[tuple[Revision, Revision | None]]:
-    """As many as a page shows."""
-    return list(zip(rows, [*rows[1:], None], strict=True))[:REVISIONS_A_PAGE]
-
-
-def older_than(rows: Sequence[Revision]) -> int | None:
-    return rows[REVISIONS_A_PAGE - 1].number if len(rows) > REVISIONS_A_PAGE else None
-
-
-def number_asked(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 10 else None
-
-
-def _pieces(value: Json, before: Revision | None) -> tuple[Piece, ...]:
-    if before is None or before.value == value:
-        return ()
-    return pieces_between(before.value, value)
-
-
-def _fields(row: Revision, before: Revision) -> Iterable[tuple[str | Promise, str, str]]:
-    for name, label in _FIELDS:
-        old, new = getattr(before, name), getattr(row, name)
-        if old != new:
-            yield label, _shown(old), _shown(new)
-    if row.metadata != before.metadata:
-        for name in sorted({*row.metadata, *before.metadata}):
-            old, new = before.metadata.get(name), row.metadata.get(name)
-            if old != new:
-                yield name, _shown(old), _shown(new)
-
-
-def _shown(value: Json) -> str:
-    if value in TierChoice.values:
-        return str(TierChoice(value).label)
-    if isinstance(value, datetime):
-        return formats.date_format(timezone.localtime(value), "DATETIME_FORMAT")
-    return "–" if value is None else str(value)
+def _texts(before: Revision, row: Revision) -> Iterable[Changed]:
+    if before.value != row.value:
+        yield "", pieces_between(before.value, row.value)
 
 
 def _links(entry: Entry) -> Iterable[LinkTold]:

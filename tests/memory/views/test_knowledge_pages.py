@@ -292,3 +292,21 @@ def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
 
 
 QUERIES = 22
+
+
+def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
+    alice: Person, bob: Person
+) -> None:
+    written(alice, "Tea", "Boil the water.", tags=["kitchen"])
+    own = [{"title": "My kettle", "content": "Water for tea, at home."}]
+    services.write_pages(at_door(alice), namespace=f"user:{alice.user.pk}", pages=own)
+
+    hers, his = (got(one, "/memory/knowledge/", q="water tea") for one in (alice, bob))
+
+    found = hers[hers.index('id="found-title"') :]
+    assert "My kettle" in found
+    assert f'href="{shelf_of(alice)}">Everybody in the team</a>' in found
+    assert f"{shelf_of(alice)}?tag=kitchen" in found
+    assert ("Boil" in found, "Where there are pages" in hers) == (False, False)
+    assert (">Tea</a>" in his, "My kettle" in his) == (True, False)
+    assert "No page says that" in got(alice, "/memory/knowledge/", q="zeppelin")

@@ -1,0 +1,33 @@
+"""Values as lists show them: one line each, with what a person would call them."""
+
+import pytest
+
+from memory.core.records import Json
+from memory.templatetags.memory_values import in_short
+
+
+PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "# How", "tags": []}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("two\nlines", "two lines"),
+        (PAGE, "Tea · How we make it."),
+        ({**PAGE, "summary": ""}, "Tea · # How"),
+        ({**PAGE, "summary": "", "content": ""}, "Tea"),
+        ({"role": "user", "content": "Hello\nthere"}, "Hello there"),
+        (
+            {"role": "assistant", "content": "", "calls": ["f"]},
+            'role: assistant · content:  · calls: ["f"]',
+        ),
+        ({"theme": "dark", "备注": {"n": 1}}, 'theme: dark · 备注: {"n": 1}'),
+        (["茶", 2], "茶 · 2"),
+        ({}, "{}"),
+        ([], "[]"),
+        (None, "null"),
+        (0.5, "0.5"),
+    ],
+)
+def test_value_in_a_list_is_one_line_people_can_read(value: Json, shown: str) -> None:
+    assert in_short(value) == shown
