@@ -82,11 +82,12 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+# In the order they are shown: what there are few of first, conversations near the end.
 SCOPE_HINTS: dict[str, Promise] = {
     ScopeChoice.USER: _("What is remembered about a person, across their conversations."),
-    ScopeChoice.CONVERSATION: _("What belongs to one conversation."),
     ScopeChoice.GLOBAL: _("What an application knows, whoever asks."),
     ScopeChoice.WORKFLOW: _("What one workflow keeps for itself."),
+    ScopeChoice.CONVERSATION: _("What belongs to one conversation."),
     ScopeChoice.RUN: _("Notes of a run, cleared when it ends."),
 }
 

@@ -1,6 +1,8 @@
 """Lists by offset, what their pager shows, and addresses that keep the filters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -29,6 +31,15 @@ def kept_query(query: QueryDict, **changes: str) -> str:
     return "" if found == "?" else found
 
 
+def offset_in(query: QueryDict) -> int:
+    """Where the address says that the page begins; nonsense is the beginning."""
+    text = query.get("offset", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+Row = TypeVar("Row")
+
+
 @dataclass(frozen=True, slots=True)
 class OffsetPage:
     """What ``components/_pager.html`` shows."""
@@ -38,6 +49,11 @@ class OffsetPage:
     query: QueryDict
     size: int = PAGE_SIZE
     address: str = ""  # of the list, where an answer to a form shows it as well
+    is_counted: ClassVar[bool] = True  # and not by time alone: the pager's words
+
+    def of(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Those that stand on it, of all there are."""
+        return rows[self.offset : self.offset + self.size]
 
     @property
     def has_previous_page(self) -> bool:

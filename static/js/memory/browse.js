@@ -66,6 +66,7 @@ document.addEventListener("change", (event) => {
 });
 
 function ready(root) {
+  for (const label of root.querySelectorAll("[data-choose-page-label]")) label.hidden = false; // it does nothing by itself
   showSlider(root);
   showChosen(root);
   root.querySelector("[role=alertdialog]")?.querySelector("button[type=submit]")?.focus();
