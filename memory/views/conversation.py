@@ -1,6 +1,6 @@
 """What a conversation keeps for its models: the messages, the summary of the rest, and what was folded of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -14,9 +14,11 @@ from django.views.decorators.http import require_safe
 from accounts.principals import current_team_id, principal_of
 from memory import selectors, services
 from memory.logic.folding import Reason
-from memory.logic.messages import groups
+from memory.logic.messages import Group
+from memory.logic.messages import groups as groups_of
 from memory.services.conversation import FoldView
 from memory.views.asking import caller_of, title_of
+from memory.views.paging import OffsetPage, offset_in
 
 
 @login_required
@@ -25,10 +27,12 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A call and its results stand together, as they are kept and folded together."""
     row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
     view = services.look_back(caller_of(request), namespace=row.text)
+    groups, pages = _last(groups_of(view.messages), request)
     context = {
         "namespace": row,
         "title": title_of(request, row),
-        "groups": groups(view.messages),
+        "groups": groups,
+        "page": pages,
         "count": len(view.messages),
         "summary": view.summary,
         "tokens": view.tokens,
@@ -38,14 +42,29 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     return render(request, "memory/conversation.html", context)
 
 
+def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group], OffsetPage]:
+    """The end of it, which a model sees first; each page from the oldest to the newest."""
+    page = OffsetPage(len(every), offset_in(request.GET), request.GET, GROUPS)
+    return page.of(every[::-1])[::-1], page
+
+
+GROUPS: Final = 100  # a page
+
 REASONS: Final[Mapping[Reason, Promise]] = {
-    Reason.WINDOW: _("older than the turns that are kept"),
-    Reason.CAPACITY: _("more messages than are kept"),
-    Reason.TOKENS: _("more than the model's context holds"),
-    Reason.ORPHAN: _("the result of a call that is no longer there"),
+    Reason.WINDOW: _("Older than the turns that are kept"),
+    Reason.CAPACITY: _("More messages than are kept"),
+    Reason.TOKENS: _("More than the model's context holds"),
+    Reason.ORPHAN: _("The result of a call that is no longer there"),
 }
 
 
 def _by(view: FoldView) -> str:
     """Who summed it up; nothing where it was only cut."""
-    return "" if view.fold.by == "cut" else view.fold.by
+    return str(_SUMMARISERS.get(view.fold.by, view.fold.by))
+
+
+# Those without a model; others go by the model's name.
+_SUMMARISERS: Final[Mapping[str, str | Promise]] = {
+    "cut": "",
+    "extractive": _("rules, without a model"),
+}

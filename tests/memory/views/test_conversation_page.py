@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_folded_messages_stand_beside_what_is_kept_and_pairs_together(alice: Per
     assert "weather</b>" in pair[0]
     assert "Rain" in pair[0]
     assert "In place of what was folded" in kept
-    assert "older than the turns that are kept" in folded
+    assert "Older than the turns that are kept" in folded
     assert "My cat is called Miso." in folded
 
 
@@ -69,3 +70,30 @@ def test_history_is_those_who_take_part_in_it_alone(alice: Person, bob: Person) 
         row = Namespace.objects.unscoped().get(text="conv:c1")
 
     assert bob.client.get(f"/memory/namespaces/{row.pk}/conversation/").status_code == 404
+
+
+def test_long_conversation_is_shown_page_by_page_from_its_end(
+    alice: Person, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    monkeypatch.setattr("memory.views.conversation.GROUPS", 3)
+    caller = replace(in_run(alice, conversation_id="c1"), origin=CallOrigin("r1", "history", "s"))
+    converse(
+        caller,
+        action="append",
+        messages=[{"role": "user", "content": f"said {n}"} for n in range(7)],
+    )
+    with tenant([alice.team.id]):
+        address = f"/memory/namespaces/{Namespace.objects.unscoped().get(text='conv:c1').pk}/conversation/"
+    client = alice.client
+    client.get(address)
+
+    with django_assert_num_queries(QUERIES):
+        last = client.get(address).content.decode()
+    before = client.get(f"{address}?offset=6").content.decode()
+
+    assert re.findall(r"said \d", last) == ["said 4", "said 5", "said 6"]
+    assert re.findall(r"said \d", before) == ["said 0"]
+    assert ("?offset=3" in last, "messages: 7" in last) == (True, True)
+
+
+QUERIES = 20

@@ -217,8 +217,8 @@ def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
 
     tried = words_of(alice.client.post(f"{QUEUE}decide/", {"item": ids, "act": "accept"}))
     assert "Accepting 3 would change memory like this:" in tried
-    counts = re.findall(r"<li><b>(\d+)</b> (\w+)", tried)
-    assert counts == [("2", "new"), ("1", "changed"), ("1", "forgotten")]
+    counts = re.findall(r"<li>(\w+): (\d+)</li>", tried)
+    assert counts == [("remembered", "2"), ("changed", "1"), ("forgotten", "1")]
     assert texts(alice) == before
 
     done = words_of(
