@@ -104,4 +104,10 @@ new MutationObserver((changes) => {
 }).observe(document.getElementById("toasts"), { childList: true });
 
 for (const toast of document.querySelectorAll("[data-toast]")) fadeToast(toast);
+
+// On a narrow screen the tab one is on may be past the edge.
+for (const tabs of document.querySelectorAll(".tabs")) {
+  const here = tabs.querySelector("[aria-current=page]")?.getBoundingClientRect();
+  if (here) tabs.scrollLeft += here.left - tabs.getBoundingClientRect().left - (tabs.clientWidth - here.width) / 2;
+}
 showTheme();
