@@ -15,9 +15,11 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry, Erasure, Namespace
 from memory.upkeep.erasing import erase_soon
+from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import SHARED, entry, file_of, lines, space
 from tests.support.cast import Cast, Person
+from workflows.models import Run
 
 
 pytestmark = pytest.mark.django_db
@@ -264,3 +266,22 @@ def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_i
     left = rows["global:0"]
     shown = alice.client.get(f"/memory/namespaces/{left.pk}/").content.decode()
     assert f"/memory/export/?namespace={left.pk}" in shown
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_api_erases_runs_as_well_unless_it_is_told_not_to(cast: Cast, runs: bool) -> None:
+    told(cast.alice, own := str(cast.alice.user.pk))
+    run = make_run(cast.alice, make_workflow(cast.alice), status="succeeded")
+    where, asked = f"/api/v1/memory/subjects/{own}/erase", {"runs": runs}
+    tried = cast.alice.client.post(where, asked, "application/json").json()
+
+    done = cast.alice.client.post(where, {**asked, "dry_run": False}, "application/json").json()
+
+    assert (tried["dry_run"], done["dry_run"]) == (True, False)
+    for receipt in (tried, done):
+        assert receipt["tables"]["memory_entry"] == 1
+        assert receipt["tables"].get("workflows_run", 0) == int(runs)
+    with tenant([cast.team_a.pk]):
+        assert Run.objects.unscoped().filter(pk=run.pk).exists() is not runs
+    wrong = cast.alice.client.post(where, {"runs": "some"}, "application/json")
+    assert (wrong.status_code, "runs" in wrong.content.decode()) == (422, True)
