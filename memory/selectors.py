@@ -1,11 +1,11 @@
 """Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, Sum, When
+from django.db.models import Case, Count, Q, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -17,8 +17,19 @@ from memory.models import Change, Entry, Namespace, Read, Revision
 from memory.providers.postgres.newest import newest
 
 
-def namespaces_for(principal: Principal, team_id: UUID) -> Sequence[Namespace]:
+def filled_namespaces_for(
+    principal: Principal, team_id: UUID, *, limit: int
+) -> Sequence[Namespace]:
+    """The fullest, in the order of namespaces."""
     rows = Namespace.objects.visible_to(principal).filter(team_id=team_id)
+    found = rows.filter(Q(entry_count__gt=0) | Q(byte_count__gt=0)).order_by("-entry_count", "id")
+    return sorted(found[:limit], key=lambda row: (row.scope, -row.entry_count, row.text))
+
+
+def namespaces_called(
+    principal: Principal, team_id: UUID, texts: Collection[str]
+) -> Sequence[Namespace]:
+    rows = Namespace.objects.visible_to(principal).filter(team_id=team_id, text__in=texts)
     return list(rows.order_by("scope", "-entry_count", "text", "id"))
 
 

@@ -25,6 +25,7 @@ from memory.views.asking import caller_of
 
 
 CHUNK: Final = 256 * 1024
+MOST_TO_CHOOSE: Final = 100  # namespaces; each one's own page exports it as well
 
 
 class FileForm(forms.Form):
@@ -143,12 +144,9 @@ def _show(
         # What was asked for is a report, and here it is, whatever it says of the file.
         return render(request, "memory/_exchange_report.html", context)
     principal, team_id = principal_of(request), current_team_id(request)
-    found = selectors.namespaces_for(principal, team_id)
-    context["spaces"] = [
-        one
-        for one in naming.named(found, reader_id=principal.user_id)
-        if one.row.entry_count or one.row.byte_count
-    ]
+    found = selectors.filled_namespaces_for(principal, team_id, limit=MOST_TO_CHOOSE + 1)
+    context["spaces"] = naming.named(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
+    context["are_more"] = len(found) > MOST_TO_CHOOSE
     context["may_team"] = access.can(principal, "memory.share", team_id)
     return render(request, "memory/exchange.html", context, status=status)
 
@@ -158,9 +156,9 @@ def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target
     if report is None or not report.targets:
         return []
     principal = principal_of(request)
-    found = selectors.namespaces_for(principal, current_team_id(request))
     wanted = {one.to for one in report.targets}
-    named = naming.named([row for row in found if row.text in wanted], reader_id=principal.user_id)
+    found = selectors.namespaces_called(principal, current_team_id(request), wanted)
+    named = naming.named(found, reader_id=principal.user_id)
     titles = {one.row.text: one.title for one in named}
     return [(one, titles.get(one.to, one.to)) for one in report.targets]
 
