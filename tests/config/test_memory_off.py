@@ -2,11 +2,9 @@
 
 import json
 import re
-import subprocess
-import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from http.cookiejar import CookieJar
 from pathlib import Path
 
@@ -15,7 +13,6 @@ import pytest
 from psycopg import sql
 
 from config.embedded.session import prepare
-from config.env import ROOT
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.support import servers
 from tests.support.database import worker_name
@@ -100,7 +97,8 @@ def without(
     # Its worker would take messages meant for ours, which share a queue.
     _stack.stop_worker()
     port = _stack.port + 50
-    stack = LiveStack(f"http://127.0.0.1:{port}", environment, folder, port)
+    # What is forked has the wall before it, too: its nursery loaded everything with memory out of reach.
+    stack = LiveStack(f"http://127.0.0.1:{port}", environment, folder, port, _stack.nurseries)
     try:
         stack.manage("migrate", "--verbosity", "0")
         stack.start_web()
@@ -113,12 +111,16 @@ def without(
             connection.execute(sql.SQL("drop database if exists {} with (force)").format(name))
 
 
-def run_workflow(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "run_workflow", *arguments, "--offline", "--json"],
-        cwd=ROOT, env=dict(environment), capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    return done.returncode, done.stdout or done.stderr
+def run_workflow(stack: LiveStack, *arguments: str) -> tuple[int, str]:
+    status, out, err = stack.command("run_workflow", *arguments, "--offline", "--json")
+    return status, out or err
+
+
+@pytest.fixture(scope="module")
+def without_nodes(_stack: LiveStack) -> LiveStack:
+    """Commands only: what runs is the ordinary stack."""
+    environment = {**_stack.environment, "MEMORY_NODES_ENABLED": "0"}
+    return LiveStack(_stack.url, environment, _stack.logs, _stack.port, _stack.nurseries)
 
 
 def test_memory_off_database_has_no_table_of_it(without: tuple[LiveStack, Path]):
@@ -202,9 +204,7 @@ def test_memory_off_every_page_and_the_editor_open(without: tuple[LiveStack, Pat
 def test_memory_off_workflow_runs(without: tuple[LiveStack, Path], how: tuple[str, ...]):
     stack, folder = without
 
-    status, said = run_workflow(
-        stack.environment, str(folder / "greeting.yml"), "--input", "name=Mia", *how
-    )
+    status, said = run_workflow(stack, str(folder / "greeting.yml"), "--input", "name=Mia", *how)
 
     assert status == 0, said
     report = json.loads(said)
@@ -215,9 +215,7 @@ def test_memory_off_workflow_runs(without: tuple[LiveStack, Path], how: tuple[st
 def test_memory_off_its_nodes_are_unknown_by_name(without: tuple[LiveStack, Path]):
     stack, folder = without
 
-    status, said = run_workflow(
-        stack.environment, str(folder / "remembers.yml"), "--input", "query=x"
-    )
+    status, said = run_workflow(stack, str(folder / "remembers.yml"), "--input", "query=x")
 
     assert status == 1
     assert "memory-recall" in json.loads(said)["error"]
@@ -227,35 +225,33 @@ def test_memory_off_its_nodes_are_unknown_by_name(without: tuple[LiveStack, Path
 def test_memory_off_recalling_into_a_prompt_is_unknown_by_name(without: tuple[LiveStack, Path]):
     stack, folder = without
 
-    status, said = run_workflow(
-        stack.environment, str(folder / "recalling.yml"), "--input", "name=Mia"
-    )
+    status, said = run_workflow(stack, str(folder / "recalling.yml"), "--input", "name=Mia")
 
     assert status == 1
     assert "Unknown field enhanced_memory" in json.loads(said)["error"]
 
 
-def test_memory_nodes_off_leaves_recalling_into_a_prompt(live_stack: LiveStack, tmp_path: Path):
+def test_memory_nodes_off_leaves_recalling_into_a_prompt(without_nodes: LiveStack, tmp_path: Path):
     document = tmp_path / "recalling.yml"
     document.write_text(RECALLING)
-    environment = {**live_stack.environment, "MEMORY_NODES_ENABLED": "0"}
 
-    status, said = run_workflow(environment, str(document), "--input", "name=Mia")
+    status, said = run_workflow(without_nodes, str(document), "--input", "name=Mia")
 
     assert (status, json.loads(said)["status"]) == (0, "succeeded"), said
 
 
-def test_memory_nodes_off_leaves_memory_and_hides_its_nodes(live_stack: LiveStack, tmp_path: Path):
+def test_memory_nodes_off_leaves_memory_and_hides_its_nodes(
+    without_nodes: LiveStack, tmp_path: Path
+):
     document = tmp_path / "remembers.yml"
     document.write_text(SECTION_12)
-    environment = {**live_stack.environment, "MEMORY_NODES_ENABLED": "0"}
-    asked = LiveStack(live_stack.url, environment, live_stack.logs, live_stack.port).manage(
+    asked = without_nodes.manage(
         "shell", "--no-imports", "-c",
         "from django.urls import reverse; from workflows.execution.kinds import kinds;"
         "print(reverse('memory:list'), [k for k in kinds() if k.startswith('memory')])",
     )  # fmt: skip
 
-    status, said = run_workflow(environment, str(document), "--input", "query=x")
+    status, said = run_workflow(without_nodes, str(document), "--input", "query=x")
 
     assert asked.strip() == "/memory/ []"
     assert (status, "memory-recall" in json.loads(said)["error"]) == (1, True)

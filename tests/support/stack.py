@@ -48,14 +48,18 @@ class LiveStack:
             return cursor.fetchall() if cursor.description else []
 
     def manage(self, *arguments: str) -> str:
-        """A management command against this stack; what it says."""
-        command = [sys.executable, "manage.py", *arguments]
+        """A management command against this stack; its standard output."""
+        code, out, err = self.command(*arguments)
+        assert code == 0, f"manage.py {' '.join(arguments)}:\n{out}\n{err}"
+        return out
+
+    def command(self, *arguments: str) -> tuple[int, str, str]:
+        """A management command's exit status, and what it said on either side."""
         out, err = self.logs / "manage.out", self.logs / "manage.err"
         out.write_bytes(b"")
         err.write_bytes(b"")
-        code = self._launch(Program("manage", command), out, err).wait(120)
-        assert code == 0, f"manage.py {' '.join(arguments)}:\n{out.read_text()}\n{err.read_text()}"
-        return out.read_text()
+        program = Program("manage", [sys.executable, "manage.py", *arguments])
+        return self._launch(program, out, err).wait(120), out.read_text(), err.read_text()
 
     def start_url(self) -> str:
         """A fresh sign-in link, as `manage.py up` prints it: works once."""
