@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import F, Max, Min, QuerySet
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Window
 
 from config.again import tried_again
+from memory.core.filters import parse_filter
 from memory.core.recalling import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
+from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.past import GONE, as_it_was
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
@@ -19,19 +21,21 @@ from memory.services.listing import MOST_A_PAGE, EntryPage
 from memory.services.seeking import Sort, Sought, fits, in_order
 
 
-# By words or by metadata: the newest of that moment. What it said then, nothing indexes.
+# By words: the newest of that moment. What it said then, nothing indexes.
 MOST_LOOKED_THROUGH: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stood:
     """``changed``: ids of those that are something else by now, or gone. ``before`` and ``after`` are the moments
-    of the changes around it; ``before`` is where one lands by taking the last one back."""
+    of the changes around it; ``before`` is where one lands by taking the last one back. ``most``: how many of the
+    newest the words were looked for in, where there were more."""
 
     page: EntryPage
     changed: frozenset[str]
     before: datetime | None = None
     after: datetime | None = None
+    most: int | None = None
 
 
 @tried_again
@@ -51,16 +55,24 @@ def stood(
             return Stood(EntryPage([], 0, offset), frozenset())
         found = _narrowed(_standing(row, at), sought)
         until = offset + min(limit, MOST_A_PAGE)
-        if sought.text or sought.filter:
-            revisions = list(found.order_by(*_ORDERS[Sort.NEWEST])[:MOST_LOOKED_THROUGH])
+        is_all = True
+        if sought.text:
+            newest = list(found.order_by(*_ORDERS[Sort.NEWEST])[: MOST_LOOKED_THROUGH + 1])
+            revisions, is_all = newest[:MOST_LOOKED_THROUGH], len(newest) <= MOST_LOOKED_THROUGH
             every = _looked_through([_entry(one, row) for one in revisions], sought, at)
             entries, total = every[offset:until], len(every)
         else:
-            revisions = list(found.order_by(*_ORDERS[sought.sort])[offset:until])
-            entries, total = [_entry(one, row) for one in revisions], found.count()
+            # Counted as they are sorted: which one is the newest of each is what takes time.
+            counted = found.annotate(total=Window(Count("*"))).order_by(*_ORDERS[sought.sort])
+            revisions = list(counted[offset:until])
+            entries = [_entry(one, row) for one in revisions]
+            first: Any = revisions[0] if revisions else None  # Any: it brings the count along
+            total = first.total if first else found.count() if offset else 0
         door.detail["keys"] = total
         changed = frozenset(str(one.entry_id) for one in revisions if _is_else_now(one))
-        return Stood(EntryPage(entries, total, offset), changed, *_around(row, at))
+        page = EntryPage(entries, total, offset)
+        most = None if is_all else MOST_LOOKED_THROUGH
+        return Stood(page, changed, *_around(row, at), most=most)
 
 
 _Revisions = QuerySet[Revision]
@@ -84,21 +96,19 @@ def _narrowed(found: _Revisions, sought: Sought) -> _Revisions:
         "at__gte": sought.since,
         "at__lt": sought.until,
     }
-    return found.filter(**{name: value for name, value in wanted.items() if value})
+    found = found.filter(**{name: value for name, value in wanted.items() if value})
+    return narrowed(found, parse_filter(sought.filter))
 
 
 def _looked_through(
     entries: Sequence[MemoryEntry], sought: Sought, at: datetime
 ) -> list[MemoryEntry]:
-    """By metadata, and by words as they would have been ranked; what only contains them follows."""
-    kept = [one for one in entries if fits(Sought(filter=sought.filter), one)]
-    if not sought.text:
-        return in_order(sought, kept)
-    recalled = [one for one in kept if one.tier is not Tier.QUARANTINE]
+    """By words as they would have been ranked; what only contains them follows."""
+    recalled = [one for one in entries if one.tier is not Tier.QUARANTINE]
     hits = answer(MemoryQuery("", query_text=sought.text), recalled, at)
     known = {one.id for one in hits}
     words = replace(Sought(), text=sought.text)
-    rest = [one for one in kept if one.id not in known and fits(words, one)]
+    rest = [one for one in entries if one.id not in known and fits(words, one)]
     found = [*hits, *in_order(Sought(), rest)]
     return found if sought.sort is Sort.BEST else in_order(sought, found)
 
@@ -124,7 +134,9 @@ def _is_else_now(revision: Revision) -> bool:
 
 def _around(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:
     every = Revision.objects.unscoped().filter(entry__namespace=namespace)
-    last = every.filter(at__lte=at).aggregate(last=Max("at"))["last"]
+    both = every.aggregate(
+        last=Max("at", filter=Q(at__lte=at)), first=Min("at", filter=Q(at__gt=at))
+    )
+    last: datetime | None = both["last"]
     before = every.filter(at__lt=last).aggregate(last=Max("at"))["last"] if last else None
-    after = every.filter(at__gt=at).aggregate(first=Min("at"))["first"]
-    return before, after
+    return before, both["first"]

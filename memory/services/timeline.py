@@ -7,12 +7,15 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max, QuerySet, Window
 from django.db.models.functions import TruncDate
 
 from config.again import tried_again
+from memory.core.filters import parse_filter
 from memory.core.records import Json
 from memory.models import Change, Revision
+from memory.models.entries import Operation
+from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
 from memory.services.seeking import Sought
@@ -71,8 +74,10 @@ def timeline(
             return Timeline((), 0, offset)
         every = _narrowed(Revision.objects.unscoped().filter(entry__namespace=row), sought)
         acts = every.values("change_id", "operation").annotate(at_last=Max("at"), count=Count("id"))
-        page = list(acts.order_by("-at_last", "-change_id")[offset : offset + limit])
-        total = acts.count()
+        # How many acts there are is counted as they are sorted: grouping them is what takes time.
+        counted = acts.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
+        page = list(counted[offset : offset + limit])
+        total = page[0]["total"] if page else acts.count() if offset else 0
         door.detail["keys"] = total
         return Timeline(_told(every, page), total, offset, _days(every))
 
@@ -87,7 +92,8 @@ def _narrowed(found: QuerySet[Revision], sought: Sought) -> QuerySet[Revision]:
         "at__gte": sought.since,
         "at__lt": sought.until,
     }
-    return found.filter(**{name: value for name, value in wanted.items() if value}).order_by()
+    found = found.filter(**{name: value for name, value in wanted.items() if value})
+    return narrowed(found, parse_filter(sought.filter)).order_by()
 
 
 def _told(every: QuerySet[Revision], page: Sequence[Mapping[str, Any]]) -> tuple[Happened, ...]:
@@ -130,12 +136,11 @@ def _told(every: QuerySet[Revision], page: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def _days(every: QuerySet[Revision]) -> tuple[Day, ...]:
-    last = every.annotate(on=TruncDate("at")).values_list("on", flat=True).distinct()
-    dates = list(last.order_by("-on")[:DAYS])
-    if not dates:
-        return ()
-    counted = every.filter(at__date__gte=dates[-1]).annotate(on=TruncDate("at"))
-    counts: dict[date, dict[str, int]] = {on: {} for on in reversed(dates)}
-    for on, operation, count in counted.values_list("on", "operation").annotate(Count("id")):
-        counts[on][operation] = count
-    return tuple(Day(on, found) for on, found in counts.items())
+    by_day = every.annotate(on=TruncDate("at")).values_list("on", "operation")
+    counts: dict[date, dict[str, int]] = {}
+    for on, operation, count in by_day.annotate(Count("id")).order_by("-on")[: DAYS * _MOST_KINDS]:
+        counts.setdefault(on, {})[operation] = count
+    return tuple(Day(on, counts[on]) for on in reversed(list(counts)[:DAYS]))
+
+
+_MOST_KINDS = len(Operation)  # of acts a day

@@ -152,6 +152,7 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
         "rows": [_row(one, past.changed) for one in past.page.entries],
         "before_url": past.before and with_query(request.GET, at=past.before.isoformat()),
         "after_url": past.after and with_query(request.GET, at=past.after.isoformat()),
+        "most_looked_through": past.most,
         "total": past.page.total,
         "page": OffsetPage(past.page.total, past.page.offset, request.GET),
     }

@@ -6,13 +6,13 @@ a number for a position in a list, and the oracle doesn't.
 """
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
 from memory.core.filters import Condition, Either, Every, Filter, Not
 from memory.core.records import Json
-from memory.models import Entry
+from memory.models import Entry, Revision
 
 
 Sql = tuple[str, list[Any]]  # parameters are whatever psycopg adapts
@@ -24,10 +24,14 @@ DOCUMENT = (
 )
 
 
-def narrowed(rows: QuerySet[Entry], filter_: Filter) -> QuerySet[Entry]:
-    """The rows that pass; the filter is inside the query, before any limit."""
+Rows = TypeVar("Rows", Entry, Revision)
+
+
+def narrowed(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
+    """The rows that pass; the filter is inside the query, before any limit. Of revisions: what they made of it."""
     sql, params = compiled(filter_)
-    return rows.extra(where=[sql], params=params)  # noqa: S610 - parameters, never text
+    of_them = sql.replace("memory_entry.", f"{rows.model._meta.db_table}.")
+    return rows.extra(where=[of_them], params=params)  # noqa: S610 - parameters, never text
 
 
 def compiled(filter_: Filter) -> Sql:

@@ -144,7 +144,30 @@ def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
     past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought(text="tea"))
 
     assert sorted(one.key for one in past.page.entries) == ["k2", "k3", "k4"]
-    assert stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought()).page.total == 5
+    assert past.most == 3  # which is said
+    everything = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought())
+    assert (everything.page.total, everything.most) == (5, None)
+    few = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought(text="tea", key="k4"))
+    assert ([one.key for one in few.page.entries], few.most) == (["k4"], None)
+
+
+def test_as_it_stood_metadata_narrows_all_of_it_and_not_the_newest_alone(
+    alice: Person, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "MOST_LOOKED_THROUGH", 1)
+    for n in range(4):
+        store(alice, f"k{n}", "tea", metadata={"cup": n, "of": {"green": n % 2 == 0}})
+        clock.go(1)
+
+    def at(filter_: dict[str, Any], **sought: Any) -> list[str]:
+        wanted = Sought(filter=filter_, **sought)
+        past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=wanted)
+        return sorted(one.key for one in past.page.entries)
+
+    assert at({"of.green": True}) == ["k0", "k2"]
+    assert at({"cup": {"$gte": 1}}, sort=Sort.OLDEST) == ["k1", "k2", "k3"]
+    assert at({"cup": 0}, text="tea") == ["k0"]
+    assert at({"$not": {"category": "fact"}}) == []
 
 
 def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
@@ -266,6 +289,39 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     assert (again.happened[0].operation, again.happened[0].count, again.total) == ("restore", 8, 11)
     narrow = timeline(at_door(alice), namespace=HERE, sought=Sought(key="k3"))
     assert [one.operation for one in narrow.happened] == ["restore", "forget", "store"]
+
+
+def test_timeline_is_narrowed_by_what_a_change_made_of_the_metadata(
+    alice: Person, clock: Clock
+) -> None:
+    store(alice, "green", "tea", metadata={"colour": "green"})
+    turned = store(alice, "turned", "tea", metadata={"colour": "green"})
+    clock.go(1)
+    services.edit(at_door(alice), entry_id=turned, metadata={"colour": "black"}, if_revision=1)
+
+    def told(**filter_: Any) -> tuple[list[str], int, list[dict[str, int]]]:
+        found = timeline(at_door(alice), namespace=HERE, sought=Sought(filter=filter_))
+        days = [dict(day.counts) for day in found.days]
+        return [one.keys[0] for one in found.happened], found.total, days
+
+    assert told(colour="black") == (["turned"], 1, [{"edit": 1}])
+    assert told(colour="green") == (["turned", "green"], 2, [{"store": 2}])
+    assert told(colour="red") == ([], 0, [])
+
+
+def test_timeline_asks_as_often_about_revisions_however_many(alice: Person) -> None:
+    """Of all of them: grouped once for the page and its total, and once for the days."""
+    for number in range(6):
+        store(alice, f"k{number}", "tea")
+
+    with CaptureQueriesContext(connection) as asked:
+        told = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=2, offset=2)
+
+    assert ([one.keys for one in told.happened], told.total) == ([("k3",), ("k2",)], 6)
+    revisions = [one["sql"] for one in asked if 'FROM "memory_revision"' in one["sql"]]
+    assert len(revisions) == 4  # those, and keys and values of the page
+    past = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=2, offset=20)
+    assert (past.happened, past.total) == ((), 6)
 
 
 def _living(person: Person) -> list[Entry]:
