@@ -92,8 +92,11 @@ class ConversationMemory:
 
     async def get_history(self) -> tuple[Message, ...]:
         """Oldest first, ready for a model: instructions, the summary, then what was said."""
-        messages = await self._messages()
-        summary, origin = await self._summarised()
+        return self._history(await self._messages(), *await self._summarised())
+
+    def _history(
+        self, messages: Sequence[Message], summary: str, origin: str
+    ) -> tuple[Message, ...]:
         if not summary:
             return tuple(messages)
         instructions = [one for one in messages if one.role is Role.SYSTEM]
@@ -118,12 +121,12 @@ class ConversationMemory:
 
     async def view(self) -> ConversationView:
         compaction = self._folding.compaction
-        history = await self.get_history()
+        messages, (summary, origin) = await self._messages(), await self._summarised()
         return ConversationView(
-            messages=tuple(await self._messages()),
-            summary=await self._summary(),
+            messages=tuple(messages),
+            summary=summary,
             folds=await self._folds(),
-            tokens=tokens_in(history),
+            tokens=tokens_in(self._history(messages, summary, origin)),
             budget=compaction.budget if compaction else None,
         )
 
@@ -220,9 +223,6 @@ class ConversationMemory:
     async def _messages(self) -> list[Message]:
         found = await self._found(_MESSAGE)
         return [from_json({**entry.metadata, "content": entry.value}) for entry in found]
-
-    async def _summary(self) -> str:
-        return (await self._summarised())[0]
 
     async def _summarised(self) -> tuple[str, str]:
         """The summary, and whose words it is: what is made of strangers' is theirs."""

@@ -143,7 +143,11 @@ class _Known(Facts):
         glasses: Mapping[UUID, Glass],
     ) -> None:
         super().__init__(place)
-        self._grants, self._members, self._glasses = list(grants), members, glasses
+        self._glasses = glasses
+        self._grants: dict[tuple[UUID, Verb], Given] = {}
+        for one in grants:
+            for user_id in _whom(one, members):
+                self._grants.setdefault((user_id, one.verb), one)
 
     def is_granted(self, principal: Principal, verb: Verb) -> bool:
         return self.grant_of(principal.user_id, verb) is not None
@@ -153,16 +157,15 @@ class _Known(Facts):
         return self._glasses.get(principal.user_id) if may and principal.user_id else None
 
     def grant_of(self, user_id: UUID | None, verb: Verb) -> Given | None:
-        if user_id is None:
-            return None
-        return next((one for one in self._grants if self._fits(one, user_id, verb)), None)
+        return self._grants.get((user_id, verb)) if user_id else None
 
-    def _fits(self, one: Given, user_id: UUID, verb: Verb) -> bool:
-        if one.verb != verb or not one.holds:
-            return False
-        if one.user is not None:
-            return one.user.pk == user_id
-        return one.group is not None and user_id in self._members.get(one.group.pk, ())
+
+def _whom(one: Given, members: Mapping[UUID, frozenset[UUID]]) -> Iterable[UUID]:
+    if not one.holds:
+        return ()
+    if one.user is not None:
+        return (one.user.pk,)
+    return members.get(one.group.pk, ()) if one.group else ()
 
 
 def _seen_by(place: Place, facts: _Known, who: tuple[Principal, str, str]) -> Seer:

@@ -117,6 +117,45 @@ def test_page_makes_fills_and_deletes_a_group(cast: Cast):
     assert "No group yet" in client.get("/team/groups/").content.decode()
 
 
+def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
+    cast: Cast, support: Any, django_assert_num_queries: Any
+):
+    client = cast.ada.client
+    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    client.get("/team/groups/")
+    with django_assert_num_queries(QUERIES):
+        client.get("/team/groups/")
+    for number in range(21):
+        create_group(cast.ada.principal, team=cast.team_a, name=f"G{number:02}")
+
+    with django_assert_num_queries(QUERIES):
+        first = client.get("/team/groups/").content.decode()
+    last = client.get("/team/groups/?page=2").content.decode()
+
+    shown = [page.count('aria-labelledby="group-') for page in (first, last)]
+    assert (shown, "Page 1 of 2" in first, "Support" in last) == ([20, 2], True, True)
+
+
+QUERIES = 18
+
+
+def test_in_a_large_team_a_member_is_typed_instead_of_chosen(
+    cast: Cast, support: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("accounts.views.groups.MOST_TO_CHOOSE", 3)
+    client, address = cast.ada.client, f"/team/groups/{support.pk}/add/"
+
+    page = client.get("/team/groups/").content.decode()
+    assert ("<select" in page.partition("<main")[2], page.count("<option value=")) == (False, 4)
+    assert client.post(address, {"member": "VIC@example.org "}).status_code == 302
+    stranger = client.post(address, {"member": cast.carol.user.email})
+
+    assert stranger.status_code == 404
+    with tenant([cast.team_a.pk]):
+        (one,) = selectors.groups_of(cast.ada.principal, cast.team_a)
+    assert one.people == (cast.vic.user,)
+
+
 def test_api_makes_fills_and_deletes_a_group(cast: Cast):
     client, team = cast.ada.client, cast.team_a.pk
     made = client.post(f"/api/v1/teams/{team}/groups", {"name": "S"}, "application/json").json()
