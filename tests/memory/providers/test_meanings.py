@@ -48,7 +48,11 @@ def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> Non
         named = meanings.asked(namespace, meaning, None, (7, 8), meanings.MOST_NEAR)
         nodes = plan(meanings.NEAREST, named=named)
 
-    assert scans(nodes) == {("memory_embedding", "memory_embedding_of")}
+    assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"memory_embedding_of"}
+    assert {node["Relation Name"] for node in nodes if "Relation Name" in node} == {
+        "memory_embedding"
+    }
+    assert not any(node["Node Type"] == "Seq Scan" for node in nodes)
     read = [node["Actual Rows"] for node in nodes if node.get("Relation Name")]
     assert read == [EACH + 1]
     assert nodes[0]["Actual Rows"] == meanings.MOST_NEAR
