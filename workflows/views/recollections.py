@@ -16,10 +16,15 @@ from workflows.models import RunEvent
 
 
 # What a score is made of, by the names the retriever has for it: memory.core.ranking.
+NO_VECTOR: Final = "no_vector"  # gives nothing, and is told all the same: memory.core.recalling
 PARTS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
     "context": _("with what came before"),
     "literal": _("literally"),
+    "neighbours": _("from what stands beside it"),
+    "vector": _("by meaning"),
+    "recency": _("newer"),
+    NO_VECTOR: _("not by meaning: the model gave no answer"),
 }
 WHOSE: Final[Mapping[str, Promise]] = {
     "conversation": _("This conversation"),
@@ -121,12 +126,19 @@ def missed_by(entry: Mapping[str, Json], event: RunEvent, events: Iterable[RunEv
 
 
 def entry_url(entry_id: str) -> str:
-    return (
-        reverse("memory:entry", args=[entry_id]) if apps.is_installed("memory") and entry_id else ""
-    )
+    """None for what another provider keeps: there it has an id of that one's own, and no page here."""
+    return reverse("memory:entry", args=[entry_id]) if _has_page(entry_id) else ""
+
+
+def _has_page(entry_id: str) -> bool:
+    try:
+        UUID(entry_id)
+    except ValueError:
+        return False
+    return apps.is_installed("memory")
 
 
 def _parts(entry: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:
-    """Only what added to the score."""
+    """Only what added to the score, and what could not."""
     found = ((name, float(part)) for name, part in (entry.get("parts") or {}).items())
-    return [(PARTS.get(name, name), part) for name, part in found if part > 0]
+    return [(PARTS.get(name, name), part) for name, part in found if part > 0 or name == NO_VECTOR]
