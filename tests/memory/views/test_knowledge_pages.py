@@ -310,3 +310,13 @@ def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
     assert ("Boil" in found, "Where there are pages" in hers) == (False, False)
     assert (">Tea</a>" in his, "My kettle" in his) == (True, False)
     assert "No page says that" in got(alice, "/memory/knowledge/", q="zeppelin")
+
+
+def test_fragment_of_a_search_tells_who_listens_how_many_there_are(alice: Person) -> None:
+    written(alice, "Tea", "Boil the water.")
+    address = shelf_of(alice)
+
+    fragment = alice.client.get(address, {"q": "water"}, headers={"HX-Request": "true"})
+
+    assert 'hx-swap-oob="innerHTML:#pages-said">Pages found: 1<' in fragment.content.decode()
+    assert "Pages found" not in got(alice, address, q="water")
