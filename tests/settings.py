@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 
 from config.env import Env
 
@@ -18,6 +19,10 @@ os.environ |= {
     "SECRET_KEYS_AT_REST": "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
     "LOG_LEVEL": "WARNING",
 }
+
+# A shell may ask for no compiled files; then each of a hundred processes would compile all of ours again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 from config.settings import *  # noqa: E402, F403, TID251
 
