@@ -4,6 +4,7 @@ What it may do to later tables is said once, by default privileges of the role t
 "grant on all tables" on every start: that would undo a migration that takes a right away (the audit trail's).
 """
 
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -51,7 +52,9 @@ def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> No
             for grant in GRANTS:
                 connection.execute(grant.format(**names))
     if connection.execute(VECTOR_MISSING).fetchone():
-        connection.execute("create extension vector")
+        # Who may not make extensions can do without: memory then is found by its words (memory.embedding.column).
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            connection.execute("create extension vector")
 
 
 def join_role(connection: psycopg.Connection[Any], member: str, role: str = APP_ROLE) -> None:
