@@ -1,11 +1,15 @@
 """The pane of a chat: who one is, how the run goes and the box to type in stay; only what was said scrolls."""
 
 import re
+from typing import Any
 
 import pytest
+from django.templatetags.static import static
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say, use_sample
+from workflows.models import RunEvent
+from workflows.views.recollections import missed_by
 
 
 pytestmark = pytest.mark.browser
@@ -54,6 +58,45 @@ def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: 
 
     expect(past).not_to_have_attribute("open", re.compile(""))
     expect(page.locator("#panel-log [data-log-rows] > *")).to_have_count(7)
+
+
+SEARCH = {"scope": "user", "query": "tea", "sought": {"top_k": 5}, "entries": [{"id": "2"}]}
+MISSES = [
+    ("a search that had room", {}, "tea"),
+    ("a search that was full", {"sought": {"top_k": 1}}, ""),
+    ("one of another memory", {"scope": "global"}, ""),
+    ("one that found it", {"entries": [{"id": "1"}]}, ""),
+    ("one for a key", {"sought": {"top_k": 5, "key": "k"}}, ""),
+    ("one with another filter", {"sought": {"top_k": 5, "filter": {"a": 1}}}, ""),
+    ("no search at all", {"query": None}, ""),
+]
+
+
+def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Page):
+    """One truth in two languages: ``missed_by`` here, ``missedBy`` in the browser."""
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    entry = {"id": "1", "score": None}
+    taken = {"scope": "user", "query": None, "sought": {"top_k": 5}, "entries": [entry]}
+    asked = [[entry, taken, [taken, {**SEARCH, **other}]] for _, other, _ in MISSES]
+
+    here = [
+        missed_by(entry, event_of(taken), [event_of(taken), event_of({**SEARCH, **other})])
+        for _, other, _ in MISSES
+    ]
+    there = page.evaluate(
+        """async ([module, asked]) => {
+            const { missedBy } = await import(module);
+            return asked.map((one) => missedBy(...one));
+        }""",
+        [static("js/runs/recollections.js"), asked],
+    )
+
+    assert here == there == [expected for _, _, expected in MISSES]
+
+
+def event_of(data: dict[str, Any]) -> RunEvent:
+    return RunEvent(name="memory_recalled", data=data)
 
 
 def in_sight(page: Page, control: Locator) -> None:

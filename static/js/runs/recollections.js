@@ -8,15 +8,34 @@ const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]
 export function recalled(entry, template, { searched = true } = {}) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
-  const score = row.querySelector("[data-score]");
-  if (entry.score == null) score.remove();
-  else {
-    score.querySelector("rect").setAttribute("width", String(Math.round(entry.score * 100)));
-    score.querySelector("[data-score-text]").textContent = entry.score.toFixed(2);
-  }
+  if (entry.score == null) row.querySelector("[data-score]").remove();
+  else scored(row, entry.score);
   if (entry.score != null || searched) row.querySelector("[data-newest]")?.remove();
   explain(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
+}
+
+/** Of one of the newest: what another node searched for gives it nothing. The run's page says the same. */
+export function missed(row, question, template) {
+  row.querySelector("[data-newest]")?.replaceWith(template.content.querySelector("[data-score]").cloneNode(true));
+  scored(row, 0);
+  const parts = document.createElement("p");
+  parts.className = "hint";
+  parts.textContent = template.dataset.missed.replace("{question}", () => question.slice(0, 80));
+  row.append(parts);
+}
+
+/** What was searched for in the same memory without finding this entry, though there was room left; see
+ * ``missed_by`` in workflows/views/recollections.py, which is this on the server. */
+export function missedBy(entry, event, events) {
+  if (event.query || entry.score != null || !entry.id) return "";
+  const filter = (one) => JSON.stringify(one.sought?.filter ?? null);
+  const other = events.find(
+    (one) =>
+      one.query && one.scope === event.scope && !one.sought?.key && filter(one) === filter(event) &&
+      one.entries.length < (one.sought?.top_k ?? 0) && one.entries.every((found) => found.id !== entry.id),
+  );
+  return other?.query ?? "";
 }
 
 export function written(entry, template) {
@@ -25,9 +44,15 @@ export function written(entry, template) {
   return row;
 }
 
+function scored(row, score) {
+  const place = row.querySelector("[data-score]");
+  place.querySelector("rect").setAttribute("width", String(Math.round(score * 100)));
+  place.querySelector("[data-score-text]").textContent = score.toFixed(2);
+}
+
 /** What added to the score, by the names the page has for it. */
 function explain(place, parts, names) {
-  const told = Object.entries(parts).filter(([, part]) => part > 0);
+  const told = Object.entries(parts).filter(([name, part]) => part > 0 || name === "no_vector");
   if (!place) return;
   if (told.length === 0) place.remove();
   else place.textContent = told.map(([name, part]) => `${names[name] ?? name} ${part.toFixed(2)}`).join(" · ");

@@ -2,7 +2,7 @@
 // so a dropped connection or a restarted server loses nothing.
 
 import { paintNode, resetGraph } from "./graph.js";
-import { recalled, written } from "./recollections.js";
+import { missed, missedBy, recalled, written } from "./recollections.js";
 
 const template = (id) => document.getElementById(id);
 
@@ -15,6 +15,8 @@ const runOf = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
 class RunStream extends HTMLElement {
   #source = null;
   #titles = new Map(); // of nodes that failed
+  #heard = []; // what was recalled
+  #newest = []; // rows of memories that nobody searched for
 
   connectedCallback() {
     if (this.dataset.events) this.follow(this.dataset.events);
@@ -24,6 +26,8 @@ class RunStream extends HTMLElement {
   follow(address) {
     this.#source?.close();
     this.dataset.events = address;
+    this.#heard = [];
+    this.#newest = [];
     this.#source = new EventSource(address);
     for (const name of HEARD) {
       this.#source.addEventListener(name, (event) => {
@@ -73,7 +77,12 @@ class RunStream extends HTMLElement {
       const list = this.#part("recalled");
       const searched = Boolean(event.query);
       const fresh = event.entries.filter((entry) => !this.#isListed(list, entry));
-      for (const entry of fresh) list?.append(recalled(entry, template("recalled-row"), { searched }));
+      for (const entry of fresh) {
+        list?.append(recalled(entry, template("recalled-row"), { searched }));
+        if (list && !searched) this.#newest.push({ entry, event, row: list.lastElementChild });
+      }
+      this.#heard.push(event);
+      this.#miss();
       this.#reveal(list, fresh.length);
     },
     memory_written: (event) => {
@@ -87,6 +96,15 @@ class RunStream extends HTMLElement {
   /** Two nodes of one run may recall the same memory: it is one thing that was known. */
   #isListed(list, entry) {
     return Boolean(entry.id && list?.querySelector(`[data-entry-id="${CSS.escape(entry.id)}"]`));
+  }
+
+  /** A search that comes later may tell that one of the newest has nothing of what was asked. */
+  #miss() {
+    this.#newest = this.#newest.filter(({ entry, event, row }) => {
+      const question = missedBy(entry, event, this.#heard);
+      if (question) missed(row, question, template("recalled-row"));
+      return !question;
+    });
   }
 
   #reveal(list, more) {
