@@ -7,10 +7,12 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from config import strict
 from workflows.engine.document import Document, Json
+from workflows.models import Workflow
 
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
@@ -202,6 +204,28 @@ class RenameForm(PageForm):
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
+
+
+class TaskForm(PageForm):
+    title = forms.CharField(label=_("What is to be done?"), max_length=255)
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    workflow: "forms.ModelChoiceField[Workflow]" = forms.ModelChoiceField(
+        queryset=None,
+        label=_("Done by"),
+        required=False,
+        empty_label=_("The team's workflow for tasks"),
+    )
+
+    def __init__(self, *args: Any, workflows: "QuerySet[Workflow]", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["workflow"]  # django-stubs knows it as a field of any kind
+        field.queryset = workflows
+        field.label_from_instance = lambda workflow: workflow.name
 
 
 class FolderForm(PageForm):

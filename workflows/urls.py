@@ -13,8 +13,10 @@ from workflows.views import (
     forgetting,
     home,
     providers,
+    publishing_in_place,
     run_learnt,
     runs,
+    tasks,
     undoing,
     workflows,
 )
@@ -82,6 +84,9 @@ pages = [
         "workflows/<uuid:workflow_id>/versions/<str:before>/diff/<str:after>/",
         difference.difference,
         name="difference",
+    ),
+    path(
+        "workflows/<uuid:workflow_id>/published/", publishing_in_place.chip, name="published_chip"
     ),
     path("workflows/<uuid:workflow_id>/changes/", edits.changes, name="changes"),
     path("workflows/<uuid:workflow_id>/rename/", workflows.rename, name="rename"),
@@ -161,6 +166,9 @@ pages = [
     path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
     path("runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.compare, name="compare_runs"),
+    path("tasks/", tasks.index, name="tasks"),
+    path("tasks/<uuid:task_id>/", tasks.detail, name="task"),
+    path("tasks/<uuid:task_id>/execute/", tasks.execute, name="execute_task"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),

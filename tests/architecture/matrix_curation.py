@@ -111,6 +111,10 @@ ROWS: list[Row] = [
         {"task_id": "task"},
         {},
     ),
+    Row("GET", "tasks/", "- 200 200 200 200 -"),
+    Row("POST", "tasks/", "- 302 302 302 302 -", body={"title": "Sort"}),
+    Row("GET", "tasks/<uuid:task_id>/", "- 404 404 404 404 -", {"task_id": "task"}),
+    Row("POST", "tasks/<uuid:task_id>/execute/", "- 404 404 404 404 -", {"task_id": "task"}, {}),
     # Nothing was decided yet that could be taken back
     *(
         Row("POST", f"{REVIEW}/{verb}", "- 404 403 422 422 404", PROPOSAL, {})

@@ -45,6 +45,9 @@ def test_publishing_leaves_the_page_as_it_is(draft: Draft):
     kept(page)
     page.locator("[data-command=undo]").click()
     kept(page)
+    elsewhere = page.context.new_page()
+    elsewhere.goto(page.url)
+    expect(elsewhere.locator("#published")).to_have_text("draft only")
     draft.focus("Think of an answer")
     page.evaluate("() => { window.sameOne = true; window.mnemoflow.editor.canvas.pick(['llm']); }")
 
@@ -54,6 +57,9 @@ def test_publishing_leaves_the_page_as_it_is(draft: Draft):
 
     expect(page.locator("[data-published]")).to_contain_text("Version 1 is published")
     expect(page.locator("[data-toast]").last).to_contain_text("Published as version 1.")
+    expect(elsewhere.locator("#published")).to_contain_text("published v1")
+    expect(elsewhere.locator("[data-published]")).to_have_count(0)
+    elsewhere.close()
     page.keyboard.press("Escape")
     expect(page.locator("[data-published]")).to_have_count(0)
     expect(page.locator("summary[data-tour=publish]")).to_be_focused()

@@ -24,6 +24,11 @@ def announce_comment(workflow_id: UUID, comment: dict[str, Json]) -> None:
     _say(workflow_id, {"kind": "comment", "comment": comment})
 
 
+def announce_published(workflow_id: UUID, number: int) -> None:
+    """After the commit: which version others run from now on."""
+    _say(workflow_id, {"kind": "published", "number": number})
+
+
 def announce_card(workflow_id: UUID, key: str, more: dict[str, Json]) -> None:
     """What a tab says of itself: what is selected there, what is being edited."""
     url = bus_url()

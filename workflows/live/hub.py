@@ -89,6 +89,8 @@ class LiveHub:
             self._tell(draft, Said("cursor", body["cursor"]), but=body.get("from"))
         elif body.get("kind") == "comment":
             self._tell(draft, Said("comment", body["comment"]))
+        elif body.get("kind") == "published":
+            self._tell(draft, Said("published", {"number": body["number"]}))
         elif body.get("kind") == "card":
             self._take(draft, body)
             await self._show(draft)

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def channel(workflow_id: object) -> str:
-    """``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment", …}``."""
+    """``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment" | "published", …}``."""
     return f"draft:{workflow_id}"
 
 

@@ -1,5 +1,6 @@
 """From the draft to a numbered version that never changes."""
 
+from django.db import transaction
 from django.db.models import Max
 
 from accounts.access import Principal
@@ -11,6 +12,7 @@ from workflows.engine.problems import errors_of
 from workflows.engine.validation import validate
 from workflows.errors import NothingToPublish
 from workflows.execution.kinds import kinds
+from workflows.live.announce import announce_published
 from workflows.models import Snapshot, Version, Workflow
 from workflows.models.documents import content_hash, from_json, to_json
 from workflows.services import audited, drafts
@@ -90,6 +92,7 @@ def _make_public(principal: Principal, workflow: Workflow, version: Version) -> 
         number=version.number,
         hash=version.snapshot.hash,
     )
+    transaction.on_commit(lambda: announce_published(workflow.pk, version.number))
 
 
 def _next_number(workflow: Workflow) -> int:

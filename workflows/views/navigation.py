@@ -27,6 +27,7 @@ PLACES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
     ("workflows:runs", _("Runs"), "run", ("/runs/",)),
+    ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),
     ("workflows:providers", _("Models"), "model", ("/models/",)),
     ("accounts:team", _("Team"), "team", ("/team/", "/teams/")),

@@ -1,11 +1,15 @@
 """What the editor's page changes when a version was published: the page itself stays."""
 
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpRequest, JsonResponse
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
 from workflows import permissions
@@ -13,6 +17,7 @@ from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.drafts import draft_document
+from workflows.views.finding import workflow_for
 from workflows.views.published import base_url, snippets_of
 
 
@@ -35,12 +40,8 @@ def now_public(
     request: HttpRequest, principal: Principal, workflow: Workflow, version: Version, said: str
 ) -> JsonResponse:
     workflow.published_version = version
-    context = {
-        "workflow": workflow,
-        "page": reverse("workflows:detail", args=[workflow.pk]),
-        "can_edit": permissions.may_edit(principal, workflow),
-        "differs": publishing.differs(workflow, draft_document(workflow)),
-    }
+    page = reverse("workflows:detail", args=[workflow.pk])
+    context = {**_chip(principal, workflow), "page": page}
     if permissions.may_run(principal, workflow):
         context |= published_page(request, workflow, version)
     return JsonResponse(
@@ -52,6 +53,22 @@ def now_public(
             else "",
         }
     )
+
+
+@login_required
+@require_safe
+def chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """What is published now, for a tab that hears that somebody published."""
+    principal, workflow = workflow_for(request, workflow_id)
+    return render(request, "editor/_published_chip.html", _chip(principal, workflow))
+
+
+def _chip(principal: Principal, workflow: Workflow) -> dict[str, Any]:
+    return {
+        "workflow": workflow,
+        "can_edit": permissions.may_edit(principal, workflow),
+        "differs": publishing.differs(workflow, draft_document(workflow)),
+    }
 
 
 def not_public(said: str, *, has_problems: bool = False) -> JsonResponse:

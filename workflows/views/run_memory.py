@@ -1,6 +1,6 @@
 """The memory of one run: what it recalled, with scores and their parts; what it wrote; what it would have."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
+from workflows.engine.document import Json
 from workflows.models import Run, RunEvent, WouldBe
 from workflows.views.recollections import WHOSE, Learnt, Recollection, missed_by, recollection
 from workflows.views.values import shown
@@ -71,9 +72,10 @@ def recalled_in(
     node: str | None = None,
     *,
     said: Iterable[RunEvent] | None = None,
+    written: Callable[[Json], str] = shown,
 ) -> list[Recollection]:
     """``node``: only what this one recalled, and what others did that stands in its prompt; what has a score
-    first. ``said``: the run's events of memory, where they are known already."""
+    first. ``said``: the run's events of memory, where they are known already. ``written``: a value as text."""
     heard = selectors.events_of(principal, run, SAID[0]) if said is None else said
     events = [event for event in heard if event.name == SAID[0]]
     steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
@@ -95,7 +97,7 @@ def recalled_in(
         recollection(
             entry,
             event,
-            value=shown(entry.get("value")),
+            value=written(entry.get("value")),
             titles=titles,
             learnt=learnt.get(str(entry.get("run") or "")),
             missed=missed_by(entry, event, events),

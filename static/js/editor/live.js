@@ -13,7 +13,8 @@ export function install(editor) {
   editor.edits.start();
 }
 
-/** Events of the editor from here: "presence", "cursor", "comment", "run-status", "live" (open or not). */
+/** Events of the editor from here: "presence", "cursor", "comment", "published-somewhere", "run-status",
+ * "live" (open or not). */
 class Live {
   #source = null;
   #pause = FIRST_PAUSE;
@@ -86,5 +87,6 @@ const ACTS = {
   presence: (editor, { people }) => editor.emit("presence", { people }),
   cursor: (editor, cursor) => editor.emit("cursor", cursor),
   comment: (editor, comment) => editor.emit("comment", comment),
+  published: (editor) => editor.emit("published-somewhere"),
   run: (editor, run) => editor.emit("run-status", run),
 };

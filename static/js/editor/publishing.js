@@ -13,6 +13,7 @@ export function install(editor) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.closest?.("[data-published]")) close();
   });
+  editor.addEventListener("published-somewhere", () => showNow(editor));
   // whoever opens it is about to write what changed
   form?.closest("details").addEventListener("toggle", ({ target }) => target.open && form.elements.note.focus());
   form?.addEventListener("submit", async (event) => {
@@ -49,6 +50,19 @@ export function nowPublic(editor, { said, chip, dialog }, shows = true) {
   if (shows && dialog) open(dialog);
   editor.emit("published");
   toast(said);
+}
+
+/** Somebody published, here or elsewhere: the chip says what others run from now on. */
+async function showNow(editor) {
+  try {
+    const answer = await fetch(editor.urls.published_chip, { headers: { "HX-Request": "true" } });
+    if (!answer.ok) return;
+    editor.root.querySelector("#published")?.replaceWith(fragmentOf(await answer.text()));
+    for (const link of editor.root.querySelectorAll("[data-needs-version]")) link.hidden = false;
+    editor.emit("published");
+  } catch {
+    // what is shown stays, until the page is loaded or the next one is heard of
+  }
 }
 
 function open(html) {

@@ -20,7 +20,7 @@ from workflows.live.hub import LiveHub
 from workflows.live.seats import QUEUE, Said, Seat, card_of
 from workflows.live.speaking import channel
 from workflows.models import Workflow
-from workflows.services import comments
+from workflows.services import comments, publishing
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -270,6 +270,20 @@ async def test_comment_is_told_to_all_tabs(cast: Cast, workflow: Workflow, url: 
         )
 
         await bob.until("comment")
+
+
+async def test_publishing_is_told_to_all_tabs(
+    cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
+):
+    settings.REDIS_URL = valkey_url
+    async with open_hub(valkey_url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+        await bob.until("presence")
+
+        await sync_to_async(_within)(
+            cast.alice, lambda: publishing.publish(cast.alice.principal, workflow=workflow)
+        )
+
+        await bob.until("published", lambda data: data == {"number": 1})
 
 
 async def test_cursor_reaches_the_others_and_not_its_own_tab(

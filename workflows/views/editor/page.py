@@ -46,6 +46,7 @@ ROUTES = {
     "export": "workflows:export",
     "picture": "workflows:picture",
     "history": "workflows:history",
+    "published_chip": "workflows:published_chip",
     "try": "workflows:try",
     "run_list": "workflows:run_list",
     "tests": "workflows:tests",
