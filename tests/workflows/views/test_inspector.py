@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from memory.services.rules import Learning, set_rule
 from tests.factories.workflows import make_run, make_workflow, within
+from tests.memory.services.conftest import at_door
 from workflows.engine.kinds import Field, NodeKind, Output, Widget
 from workflows.engine.nodes.code import OUTPUT_TYPES
 from workflows.models import Step
@@ -188,6 +190,21 @@ def test_overview_of_nothing_shows_variables_and_masks_secrets(alice):
     assert 'data-variable="KEY"' in html
     assert 'data-variable="seen"' in html
     assert "s3cr3t" not in html
+
+
+def test_overview_says_whether_runs_teach_and_where_that_is_switched(alice):
+    workflow = make_workflow(alice)
+    url = reverse("workflows:inspector", args=[workflow.pk])
+    switch = f"{reverse('memory:curation_settings')}?app={workflow.pk}"
+
+    off = alice.client.get(url).content.decode()
+    set_rule(at_door(alice), app_id=str(workflow.pk), learning=Learning(True))
+    on = alice.client.get(url).content.decode()
+
+    assert switch in off
+    assert "Learns from its runs" in off
+    assert '<span class="pill">off</span>' in off
+    assert '<span class="pill pill-ok">learns</span>' in on
 
 
 def test_overview_of_several_names_them(alice):

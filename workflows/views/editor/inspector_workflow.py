@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
+
+from workflows import memory_app
 from workflows.engine.document import Document, Json, VariableSpec
 from workflows.engine.validation.variables import CONVERSATION_TYPES, ENVIRONMENT_TYPES
 from workflows.engine.values import ValueType
@@ -38,7 +41,17 @@ def workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
         "counts": {"nodes": len(document.nodes), "edges": len(document.edges)},
         "is_chat": workflow.is_chat,
         "held": {"features": dict(features), "name": workflow.name},
+        "learning": _learning(workflow),
     }
+
+
+def _learning(workflow: Workflow) -> dict[str, Any] | None:
+    """Whether its runs teach it something, and where that is switched."""
+    if not memory_app.is_on():
+        return None
+    rule = memory_app.learning_of(workflow.team_id, str(workflow.pk))
+    url = f"{reverse('memory:curation_settings')}?app={workflow.pk}"
+    return {"is_on": rule.auto_memory, "url": url}
 
 
 def _variables(specs: Iterable[VariableSpec]) -> tuple[dict[str, Json], ...]:
