@@ -126,6 +126,11 @@ def may(principal: Principal, verb: Verb, place: Place) -> bool:
     return next(reasons(principal, verb, place), None) is not None
 
 
+def names_it(principal: Principal, verb: Verb, row: Namespace) -> bool:
+    """Whether a programme may by naming it, which no list over many does for it: an outside person's memory."""
+    return Why.NAMES in reasons(principal, verb, place_of(row))
+
+
 def reasons(
     principal: Principal, verb: Verb, place: Place, facts: Facts | None = None
 ) -> Iterator[Why]:

@@ -24,6 +24,7 @@ from memory.logic.proposals import NEXT, State, joined
 from memory.logic.proposals import Proposal as Proposed
 from memory.logic.reviewing import Precision
 from memory.models import Namespace, Proposal
+from memory.permissions import names_it
 from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
@@ -60,22 +61,19 @@ def proposals(
     limit: int = 50,
     offset: int = 0,
 ) -> ProposalPage:
-    """Those of namespaces the asker may look into; the surest first."""
-    wanted: dict[str, str | None] = {
-        "state": state,
-        "kind": kind,
-        "namespace__text": namespace,
-        "run_id": run_id,
-    }
+    """Those of namespaces the asker may look into, and of the one a programme names; the surest first."""
+    wanted: dict[str, str | None] = {"state": state, "kind": kind, "run_id": run_id}
     with tenant([caller.team_id]):
-        found = _visible(caller).filter(**{name: one for name, one in wanted.items() if one})
+        found = _among(caller, namespace).filter(
+            **{name: one for name, one in wanted.items() if one}
+        )
         page = found.order_by("-score", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
         return ProposalPage(list(page), found.count(), offset)
 
 
 def proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
     with tenant([caller.team_id]):
-        found = _visible(caller).filter(pk=proposal_id).first()
+        found = _visible(caller).filter(pk=proposal_id).first() or _named(caller, proposal_id)
     if found is None:
         raise NotFound(_("There is no such proposal."))
     return found
@@ -198,9 +196,7 @@ def rejected_values(namespace: Namespace | None) -> list[Json]:
 def precision_of(caller: MemoryCaller, *, namespace: str | None = None) -> dict[str, Precision]:
     """By who proposed: how often people agreed. What was applied without one counts once it was taken back."""
     with tenant([caller.team_id]):
-        found = judged(_visible(caller))
-        if namespace:
-            found = found.filter(namespace__text=namespace)
+        found = judged(_among(caller, namespace))
         decided: dict[str, list[tuple[State, bool]]] = {}
         for by, verdict, edited in found.values_list("by", "verdict", "edited"):
             decided.setdefault(by, []).append((State(verdict), edited))
@@ -231,6 +227,23 @@ class _Looking:
 def _visible(caller: MemoryCaller) -> QuerySet[Proposal]:
     rows = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     return rows.select_related("namespace")
+
+
+def _among(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
+    if not namespace:
+        return _visible(caller)
+    rows = Namespace.objects.unscoped().filter(team_id=caller.team_id, text=namespace)
+    there = rows.first()
+    if there is not None and names_it(caller.principal, "view", there):
+        return Proposal.objects.unscoped().select_related("namespace").filter(namespace=there)
+    return _visible(caller).filter(namespace__text=namespace)
+
+
+def _named(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
+    """By its id a programme names whose it is, as with a memory."""
+    rows = Proposal.objects.unscoped().select_related("namespace")
+    row = rows.filter(team_id=caller.team_id, pk=proposal_id).first()
+    return row if row and names_it(caller.principal, "view", row.namespace) else None
 
 
 def _locked(door: Door, proposal_id: UUID) -> Proposal:

@@ -1,11 +1,23 @@
 """The review queue and the rules of learning over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from accounts.principals import KeyPrincipal
+from memory.logic.curation.work import FinishedWork
 from memory.logic.reviewing import Mode
-from tests.memory.services.curating import APP, kept, learns
+from tests.memory.services.conftest import in_run
+from tests.memory.services.curating import (
+    APP,
+    answer,
+    curated,
+    kept,
+    learns,
+    proposals_of,
+    scripted,
+)
 from tests.memory.services.test_review import additions, contradicted, taught
 from tests.support.cast import Cast, Person
 
@@ -89,3 +101,29 @@ def test_curations_say_what_became_of_runs(alice: Person):
     assert row["counts"] == {"admit": 2, "proposed": 0}
     path = f"/api/v1/memory/curations/{row['id']}/retry"
     assert post(alice, path).status_code == 409
+
+
+def test_key_that_names_an_outside_person_decides_what_waits_about_them(cast: Cast, api_key: Any):
+    alice = cast.alice
+    learns(alice, review=Mode.ALL)
+    app = api_key(alice, scopes={"memory:read", "memory:write"})
+    reader, stranger = api_key(alice, scopes={"runs:read"}), api_key(cast.carol)
+    ask, _ = scripted(answer(key_learnings=["Uma rows on Fridays"]))
+    run = replace(in_run(alice, outside=True, user_id="uma"), principal=KeyPrincipal(app.key))
+    curated(alice, FinishedWork("t"), ask=ask, caller=run)
+    [found] = [one for one in additions(alice) if "Uma" in str(one.new)]
+    at = f"{REVIEW}/{found.pk}"
+
+    assert app.get(REVIEW).json()["total"] == 0, "a list over many never widens"
+    [listed] = app.get(f"{REVIEW}?namespace=user:uma&kind=add").json()["proposals"][:1]
+    assert listed["id"] in {str(one.pk) for one in proposals_of(alice)}
+    for who in (alice.client, stranger):
+        assert who.get(at).status_code == 404
+        assert who.post(f"{at}/apply", {}, content_type="application/json").status_code == 404
+    assert reader.get(at).status_code == 404
+
+    done = app.post(f"{at}/apply", {}, content_type="application/json")
+
+    assert (done.status_code, done.json()["state"]) == (200, "applied")
+    entries = app.get("/api/v1/memory/entries?namespace=user:uma").json()["entries"]
+    assert any("Uma rows on Fridays" in str(one["value"]) for one in entries)
