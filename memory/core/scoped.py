@@ -49,9 +49,11 @@ class ScopedMemory:
         top_k: int | None = None,
         injected: bool = False,
         group_id: str | None = None,
+        recency_days: float | None = None,
     ) -> list[MemoryEntry]:
         namespace = resolve_namespace(scope, of_group(identity, group_id))
-        return await self._provider.recall(MemoryQuery(namespace, key, query_text, filter, top_k))
+        query = MemoryQuery(namespace, key, query_text, filter, top_k, recency_days=recency_days)
+        return await self._provider.recall(query)
 
     async def store(
         self,

@@ -48,6 +48,7 @@ class RunMemory:
         top_k: int | None = None,
         injected: bool = False,
         group_id: str | None = None,
+        recency_days: float | None = None,
     ) -> list[MemoryEntry]:
         caller = self._at(origin, group_id)
         return await in_thread(
@@ -59,6 +60,7 @@ class RunMemory:
                 filter=filter,
                 top_k=top_k,
                 injected=injected,
+                recency_days=recency_days,
             )
         )
 

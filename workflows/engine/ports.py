@@ -89,6 +89,7 @@ class MemoryPort(Protocol):
         top_k: int | None = None,
         injected: bool = False,  # the hits go into a prompt without further ado (enhanced_memory)
         group_id: str | None = None,  # the workflow's own memory of another group than the run's
+        recency_days: float | None = None,  # what is newer counts more, half as much after so many
     ) -> Sequence[MemoryHit]: ...
 
     async def store(

@@ -14,6 +14,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.ports import MemoryHit, Message, Role
 from workflows.engine.quoting import listed
 from workflows.engine.recalling import as_entry, heed, query_of, recall, recalled
+from workflows.engine.remembering import MAX_RECENCY_DAYS
 from workflows.engine.rendering import as_text
 from workflows.engine.templating import Template
 
@@ -81,6 +82,7 @@ class EnhancedMemory(_Part):
     query_selector: tuple[str, ...] | None = None
     top_k: int | None = Field(default=10, ge=1)
     filter: dict[str, Json] | None = None
+    recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
     injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
     format_template: str | None = None
 
@@ -248,6 +250,7 @@ async def _with_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[
         filter=config.filter,
         top_k=config.top_k,
         injected=True,
+        recency_days=config.recency_days,
     )
     if not hits:
         return Prompt(tuple(messages), events=(event,))

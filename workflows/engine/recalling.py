@@ -41,6 +41,7 @@ async def recall(
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
     top_k: int | None = None,
     injected: bool = False,
+    recency_days: float | None = None,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     memory = memory_of(ctx, scope)
     hits = await memory.recall(
@@ -52,10 +53,13 @@ async def recall(
         filter=filter,
         top_k=top_k,
         injected=injected,
+        recency_days=recency_days,
     )
     heed(ctx, hits)
     event = recalled(ctx, scope, query, hits, injected=injected)
     sought = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
+    if recency_days is not None:
+        sought["recency_days"] = recency_days
     return list(hits), replace(event, sought=sought)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from workflows.engine.document import Document, NodeSpec
+from workflows.engine.kinds import Field, Widget, gettext_noop
 
 
 RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
@@ -14,6 +15,27 @@ KIND_SCOPES = {
     "knowledge-retrieval": "global",
     "knowledge-write": "global",
 }
+
+# Whose memory a form offers. A workflow's own needs a group, which the form of a run asks for.
+SCOPES = (
+    ("conversation", gettext_noop("This conversation")),
+    ("user", gettext_noop("This person")),
+    ("global", gettext_noop("Everyone")),
+    ("workflow", gettext_noop("This workflow, for its group")),
+    ("run", gettext_noop("This run")),
+)
+# Half a life of a hundred years is none; as ``memory.core.provider`` has it.
+MAX_RECENCY_DAYS = 36_500
+RECENCY = Field(
+    "recency_days",
+    gettext_noop("Prefer what is newer"),
+    Widget.NUMBER,
+    low=1,
+    high=MAX_RECENCY_DAYS,
+    help=gettext_noop(
+        "Days after which a memory counts half as much for being new. Empty: age doesn't matter."
+    ),
+)
 
 
 def scopes_of(document: Document) -> frozenset[str]:

@@ -31,6 +31,7 @@ from workflows.engine.prompting import (
     build_prompt,
 )
 from workflows.engine.reasoning import Reasoning
+from workflows.engine.remembering import DEFAULT_SCOPE, RECENCY, SCOPES
 from workflows.engine.templating import Template
 
 
@@ -107,18 +108,14 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               help=gettext_noop("Recalls before the call and adds what it finds to the prompt."),
               fields=(
             Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, default="conversation",
-                  choices=(
-                      ("conversation", gettext_noop("This conversation")),
-                      ("user", gettext_noop("This person")),
-                      ("global", gettext_noop("Everyone")),
-                      ("run", gettext_noop("This run")),
-                  )),
+            Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, default=DEFAULT_SCOPE,
+                  choices=SCOPES),
             Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
                   help=gettext_noop("Without a variable the newest entries are taken.")),
             Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=10, low=1, high=100),
             Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
                   example={"category": "fact"}),
+            RECENCY,
             Field("injection_position", gettext_noop("Put it"), Widget.CHOICE,
                   default="after_system", choices=(
                       ("before_system", gettext_noop("Before the system message")),

@@ -19,6 +19,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.recalling import memory_of
+from workflows.engine.remembering import DEFAULT_SCOPE, SCOPES
 from workflows.engine.templating import Template
 
 
@@ -51,12 +52,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
     needs_memory = True
     fields = (
         Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
-              default="conversation", choices=(
-                  ("conversation", gettext_noop("This conversation")),
-                  ("user", gettext_noop("This person")),
-                  ("global", gettext_noop("Everyone")),
-                  ("run", gettext_noop("This run")),
-              )),
+              default=DEFAULT_SCOPE, choices=SCOPES),
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, example="name",
               help=gettext_noop("The entry under this key. Empty: everything with the metadata below.")),
         Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,

@@ -16,6 +16,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.recalling import as_entry, query_of, recall
+from workflows.engine.remembering import DEFAULT_SCOPE, MAX_RECENCY_DAYS, RECENCY, SCOPES
 
 
 class RecallConfig(NodeConfig):
@@ -24,6 +25,7 @@ class RecallConfig(NodeConfig):
     query_selector: tuple[str, ...] | None = None
     top_k: int = Bounded(default=5, ge=1)
     filter: dict[str, Any] | None = None
+    recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
 
 
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
@@ -35,12 +37,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     needs_memory = True
     fields = (
         Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
-              default="conversation", choices=(
-                  ("conversation", gettext_noop("This conversation")),
-                  ("user", gettext_noop("This person")),
-                  ("global", gettext_noop("Everyone")),
-                  ("run", gettext_noop("This run")),
-              )),
+              default=DEFAULT_SCOPE, choices=SCOPES),
         Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
               help=gettext_noop("Without a variable the newest entries are taken.")),
         Field("key", gettext_noop("Exactly this key"),
@@ -48,6 +45,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=5, low=1, high=100),
         Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
               example={"category": "fact"}),
+        RECENCY,
     )  # fmt: skip
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
@@ -72,6 +70,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             query=query,
             filter=prepared.filter or None,
             top_k=prepared.top_k,
+            recency_days=prepared.recency_days,
         )
         return NodeResult(
             {"results": [as_entry(hit) for hit in hits], "count": len(hits)},

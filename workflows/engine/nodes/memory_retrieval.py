@@ -36,7 +36,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.ports import MemoryHit
 from workflows.engine.recalling import brief, heed, memory_of
-from workflows.engine.remembering import KIND_SCOPES
+from workflows.engine.remembering import KIND_SCOPES, MAX_RECENCY_DAYS, RECENCY
 from workflows.engine.rendering import as_text
 
 
@@ -56,6 +56,7 @@ class RetrievalConfig(NodeConfig):
     document_selector: tuple[str, ...] | None = None
     group_id_selector: tuple[str, ...] | None = None
     top_k: int = Bounded(default=10, ge=1, le=100)
+    recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
     language: str = ""
 
     @property
@@ -93,6 +94,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         Field("top_k", gettext_noop("Long-term entries at most"), Widget.NUMBER, default=10,
               low=1, high=100,
               help=gettext_noop("The ten newest of working memory come before them.")),
+        RECENCY,
         Field("language", gettext_noop("Language of the headings"), Widget.CHOICE, default="", choices=(
             ("", gettext_noop("As what is searched for")),
             ("en", "English"),
@@ -149,6 +151,7 @@ async def _retrieve(
             filter={"tier": tier},
             top_k=most,
             group_id=group_id,
+            recency_days=config.recency_days if text else None,
         )
         withheld = getattr(found, "withheld", None)
         # An author's own metadata may be called "tier", too.

@@ -20,6 +20,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.outside import WEB, has_to_wait, is_from_outside
 from workflows.engine.recalling import held_back, kept_out, memory_of
+from workflows.engine.remembering import DEFAULT_SCOPE, SCOPES
 from workflows.engine.templating import Template
 
 
@@ -56,12 +57,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
     needs_memory = True
     fields = (
         Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
-              default="conversation", choices=(
-                  ("conversation", gettext_noop("This conversation")),
-                  ("user", gettext_noop("This person")),
-                  ("global", gettext_noop("Everyone")),
-                  ("run", gettext_noop("This run")),
-              )),
+              default=DEFAULT_SCOPE, choices=SCOPES),
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True,
               help=gettext_noop("The same key again overwrites; the old value stays as a revision."),
               example="name"),

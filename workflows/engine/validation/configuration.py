@@ -68,7 +68,7 @@ def _unknown(kind: str, kinds: Mapping[str, AnyKind]) -> str:
     return f"There is no node type {kind!r} here{hint}"
 
 
-# Offered in no form: it needs the group its merged workflows share, which a document can't give.
+# Chats and pages offer less than memory nodes do; a document may say it all the same.
 _UNLISTED_SCOPES = ("workflow",)
 
 

@@ -85,7 +85,7 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
     names = [f"{name}_selector" for name in ("query", *ASKING)]
     written = (config.get(name) for name in names)
     selector: Sequence[Json] = next((one for one in written if isinstance(one, list)), [])
-    top, filter_ = config.get("top_k"), config.get("filter")
+    top, filter_, recency = (config.get(name) for name in ("top_k", "filter", "recency_days"))
     default = KIND_SCOPES.get(spec.kind, DEFAULT_SCOPE)
     forgets = spec.kind == "memory-delete"
     return {
@@ -96,6 +96,7 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
         "retrieves": spec.kind == "memory-retrieval",
         "forgets": forgets,
         "language": str(config.get("language") or ""),
+        "recency_days": recency if isinstance(recency, int | float) and recency > 0 else None,
         "filter": filter_ if isinstance(filter_, Mapping) and filter_ else None,
         "position": str(config.get("injection_position") or "after_system"),
         "format": config.get("format_template") or "",
@@ -154,6 +155,7 @@ def _asked_for(
         query_text=query or None,
         filter=asked["filter"],
         top_k=asked["top_k"],
+        recency_days=asked["recency_days"],
     )
 
 
@@ -173,6 +175,7 @@ def _retrieved(
         query_text=query,
         filter={"tier": "long_term"},
         top_k=asked["top_k"],
+        recency_days=asked["recency_days"],
     )
     return merge(working, long_term)
 
