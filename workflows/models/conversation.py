@@ -1,22 +1,19 @@
 """A chat thread: who it is for, its variables, and its turns."""
 
-from typing import ClassVar, Self
-
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from config.ids import uuid7
 from workflows.models.fields import VerbatimJSONField
-from workflows.models.personal import PersonalManager
+from workflows.models.personal import Personal
 
 
 def new_key() -> str:
     return str(uuid7())
 
 
-class Conversation(TenantModel):
+class Conversation(Personal):
     """``key`` is what ``sys.conversation_id`` says, one conversation a key and team.
 
     It names a memory namespace, so it never moves from one workflow or person to another.
@@ -26,39 +23,12 @@ class Conversation(TenantModel):
         "workflows.Workflow", on_delete=models.CASCADE, related_name="conversations"
     )
     key = models.CharField(_("key"), max_length=255, default=new_key)
-    subject = models.CharField(_("subject"), max_length=255)
-    subject_user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("account it is for"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("started by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    api_key = models.ForeignKey(
-        "accounts.ApiKey",
-        verbose_name=_("API key"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
     name = models.CharField(_("name"), max_length=255, blank=True)
     variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
     dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
-
-    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 
     class Meta:
         verbose_name = _("conversation")

@@ -5,11 +5,13 @@ them, by the account they are for, and by who made the API key that started them
 team's owner included.
 """
 
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
+from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
-from accounts.tenancy import TenantManager, TenantQuerySet
+from accounts.tenancy import TenantManager, TenantModel, TenantQuerySet
 
 
 M = TypeVar("M", bound=models.Model)
@@ -24,6 +26,41 @@ class PersonalQuerySet(TenantQuerySet[M]):
 
 class PersonalManager(TenantManager[M]):
     _queryset_class = PersonalQuerySet
+
+
+class Personal(TenantModel):
+    """Whom a row is for, and who began it."""
+
+    subject = models.CharField(_("subject"), max_length=255)
+    subject_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("account it is for"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("started by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    api_key = models.ForeignKey(
+        "accounts.ApiKey",
+        verbose_name=_("API key"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+
+    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
+
+    class Meta:
+        abstract = True
 
 
 def whose(principal: Any) -> models.Q:

@@ -7,9 +7,6 @@ runs are dropped with all that belongs to them. What that change needs is a prim
 ``(run_id, id)`` for the children; nothing refers to those.
 """
 
-from typing import ClassVar, Self
-
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -19,7 +16,7 @@ from accounts.personas import persona_name
 from accounts.tenancy import TenantModel
 from workflows.engine import records
 from workflows.models.fields import VerbatimJSONField
-from workflows.models.personal import PersonalManager
+from workflows.models.personal import Personal
 
 
 class RunStatus(models.TextChoices):
@@ -56,7 +53,7 @@ STEP_ENDED = (
 )
 
 
-class Run(TenantModel):
+class Run(Personal):
     """One execution of a pinned document. The row is also the outbox: queued means "to be driven"."""
 
     workflow = models.ForeignKey(
@@ -87,32 +84,6 @@ class Run(TenantModel):
         related_name="runs",
     )
 
-    # Who: the person it is for, and who started it.
-    subject = models.CharField(_("subject"), max_length=255)
-    subject_user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("account it is for"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("started by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    api_key = models.ForeignKey(
-        "accounts.ApiKey",
-        verbose_name=_("API key"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
     actor = models.CharField(_("actor"), max_length=255)
 
     # What went in and came out.
@@ -148,8 +119,6 @@ class Run(TenantModel):
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     elapsed = models.FloatField(_("seconds"), null=True, blank=True)
-
-    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 
     class Meta:
         verbose_name = _("run")

@@ -1,16 +1,12 @@
 """A task: something to be done, said in a title and a description, and the run that did it last."""
 
-from typing import ClassVar, Self
-
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.tenancy import TenantModel
-from workflows.models.personal import PersonalManager
+from workflows.models.personal import Personal
 
 
-class Task(TenantModel):
+class Task(Personal):
     """Seen by whose it is, as a run is. It is executed by a workflow: its own, or the team's for tasks."""
 
     title = models.CharField(_("title"), max_length=255)
@@ -21,34 +17,7 @@ class Task(TenantModel):
     run = models.ForeignKey(
         "workflows.Run", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    subject = models.CharField(_("subject"), max_length=255)
-    subject_user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("account it is for"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("started by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    api_key = models.ForeignKey(
-        "accounts.ApiKey",
-        verbose_name=_("API key"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-
-    objects: ClassVar[PersonalManager[Self]] = PersonalManager()
 
     class Meta:
         verbose_name = _("task")
