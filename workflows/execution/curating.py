@@ -20,6 +20,7 @@ from workflows.execution.adapters import memory_caller
 from workflows.execution.kinds import kinds
 from workflows.execution.learning import question_of
 from workflows.execution.models_port import configs_of
+from workflows.llm.offline import plain_answer
 from workflows.llm.registry import TeamModels
 from workflows.models import Run, Step, WorkflowSecret
 from workflows.models.documents import from_json
@@ -71,13 +72,18 @@ def _work(run: Run, steps: list[Step], recalled: tuple[str, ...]) -> "memory_app
     return memory_app.FinishedWork(
         task=task,
         status=memory_app.Status(_STATUS.get(run.status, "succeeded")),
-        outputs=tuple(dict.fromkeys([*said, *_texts((run.outputs or {}).values())])),
+        outputs=tuple(dict.fromkeys([*said, *_answers(run)])),
         errors=tuple(dict.fromkeys(one for one in errors if one)),
         recalled=(*recalled, *_told(steps)),
         language="zh" if _is_chinese(task) else "en",
         source=memory_app.Source(run_id=str(run.pk), rule=NODE),
         outside=_from_outside(run, steps),
     )
+
+
+def _answers(run: Run) -> list[str]:
+    """The offline provider's label and phrases are nobody's news."""
+    return [plain_answer(text) for text in _texts((run.outputs or {}).values())]
 
 
 def _from_outside(run: Run, steps: Iterable[Step]) -> bool:
