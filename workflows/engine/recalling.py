@@ -57,7 +57,11 @@ async def recall(
     )
     heed(ctx, hits)
     event = recalled(ctx, scope, query, hits, injected=injected)
-    sought = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
+    sought: dict[str, Json] = {
+        "key": key,
+        "filter": dict(filter) if filter else None,
+        "top_k": top_k,
+    }
     if recency_days is not None:
         sought["recency_days"] = recency_days
     return list(hits), replace(event, sought=sought)
