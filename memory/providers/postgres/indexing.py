@@ -1,6 +1,7 @@
 """Writing postings, in the transaction of the entries they are of, under their namespace's lock."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -76,8 +77,8 @@ class Index:
         rows = self._changes.rows(self._read)
         if not rows:
             return
-        self._write([row for row in rows if row[2]])
-        self._drop([(term, block) for term, block, packed in rows if not packed])
+        empty = [(term, block) for term, block, packed in rows if not packed]
+        self._write([row for row in rows if row[2]], empty)
         self._save_groups()
 
     def _seat(self, entry: Entry, group: str) -> int:
@@ -122,15 +123,16 @@ class Index:
             cursor.execute(READ, [*_columns(old), self._namespace.pk])
             return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[Row], empty: Sequence[Key]) -> None:
+        namespace = self._namespace
         columns = [*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows)]
+        write = WRITE
+        params: list[Any] = [namespace.team_id, namespace.pk, *columns]
+        if empty:  # no row is both
+            write = f"WITH gone AS ({DROP}) {WRITE}"
+            params = [*_columns(empty), namespace.pk, *params]
         with connection.cursor() as cursor:
-            cursor.execute(WRITE, [self._namespace.team_id, self._namespace.pk, *columns])
-
-    def _drop(self, keys: Sequence[Key]) -> None:
-        if keys:
-            with connection.cursor() as cursor:
-                cursor.execute(DROP, [*_columns(keys), self._namespace.pk])
+            cursor.execute(write, params)
 
     def _save_groups(self) -> None:
         if self._groups:

@@ -20,7 +20,7 @@ COSTS = [
     ("recall by text", lambda c: services.recall(c, scope="user", query_text="hello"), 10),
     ("recall by key", lambda c: services.recall(c, scope="user", key="a"), 8),
     ("store anew", lambda c: services.remember(c, scope="user", key="b", value="x"), 15),
-    ("store over", lambda c: services.remember(c, scope="user", key="a", value="x"), 16),
+    ("store over", lambda c: services.remember(c, scope="user", key="a", value="x"), 15),
 ]
 
 
