@@ -69,10 +69,12 @@ def rank_pages(
     if not keywords(query, config.language):
         return ()
     lexical = _lexical(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
-    scored = [
-        _fused(page, overlap(query, page, config.language), best, config.bm25_weight)
-        for page, best in zip(pages, lexical, strict=True)
-    ]
+    scored = []
+    for page, best in zip(pages, lexical, strict=True):
+        # BM25 has read all of it: where it found no word, no part has one, and needn't be cut up.
+        is_apart = config.bm25_weight and not best
+        parts = dict(_NOTHING) if is_apart else overlap(query, page, config.language)
+        scored.append(_fused(page, parts, best, config.bm25_weight))
     if near:
         scored = [_hinted(item, near.get(item.page.id, 0.0)) for item in scored]
     found = [item for item in scored if item.score >= config.min_score]
@@ -100,6 +102,7 @@ def combined(parts: Mapping[str, float]) -> float:
 
 # How far a field alone can convince; a title that is the question is the answer.
 _WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
+_NOTHING = dict.fromkeys(_WEIGHTS, 0.0)
 _MEANING = 0.5  # the same of the nearest page: it may still be about something else
 
 

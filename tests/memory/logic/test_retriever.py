@@ -156,3 +156,43 @@ async def test_retrieval_end_to_end():
 
     assert result.query == "How is green tea brewed?"
     assert result.items[0].page.id == "tea"
+
+
+_WORDS = st.sampled_from(
+    [
+        "the",
+        "tea",
+        "of",
+        "green",
+        "seed",
+        "sown",
+        "stories",
+        "story",
+        "如何",
+        "部署",
+        "系统",
+        "春天",
+        "播种",
+        "Straße",
+        "café",
+        "cafe",
+        "12",
+        "x",
+        "don't",
+    ]
+)
+_TEXTS = st.lists(_WORDS, min_size=1, max_size=6).map(lambda words: " ".join(words) + ".")
+
+
+@quick
+@given(asked=_TEXTS, said=st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=6))
+def test_page_without_a_word_of_the_question_is_worth_what_looking_closer_would_say(
+    asked: str, said: list[tuple[str, str]]
+) -> None:
+    pages = [page(f"p{n}", title, content=content) for n, (title, content) in enumerate(said)]
+
+    found = rank_pages(asked, pages, RetrieverConfig(min_score=0.0, bm25_weight=1.0))
+
+    for item in found:
+        looked = overlap(asked, item.page)
+        assert {name: item.parts[name] for name in looked} == looked
