@@ -1,15 +1,18 @@
-"""Emergency access costs a team with many namespaces nothing: asked once a question, and the same plan."""
+"""What one may see costs a team with many namespaces nothing, by emergency access neither: asked once a question."""
 
 from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from memory import services
-from memory.models import Namespace
+from memory.models import Entry, Namespace
 from memory.services.glass import break_glass
+from memory.services.waiting import count_waiting
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, make_cast
@@ -70,3 +73,29 @@ def test_naming_one_reads_one(crowded: Cast) -> None:
         nodes = nodes_of(rows.open_to(crowded.ada.principal).filter(pk=row.pk).order_by())
 
     assert ("memory_namespace", "memory_namespace_pkey") in scans(nodes)
+
+
+def test_an_entry_is_found_by_its_id_whatever_one_may_see(crowded: Cast) -> None:
+    """Which namespaces one sees is read once, before the plan runs; no namespace is fetched for it."""
+    with tenant([crowded.team_a.pk]):
+        entry = Entry.objects.unscoped().get(key="k")
+        found = Entry.objects.visible_to(crowded.bob.principal).filter(pk=entry.pk)
+        nodes = nodes_of(found.order_by())
+        with CaptureQueriesContext(connection) as asked:
+            assert found.get() == entry
+        assert not Entry.objects.visible_to(crowded.alice.principal).filter(pk=entry.pk).exists()
+
+    assert len(asked) == 1
+    assert ("memory_entry", "memory_entry_pkey") in scans(nodes)
+    assert {one["Actual Loops"] for one in nodes if of_places(one)} == {1}
+
+
+def test_what_waits_is_counted_in_one_question(crowded: Cast) -> None:
+    caller = at_door(crowded.bob)
+    with tenant([crowded.team_a.pk]), CaptureQueriesContext(connection) as asked:
+        assert count_waiting(caller) == 0
+
+    counted = [one["sql"] for one in asked if "COUNT(" in one["sql"]]
+    assert len(counted) == 1
+    assert len(asked) == 5  # and a savepoint with its wall, set and put back
+    assert all("memory_namespace" not in one["sql"] for one in asked if one["sql"] not in counted)
