@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -125,3 +126,16 @@ class StartTokenAdmin(ReadOnlyAdmin):
 class TeamGroupAdmin(ReadOnlyAdmin, TenantAdmin):
     list_display = ("name", "team", "created_at")
     list_select_related = ("team",)
+
+
+# Of libraries, registered before us: whoever gives an account another address, or its second factor, can be its
+# person, private memory and all; and groups of permissions know no team.
+for label in (
+    "account.EmailAddress",
+    "account.EmailConfirmation",
+    "auth.Group",
+    "mfa.Authenticator",
+):
+    app, _point, name = label.partition(".")
+    if app in apps.app_configs and admin.site.is_registered(apps.get_model(app, name)):
+        admin.site.unregister(apps.get_model(app, name))
