@@ -108,12 +108,14 @@ class WorkflowSecretAdmin(SecretAdmin):
 
 @admin.register(Credential)
 class CredentialAdmin(SecretAdmin):
+    verb = "credential.view"
     list_display = ("name", "kind", "hint", "team", "rotated_at")
     list_select_related = ("team",)
 
 
 @admin.register(ModelProvider)
 class ModelProviderAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
     list_display = ("name", "kind", "base_url", "enabled", "team")
     list_select_related = ("team",)
 

@@ -72,6 +72,20 @@ def test_admin_lists_open_and_show_nothing_of_another_team(administrator):
     assert empty == ["accounts.StartToken"]  # every other list had something that could leak
 
 
+@pytest.mark.parametrize(("who", "sees"), [("bob", True), ("vic", False)])
+@pytest.mark.parametrize("name", ["credential", "modelprovider"])
+def test_credentials_are_shown_to_who_may_see_that_there_are_any(
+    administrator, cast, name, who, sees
+):
+    person = cast.people[who]
+    person.user.is_staff = person.user.is_superuser = True
+    person.user.save()
+
+    listed = person.client.get(reverse(f"admin:workflows_{name}_changelist"))
+
+    assert (listed.context["cl"].result_count > 0) is sees
+
+
 def test_first_steps_are_ones_own_to_look_at_and_not_to_change(administrator, cast):
     listed = administrator.get(reverse("admin:workflows_firststeps_changelist"))
     theirs = FirstSteps.objects.get(user=cast.bob.user)
