@@ -117,4 +117,4 @@ def test_what_pages_show_works_with_the_key_they_speak_of(
                 refused.append((path, call.address, answer.status_code))
 
     assert refused == []
-    assert shown >= 8
+    assert shown >= 9
