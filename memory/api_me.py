@@ -1,4 +1,4 @@
-"""``/api/v1/memory/subjects/me``: what is remembered about who asks, and their pause."""
+"""``/api/v1/memory/subjects/…``: what is remembered about who asks, and pauses: one's own, and an outside person's."""
 
 from django.http import HttpRequest
 from ninja import Router
@@ -31,3 +31,25 @@ def pause_me(request: HttpRequest, body: schemas_me.PauseIn) -> schemas_me.Pause
 def resume_me(request: HttpRequest) -> schemas_me.ResumedOut:
     """The pause ends now."""
     return schemas_me.ResumedOut(resumed=services.resume(caller_of(request)))
+
+
+@router.get("/memory/subjects/{subject}/pause", response=schemas_me.SubjectPauseOut)
+def read_pause(request: HttpRequest, subject: str) -> schemas_me.SubjectPauseOut:
+    """What somebody told memory to leave off, by your own id for them."""
+    found = services.pause_for(caller_of(request), subject=subject)
+    return schemas_me.SubjectPauseOut(pause=schemas_me.pause_out(found) if found else None)
+
+
+@router.post("/memory/subjects/{subject}/pause", response=schemas_me.PauseOut)
+def pause_subject(
+    request: HttpRequest, subject: str, body: schemas_me.PauseIn
+) -> schemas_me.PauseOut:
+    """For an outside person, by the key that names them: their runs leave it off from now on."""
+    done = services.pause(caller_of(request), what=body.what, until=body.until, subject=subject)
+    return schemas_me.pause_out(done)
+
+
+@router.post("/memory/subjects/{subject}/resume", response=schemas_me.ResumedOut)
+def resume_subject(request: HttpRequest, subject: str) -> schemas_me.ResumedOut:
+    """The pause ends now."""
+    return schemas_me.ResumedOut(resumed=services.resume(caller_of(request), subject=subject))

@@ -32,6 +32,12 @@ class PauseOut(Body):
     until: datetime | None
 
 
+class SubjectPauseOut(Body):
+    """Nothing: memory leaves nothing off for them."""
+
+    pause: PauseOut | None
+
+
 class LearntInOut(Body):
     """The run it was learnt in, as far as the reader may see it."""
 

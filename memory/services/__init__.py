@@ -25,7 +25,7 @@ from memory.services.look import look
 from memory.services.notes import clear_run_notes
 from memory.services.page_exchange import Imported, export_pages, import_pages
 from memory.services.page_search import FoundPages, find_everywhere
-from memory.services.pause import own_pause, pause, resume
+from memory.services.pause import own_pause, pause, pause_for, resume
 from memory.services.pausing import Pause
 from memory.services.recall import recall
 from memory.services.remember import remember
@@ -89,6 +89,7 @@ __all__ = [
     "own_pause",
     "page_revisions",
     "pause",
+    "pause_for",
     "plan_moves",
     "promote",
     "quarantine",

@@ -1,4 +1,7 @@
-"""Pause and resume one's own memory in a team: what is left off, since when, until when."""
+"""Pause and resume what is kept about somebody: what is left off, since when, until when.
+
+People do it for themselves; outside people by the programme that names them.
+"""
 
 from datetime import datetime
 
@@ -25,6 +28,13 @@ def own_namespace(caller: MemoryCaller) -> str:
     return resolve_namespace("user", {"user_id": str(caller.principal.user_id)})
 
 
+def pause_for(caller: MemoryCaller, *, subject: str) -> Pause | None:
+    """What an outside person told the programme that names them; a look at it is in the trail."""
+    with opened(caller, "view", "memory.listed", namespace=_namespace(caller, subject)) as door:
+        # A door to what is left off shows no row.
+        return pause_of(rows.find_namespace(caller.team_id, door.text), door.now)
+
+
 def own_pause(caller: MemoryCaller) -> Pause | None:
     with tenant([caller.team_id]):
         return pause_of(rows.find_namespace(caller.team_id, own_namespace(caller)), timezone.now())
@@ -42,11 +52,21 @@ def is_run_paused(caller: MemoryCaller) -> bool:
 
 
 @tried_again
-def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None = None) -> Pause:
-    """Told anew, it replaces what was told before. No ``until``: until it is resumed."""
+def pause(
+    caller: MemoryCaller,
+    *,
+    what: What = "both",
+    until: datetime | None = None,
+    subject: str | None = None,
+) -> Pause:
+    """Told anew, it replaces what was told before. No ``until``: until it is resumed.
+
+    ``subject``: whom a programme means, which has no memory of its own to pause.
+    """
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: remembering, recalling or both.")
-    with opened(caller, "forget", "memory.paused", namespace=own_namespace(caller)) as door:
+    place = _namespace(caller, subject)
+    with opened(caller, "forget", "memory.paused", namespace=place) as door:
         until = _kept(until)
         if until is not None and until <= door.now:
             raise InvalidInput(_("until: a moment that is still to come."))
@@ -58,9 +78,10 @@ def pause(caller: MemoryCaller, *, what: What = "both", until: datetime | None =
 
 
 @tried_again
-def resume(caller: MemoryCaller) -> bool:
+def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
     """Whether anything was paused."""
-    with opened(caller, "forget", "memory.resumed", namespace=own_namespace(caller)) as door:
+    place = _namespace(caller, subject)
+    with opened(caller, "forget", "memory.resumed", namespace=place) as door:
         row = door.lock()
         was = pause_of(row, door.now)
         door.detail.update(what=was.what if was else "")
@@ -68,6 +89,14 @@ def resume(caller: MemoryCaller) -> bool:
             row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
             _save(row)
         return was is not None
+
+
+def _namespace(caller: MemoryCaller, subject: str | None) -> str:
+    return (
+        own_namespace(caller)
+        if subject is None
+        else resolve_namespace("user", {"user_id": subject})
+    )
 
 
 def _kept(until: datetime | None) -> datetime | None:

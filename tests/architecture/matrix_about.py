@@ -9,6 +9,7 @@ from tests.architecture.matrix_memory import CHANGE, PRIVATE, PRIVATE_NAMESPACE
 OBJECTS: dict[str, Maker] = {}
 
 ME = "api/v1/memory/subjects/me"
+THEM = "api/v1/memory/subjects/<subject>"
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS = [
@@ -32,4 +33,10 @@ ROWS = [
     Row("GET", ME, "- 200 200 200 200 403"),
     Row("POST", f"{ME}/pause", "- 200 200 200 200 403", body={}),
     Row("POST", f"{ME}/resume", "- 200 200 200 200 403", body={}),
+    # An account's is its own; an outside person's may be named by a key
+    Row("GET", f"{THEM}/pause", "- 404 404 404 404 404", {"subject": "subject"}),
+    *(
+        Row("POST", f"{THEM}/{verb}", "- 404 404 404 404 404", {"subject": "subject"}, {})
+        for verb in ("pause", "resume")
+    ),
 ]  # fmt: skip

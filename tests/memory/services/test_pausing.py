@@ -1,6 +1,7 @@
 """Paused: programmes remember and recall nothing of the person; the person still does as they like."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry
 from accounts.personas import persona_id
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
@@ -193,3 +195,32 @@ def test_moment_that_could_never_be_read_again_is_refused(alice: Person, until: 
     with pytest.raises(InvalidInput, match="until"):
         services.pause(at_door(alice), until=datetime.fromisoformat(until))
     assert services.own_pause(at_door(alice)) is None
+
+
+def test_outside_person_is_paused_by_the_key_that_names_them(cast: Cast, api_key: Any) -> None:
+    alice, app = cast.alice, api_key(cast.alice)
+    other, reader = api_key(cast.carol), api_key(alice, scopes={"memory:read"})
+    run = replace(in_run(alice, outside=True, user_id="uma"), principal=KeyPrincipal(app.key))
+    services.remember(run, **TEA)
+    at = "/api/v1/memory/subjects/uma"
+    assert app.get(f"{at}/pause").json() == {"pause": None}
+
+    for who in (alice.client, cast.ada.client, reader):
+        assert send(who, f"{at}/pause").status_code in (403, 404)
+    assert send(other, f"{at}/pause").status_code == 200, "another team's uma is somebody else"
+    assert send(app, f"{at}/pause", {"what": "both"}).json()["what"] == "both"
+
+    assert not services.recall(run, scope="user", query_text="green tea")
+    with pytest.raises(Paused):
+        services.remember(run, **{**TEA, "key": "more"})
+    assert app.get(f"{at}/pause").json()["pause"]["what"] == "both"
+    assert send(app, f"{at}/resume").json() == {"resumed": True}
+    assert [one.value for one in services.recall(run, scope="user", query_text="tea")] == [
+        TEA["value"]
+    ]
+    # A member's own pause is theirs.
+    assert send(app, f"/api/v1/memory/subjects/{alice.user.pk}/pause").status_code in (403, 404)
+
+
+def send(client: Any, path: str, body: Any = None) -> Any:
+    return client.post(path, body or {}, content_type="application/json")
