@@ -23,6 +23,7 @@ from workflows.templatetags.problems import in_words
 from workflows.views.editor.page import page_context
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
+from workflows.views.run_filters import RunFilter
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
 from workflows.views.undoing import undone_change
@@ -39,10 +40,9 @@ from workflows.views.workflow_page import (
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     principal = principal_of(request)
-    rows = selectors.runs_for(principal).filter(team_id=current_team_id(request))
-    status = request.GET.get("status", "")
-    if status in RunStatus.values:
-        rows = rows.filter(status=status)
+    asked = RunFilter.of(request.GET)
+    mine = selectors.runs_for(principal).filter(team_id=current_team_id(request))
+    rows = asked.of_rows(mine)
     workflow = None
     if request.GET.get("workflow"):
         _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
@@ -51,7 +51,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "runs": page.items,
         "page": page,
-        "status": status,
+        "asked": asked,
         "statuses": RunStatus.choices,
         "workflow": workflow,
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),

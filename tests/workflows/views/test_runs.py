@@ -11,6 +11,7 @@ from tests.factories.workflows import (
     document,
     make_conversation,
     make_journal,
+    make_message,
     make_run,
     make_workflow,
     within,
@@ -213,6 +214,40 @@ def test_list_is_narrowed_by_status_and_workflow(alice: Person):
     assert [n in failed for n in ("queued-one", "failed-one", "failed-two")] == [False, True, False]
     assert [n in odd for n in ("queued-one", "failed-one", "failed-two")] == [True, True, True]
     assert "No run here" in text_of(ask(RUNS, {"status": "paused"}))
+
+
+def test_list_is_narrowed_by_what_went_in_whom_it_was_for_and_when(cast: Cast):
+    alice = cast.alice
+    workflow = make_workflow(alice)
+    make_run(alice, workflow, inputs={"text": "Tea, please"}, subject="mia")
+    made = make_run(alice, workflow, inputs={"text": "绿茶 100%"}, subject="noa")
+    with within(alice):
+        Run.objects.unscoped().filter(pk=made.pk).update(created_at="2026-01-31T12:00:00Z")
+
+    def found(**asked: str) -> list[bool]:
+        page = text_of(alice.client.get(RUNS, asked))
+        return [words in page for words in ("Tea, please", "绿茶 100%")]
+
+    assert found(said="tea") == [True, False]
+    assert found(said="绿茶") == [False, True]
+    assert found(said="100%") == [False, True]
+    assert found(said="_ea") == [False, False]
+    assert found(person="MIA") == [True, False]
+    assert found(since="2026-01-31", until="2026-01-31") == [False, True]
+    assert found(until="2026-01-30") == [False, False]
+    assert found(since="2026-02-01") == [True, False]
+    assert found(since="31.02.2026", until="9999-12-31", person="") == [True, True]
+    assert found(named="no such name") == [False, False]
+    assert found(named=workflow.name.upper()) == [True, True]
+
+
+def test_chat_turn_is_found_by_what_was_said(alice: Person):
+    message = make_message(alice, make_workflow(alice), query="Where is my umbrella?")
+
+    page = text_of(alice.client.get(RUNS, {"said": "Umbrella"}))
+
+    assert page.count(reverse("workflows:run", args=[message.run_id])) == 1
+    assert "No run here" in text_of(alice.client.get(RUNS, {"said": "parasol"}))
 
 
 @pytest.mark.parametrize("text", ["not-an-id", "'", "00000000-0000-0000-0000-000000000000"])
