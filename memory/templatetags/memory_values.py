@@ -7,6 +7,7 @@ from django import template
 
 from memory.core.records import Json
 from memory.logic.beside import as_lines
+from memory.models.entries import TierChoice
 
 
 register = template.Library()
@@ -31,6 +32,12 @@ def in_short(value: Json) -> str:
     if isinstance(value, list) and value:
         return " · ".join(map(_member, value))
     return _line(as_lines(value))
+
+
+@register.filter
+def tier_label(tier: str | None) -> str:
+    """In people's words; a dash where there is no entry."""
+    return str(TierChoice(str(tier)).label) if tier else "–"
 
 
 def _member(value: Json) -> str:

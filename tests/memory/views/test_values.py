@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.core.records import Json
-from memory.templatetags.memory_values import in_short
+from memory.core.records import Json, Tier
+from memory.templatetags.memory_values import in_short, tier_label
 
 
 PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "# How", "tags": []}
@@ -31,3 +31,12 @@ PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "
 )
 def test_value_in_a_list_is_one_line_people_can_read(value: Json, shown: str) -> None:
     assert in_short(value) == shown
+
+
+def test_tier_is_told_in_words_and_none_by_a_dash() -> None:
+    assert [tier_label(one) for one in (Tier.WORKING, "long_term", "", None)] == [
+        "Working",
+        "Long-term",
+        "–",
+        "–",
+    ]
