@@ -1,6 +1,7 @@
 """The model that needs no model: it answers from the request alone, word for word and always alike."""
 
+from workflows.llm.offline.context import plain_answer
 from workflows.llm.offline.provider import LABELS, OfflineModels
 
 
-__all__ = ["LABELS", "OfflineModels"]
+__all__ = ["LABELS", "OfflineModels", "plain_answer"]

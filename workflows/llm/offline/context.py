@@ -133,6 +133,11 @@ def own_words_removed(text: str) -> str:
     return "\n".join(sentence for sentence in kept if sentence)
 
 
+def plain_answer(text: str) -> str:
+    """What an answer quotes, if this provider gave it; anybody else's answer as it stands."""
+    return own_words_removed(text) if any(one in text for one in LABELS.values()) else text
+
+
 def own_frame_removed(sentence: str) -> str:
     stripped = sentence.strip()
     if stripped in STOCK:
