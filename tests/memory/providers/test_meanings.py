@@ -67,8 +67,9 @@ def test_worker_finds_what_is_due_without_reading_what_is_done(crowded: Cast) ->
         nodes = plan(TAKE, now, crowded.team_a.pk, now, 64)
 
     assert ("memory_embedding", "memory_embedding_due") in scans(nodes)
-    assert not any(node["Node Type"] == "Seq Scan" for node in nodes)
-    assert max(node["Actual Rows"] for node in nodes) == 1
+    ours = [node for node in nodes if node.get("Relation Name") == "memory_embedding"]
+    assert not any(node["Node Type"] == "Seq Scan" for node in ours)
+    assert max(node["Actual Rows"] for node in ours) == 1
 
 
 def test_question_reads_nothing_of_entries_more_than_without_meaning(
