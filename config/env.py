@@ -110,7 +110,9 @@ class Env(BaseSettings):
         None,
         description="where openai_compatible asks for embeddings, e.g. https://api.openai.com/v1; an internal address has to be in NET_ALLOW",
     )
-    memory_embedder_key: str | None = Field(None, description="its API key")
+    memory_embedder_key: str | None = Field(
+        None, description="the API key of that endpoint; local servers mostly want none"
+    )
     memory_embedder_model: str | None = Field(
         None,
         description="its model, e.g. text-embedding-3-small; when it changes, all is embedded anew in the background",
