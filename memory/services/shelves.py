@@ -13,6 +13,7 @@ from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.logic.pages import CATEGORY, key_of
 from memory.models import Entry, Namespace
+from memory.models.any_of import any_of
 from memory.permissions import Place
 from memory.services.caller import MemoryCaller
 
@@ -31,18 +32,19 @@ def shelves(caller: MemoryCaller) -> list[ShelfCount]:
     """Namespaces with pages that the caller may look into, the last changed first."""
     with tenant([caller.team_id]):
         seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        rows = {row.pk: row for row in seen.filter(entry_count__gt=0)}
         fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
             fresh,
-            namespace_id__in=list(rows),
+            any_of("namespace_id", seen.filter(entry_count__gt=0)),
             deleted_at=None,
             category=CATEGORY,
             key__startswith=key_of(""),
         )
         counted = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
         counted = counted.annotate(pages=Count("id"), newest=Max("updated_at"))
-        ordered = counted.order_by("-newest", "namespace_id")
+        ordered = list(counted.order_by("-newest", "namespace_id"))
+        ids = [one["namespace_id"] for one in ordered]
+        rows = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
         return [
             ShelfCount(rows[one["namespace_id"]], one["pages"], one["newest"]) for one in ordered
         ]
