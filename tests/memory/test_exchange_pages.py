@@ -10,6 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
@@ -271,7 +272,8 @@ def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_i
 @pytest.mark.parametrize("runs", [True, False])
 def test_api_erases_runs_as_well_unless_it_is_told_not_to(cast: Cast, runs: bool) -> None:
     told(cast.alice, own := str(cast.alice.user.pk))
-    run = make_run(cast.alice, make_workflow(cast.alice), status="succeeded")
+    ended = {"status": "succeeded", "finished_at": timezone.now()}
+    run = make_run(cast.alice, make_workflow(cast.alice), **ended)
     where, asked = f"/api/v1/memory/subjects/{own}/erase", {"runs": runs}
     tried = cast.alice.client.post(where, asked, "application/json").json()
 

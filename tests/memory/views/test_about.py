@@ -42,7 +42,7 @@ def test_nothing_remembered_is_said_with_a_way_to_begin(alice: Person) -> None:
 
     assert "Nothing is remembered about you" in page
     assert "/samples/" in page
-    assert "/api/v1/memory/subjects/me" in page
+    assert "/api/v1/memory/subjects/ana/export" in page
 
 
 def test_own_and_test_persons_memories_are_there_with_where_from_and_how_often_used(
