@@ -64,7 +64,7 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
 
     The entry under the very same key is no duplicate: storing there replaces it anyway.
     """
-    if params.category in _NEVER_MERGED or params.tier is Tier.QUARANTINE:
+    if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None
     found = [
         Duplicate(entry, likeness(entry.value, params.value))
@@ -103,7 +103,7 @@ def proofs(entry: MemoryEntry) -> int:
 
 
 # A chat repeats itself, pages have names of their own, notes are short-lived.
-_NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
+NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
 _LEAST_SHARE = 0.8  # of the longer text that the shorter one has to have
 _WITNESSES_KEPT = 50
 

@@ -39,6 +39,7 @@ from memory.services.door import opened
 from memory.services.noticing import notice
 from memory.services.one_act import OneAct
 from memory.services.pause import is_run_paused
+from memory.services.recalled import written_in
 from memory.services.rules import Learning, learning_of
 from memory.tasks import wake_curation
 
@@ -101,6 +102,7 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
         finished = gather(held.run_id, learning)
         secrets = finished.known_secrets
         place = held.place or resolve_namespace(learning.scope, finished.caller.identity)
+        finished = replace(finished, work=_with_written(finished.work, held, place))
         curated = asyncio.run(_analysed(finished, learning, place))
         if curated.problem:
             return _failed(held, curated.problem, secrets, by=curated.by)
@@ -182,6 +184,10 @@ def _is_free(row: Curation, now: datetime) -> bool:
         return True
     lost = row.held_until is None or row.held_until <= now
     return row.status == JobStatus.RUNNING and lost
+
+
+def _with_written(work: FinishedWork, held: Curation, place: str) -> FinishedWork:
+    return replace(work, written=(*work.written, *written_in(held.team_id, held.run_id, place)))
 
 
 async def _analysed(finished: Finished, learning: Learning, place: str) -> Curated:

@@ -1,10 +1,13 @@
-"""The texts that were put before a run's models: what its curation must not take for news."""
+"""The texts that were put before a run's models, and those it stored: what its curation must not take for news."""
 
 from uuid import UUID
 
 from accounts.tenancy import tenant
+from memory.core.records import Tier
+from memory.logic.near import NEVER_MERGED
 from memory.logic.texts import texts_in
 from memory.models import Read, Revision
+from memory.models.entries import Operation
 
 
 def recalled_in(team_id: UUID, run_id: str) -> tuple[str, ...]:
@@ -21,3 +24,21 @@ def recalled_in(team_id: UUID, run_id: str) -> tuple[str, ...]:
         }
     texts = [text for pair in pairs if pair in values for text in texts_in(values[pair])]
     return tuple(dict.fromkeys(texts))
+
+
+def written_in(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
+    """What its nodes keep there for good, or put before a person there.
+
+    Not what a chat says, which is kept as it is said, nor what is over tomorrow: that is to be learnt from.
+    """
+    with tenant([team_id]):
+        made = Revision.objects.unscoped().filter(
+            team_id=team_id,
+            run_id=run_id,
+            operation=Operation.STORE,
+            entry__namespace__text=namespace,
+            expires_at=None,
+        )
+        made = made.exclude(category__in=NEVER_MERGED).exclude(tier=Tier.WORKING)
+        values = list(made.order_by("at", "id").values_list("value", flat=True))
+    return tuple(dict.fromkeys(text for value in values for text in texts_in(value)))

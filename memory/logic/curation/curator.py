@@ -10,12 +10,19 @@ from typing import Final, Protocol
 
 from memory.core.records import Json, MemoryQuery, StoreParams
 from memory.logic.curation.batches import batches, parts
-from memory.logic.curation.feedback import Recalled, without_recalled
+from memory.logic.curation.feedback import (
+    Recalled,
+    merely_told_again,
+    names,
+    without_recalled,
+)
+from memory.logic.curation.originals import below, original_of, proved
 from memory.logic.curation.parsing import Analysis, drafts
 from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
 from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
 from memory.logic.messages import estimate
+from memory.logic.near import NEVER_MERGED
 from memory.logic.origins import strangers_origin
 from memory.logic.ports import Entries, NewId
 from memory.logic.writes import Writes
@@ -109,11 +116,25 @@ async def keep(
 
 
 def _only_new(analysis: Analysis, work: FinishedWork) -> Analysis:
-    recalled = Recalled.of(work.recalled)
-    return replace(
+    """Without what was known; without an account, too, where nothing else is left to tell of."""
+    known = Recalled.of([*work.recalled, *work.written])
+    new = replace(
         analysis,
-        key_learnings=without_recalled(analysis.key_learnings, recalled),
-        solutions=without_recalled(analysis.solutions, recalled),
+        key_learnings=without_recalled(analysis.key_learnings, known),
+        solutions=without_recalled(analysis.solutions, known),
+        errors=without_recalled(analysis.errors, known),
+    )
+    if new.key_learnings or new.solutions or work.errors or not work.succeeded:
+        return new
+    return replace(new, summary="") if _is_nothing_new(analysis.summary, work, known) else new
+
+
+def _is_nothing_new(summary: str, work: FinishedWork, known: Recalled) -> bool:
+    """A task that is the very thing the run stored is no task; its summary would say it once more."""
+    return (
+        (known.says(summary) and not names(work.task, summary))
+        or Recalled.of(work.written).says(work.task)
+        or merely_told_again(work.task, work.outputs, known)
     )
 
 
@@ -132,10 +153,20 @@ async def decided(
 ) -> Decision:
     query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=limits.recent)
     recent = await entries.recall(query)
+    is_strange = bool(strangers_origin(draft.metadata))
+    if draft.category == _LEARNT:
+        others: Json = {"$not": {"category": {"$in": [_LEARNT, "execution", *NEVER_MERGED]}}}
+        said = await entries.recall(replace(query, filter=others))
+        draft = below(draft, said)
+        known = None if is_strange else original_of(draft, said)
+        if known is not None:
+            return proved(draft, known)
     # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
-    hold = bool(strangers_origin(draft.metadata)) and draft.namespace.startswith(_CAREFUL)
+    hold = is_strange and draft.namespace.startswith(_CAREFUL)
     return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits, hold=hold))
 
+
+_LEARNT: Final = "result"
 
 # What these hold is recalled where nobody knows any more where it came from.
 _CAREFUL: Final = ("user:", "global:")

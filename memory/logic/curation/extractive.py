@@ -23,10 +23,10 @@ class ExtractiveCurator:
     most_learnings: int = 20
 
     async def analyse(self, work: FinishedWork) -> Analysis:
-        recalled = Recalled.of(work.recalled)
+        known = Recalled.of([*work.recalled, *work.written])
         learnings: list[tuple[int, str]] = []
         solutions: list[tuple[int, str]] = []
-        for sentence in _new(work.outputs, recalled):
+        for sentence in _new(work.outputs, known):
             judgement = judge(sentence)
             if judgement.worth_keeping:
                 home = solutions if "solution" in judgement.because and work.errors else learnings
@@ -58,11 +58,11 @@ def _summary(work: FinishedWork) -> str:
     return f"{task}：{ending}。" if zh else f"{task}: {ending}."
 
 
-def _new(texts: Iterable[str], recalled: Recalled) -> Iterator[str]:
+def _new(texts: Iterable[str], known: Recalled) -> Iterator[str]:
     for text in texts:
         for sentence in sentences(_CODE_BLOCK.sub("\n", text)):
             plain = _BULLET.sub("", sentence).strip()
-            if not recalled.says(plain):
+            if not known.says(plain):
                 yield plain
 
 

@@ -1,32 +1,55 @@
-"""Keeps memory from feeding on itself: what was recalled into a prompt is not learnt from its answer.
+"""Keeps memory from feeding on itself: what was recalled into a prompt, or stored by the run itself, is not learnt from its answer.
 
-Word by word, since a model that repeats a memory wraps it ("as you told me, …") and turns it round.
-A sentence with anything new in it that matters, a number, a no, a name, is no repetition.
+Word by word, since a model that repeats a memory wraps it ("as you told me, …") and turns it round,
+and over all of a run's texts together, since an answer quotes two of them in one sentence.
+A sentence with anything new in it that matters, a number, a no, a name, is no repetition; nor is one
+that puts known words beside each other which stood beside each other nowhere.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memory.core.records import MemoryEntry
 from memory.core.tokens import query_terms
-from memory.logic.near import is_telling, normalised
+from memory.logic.curation.junk import is_question, judge
+from memory.logic.grams import is_unspaced
+from memory.logic.near import Likeness, is_telling, likeness, normalised
+from memory.logic.summary import sentences
 from memory.logic.texts import texts_in
+
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The terms of each text that was put before a model."""
+    """The terms of each text that was put before a model, all of them, and which stand side by side."""
 
     terms: tuple[frozenset[str], ...]
+    all: frozenset[str] = frozenset()
+    pairs: frozenset[Pair] = frozenset()
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Recalled":
-        return cls(tuple(filter(None, map(_terms, texts))))
+        plain = [unwrapped(one) for one in dict.fromkeys(texts)]
+        terms = tuple(filter(None, map(_terms, plain)))
+        return cls(terms, frozenset().union(*terms), frozenset().union(*map(_pairs, plain)))
 
     def says(self, sentence: str) -> bool:
-        """Nothing in the sentence but one of these texts, and the phrases of telling it again."""
-        own = _terms(sentence) - _TELLING_AGAIN
-        return bool(own) and any(_covers(text, own) for text in self.terms)
+        """Nothing in the sentence but these texts, and the phrases of telling them again."""
+        quoted = [part for part in _QUOTES.split(unwrapped(sentence)) if _own(part)]
+        return bool(quoted) and all(map(self._covers, quoted))
+
+    def _covers(self, part: str) -> bool:
+        own = _own(part)
+        return any(_is_within(text, own) for text in self.terms) or self._covers_together(part, own)
+
+    def _covers_together(self, part: str, own: frozenset[str]) -> bool:
+        beside = _pairs(part)
+        strange = sum(pair not in self.pairs for pair in beside)
+        return _is_within(self.all, own) and strange <= (1 - _BESIDE) * len(beside)
 
 
 def recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
@@ -38,10 +61,44 @@ def without_recalled(sentences: Sequence[str], recalled: Recalled) -> tuple[str,
     return tuple(one for one in sentences if not recalled.says(one))
 
 
+def merely_told_again(task: str, outputs: Iterable[str], known: Recalled) -> bool:
+    """Whether a run did no more than answer from memory, or say what it stored.
+
+    What repeats the task is the question, not the answer; small talk round the answer is nothing new.
+    A question nothing came of is no more worth an account than one that memory answered.
+    """
+    said = [
+        one
+        for text in outputs
+        for one in sentences(text)
+        if likeness(one, task) is Likeness.DIFFERENT
+    ]
+    new = [one for one in said if not known.says(one)]
+    if any(judge(one).worth_keeping for one in new):
+        return False
+    return len(new) < len(said) or is_question(task)
+
+
+def names(task: str, summary: str) -> bool:
+    """An account of a task that was done before says what memory says, and is one all the same."""
+    return bool(_terms(task)) and _terms(task) <= _terms(summary)
+
+
+def unwrapped(text: str) -> str:
+    """Without the names of what memory is written down in: keys of a list, members of an entry."""
+    return _MEMBER.sub(" ", _LISTED.sub("", text))
+
+
 _COVERED = 0.8
+_BESIDE = 0.75  # of what stands side by side in the sentence, in one of the texts
+
+# A key looks made: said_01a2, task:01a2. "Rome: …" and "2.0: …" are somebody's words.
+_LISTED = re.compile(r"(?:^|(?<=\s))(?:[-*•]\s+)?[a-zA-Z]\w*[_:][\w:.@/-]*:\s+(?=\S)", re.MULTILINE)
+_MEMBER = re.compile(r"[\"'](?:summary|learnings|errors|solutions)[\"']\s*:")
+_QUOTES = re.compile(r"[“”„«»「」『』\"\n]")
 
 
-def _covers(text: frozenset[str], own: frozenset[str]) -> bool:
+def _is_within(text: frozenset[str], own: frozenset[str]) -> bool:
     new = own - text
     if any(map(is_telling, new)):
         return False
@@ -50,6 +107,21 @@ def _covers(text: frozenset[str], own: frozenset[str]) -> bool:
 
 def _terms(text: str) -> frozenset[str]:
     return frozenset(query_terms(normalised(text)))
+
+
+def _own(text: str) -> frozenset[str]:
+    return _terms(text) - _TELLING_AGAIN
+
+
+def _pairs(text: str) -> frozenset[Pair]:
+    return frozenset(pairwise(_in_order(text)))
+
+
+def _in_order(text: str) -> Iterator[str]:
+    """Single characters of scripts without spaces: their pairs are what stands side by side."""
+    for term in query_terms(normalised(text)):
+        if term not in _TELLING_AGAIN and not (len(term) > 1 and is_unspaced(term)):
+            yield term
 
 
 # What introduces a memory when it is told again.

@@ -43,6 +43,10 @@ def judge(sentence: str) -> Judgement:
     return Judgement(points, tuple(name for name, _ in told))
 
 
+def is_question(sentence: str) -> bool:
+    return bool(_QUESTION.search(sentence.strip()))
+
+
 _FEWEST_TERMS = 3
 _MANY_TERMS = 4
 _LONGEST = 400
@@ -60,9 +64,11 @@ def _tells(name: str, points: int, pattern: str) -> tuple[str, int, re.Pattern[s
     return name, points, re.compile(pattern, re.IGNORECASE)
 
 
+_QUESTION = re.compile(r"[?？]\s*[\"')」”]*$|(?:吗|呢)[。！!]?$")
+
 # Whatever else is in it, a sentence like this is no memory.
 _TALK = (
-    _talk("question", r"[?？]\s*[\"')」”]*$|(?:吗|呢)[。！!]?$"),
+    ("question", _QUESTION),
     _talk(
         "greeting",
         r"^(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|bye|goodbye|see you|welcome"

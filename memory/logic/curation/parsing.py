@@ -45,7 +45,7 @@ def drafts(
     new_id: NewId,
     source: Source = Source(),  # noqa: B008 - frozen
 ) -> list[StoreParams]:
-    """``task:…`` always, ``error:…`` and ``learning:…`` where there is something to say.
+    """``task:…`` unless there is no summary, ``error:…`` and ``learning:…`` where there is something to say.
 
     Each learning is an entry of its own, so that it is found, merged, contradicted and rejected
     alone. What solved an error stands with it; where there was none, with the task.
@@ -69,6 +69,7 @@ def drafts(
             source=replace(source, rule=source.rule or "curation"),
         )
         for prefix, category, value in [("task", "execution", task), *made]
+        if value is not task or analysis.summary
     ]
 
 

@@ -23,7 +23,10 @@ def build_prompt(work: FinishedWork, *, budget: int = 6_000) -> str:
         (words.result, "\n".join(f"{name}: {found}" for name, found in result)),
         (words.output, _quoted("\n\n".join(work.outputs) or words.none, budget // 2)),
         (words.errors, _quoted("\n\n".join(work.errors) or words.none, budget // 3)),
-        (words.known, _quoted("\n".join(work.recalled) or words.none, budget // 6)),
+        (
+            words.known,
+            _quoted("\n".join([*work.recalled, *work.written]) or words.none, budget // 6),
+        ),
     ]
     told = [f"## {heading}\n{text}" for heading, text in sections]
     return "\n\n".join([words.who, words.data, *told, words.worth, f"{words.reply}\n{words.shape}"])

@@ -19,7 +19,8 @@ class FinishedWork:
     """A run, a task, or a conversation.
 
     ``recalled``: texts of entries that were put before a model in it. They come out again in its
-    answers, and must not be learnt again. ``outside``: strangers, as on the web, may have said it.
+    answers, and must not be learnt again. ``written``: what it stored itself, which is known, too.
+    ``outside``: strangers, as on the web, may have said it.
     """
 
     task: str
@@ -27,6 +28,7 @@ class FinishedWork:
     outputs: Sequence[str] = ()
     errors: Sequence[str] = ()
     recalled: Sequence[str] = ()
+    written: Sequence[str] = ()
     language: str = "en"
     exit_code: int | None = None
     outside: bool = False
@@ -49,4 +51,5 @@ def redacted(work: FinishedWork, known: Sequence[str] = ()) -> FinishedWork:
         outputs=tuple(map(clean, work.outputs)),
         errors=tuple(map(clean, work.errors)),
         recalled=tuple(map(clean, work.recalled)),
+        written=tuple(map(clean, work.written)),
     )

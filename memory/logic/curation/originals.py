@@ -1,0 +1,51 @@
+"""A learning and what people or workflows said themselves: the same again is a proof of it, and nothing derived outranks it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from memory.core.records import MemoryEntry, StoreParams, Tier
+from memory.logic.ingress import Decision, Finding, Outcome, Reason
+from memory.logic.near import Duplicate, Likeness, likeness, merged, similarity
+from memory.logic.texts import single_text
+
+
+def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry | None:
+    """The entry that says in one sentence what the draft says."""
+    text = single_text(draft.value)
+    if text is None:
+        return None
+    return next((one for one in _originals(said) if _is_like(single_text(one.value), text)), None)
+
+
+def proved(draft: StoreParams, original: MemoryEntry) -> Decision:
+    """The original's own words and metadata stay; it has one proof more."""
+    again = replace(
+        draft, value=original.value, metadata={}, importance=0.0, category=original.category
+    )
+    finding = Finding(Reason.DUPLICATE, Outcome.MERGE, original.key)
+    params = merged(Duplicate(original, Likeness.SAME), again)
+    return Decision(Outcome.MERGE, (finding,), replace(params, source=original.source), original)
+
+
+def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
+    """No more important than what it was made of, however telling it sounds."""
+    text = single_text(draft.value)
+    if text is None:
+        return draft
+    near = [
+        one.importance
+        for one in _originals(said)
+        if (own := single_text(one.value)) and similarity(own, text) >= _MADE_OF
+    ]
+    return replace(draft, importance=min([draft.importance, *near]))
+
+
+_MADE_OF = 0.5  # of their words, alone and in pairs
+
+
+def _originals(said: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    return [one for one in said if one.tier is not Tier.QUARANTINE]
+
+
+def _is_like(one: str | None, other: str) -> bool:
+    return one is not None and likeness(one, other) is not Likeness.DIFFERENT
