@@ -14,7 +14,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
-from memory.models import Curation, Glass, Namespace, Proposal
+from memory.models import Curation, Embedding, Entry, Glass, Namespace, Proposal
 from memory.services.erase import TABLES
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
@@ -46,6 +46,10 @@ def remembered(person: Person, who: str, /, **scopes: Any) -> None:
             )
             Proposal.objects.unscoped().create(
                 team=person.team, namespace=row, kind="forget", targets=["k0"], fingerprint=who
+            )
+            entry = Entry.objects.unscoped().get(namespace=row, key="k0")
+            Embedding.objects.unscoped().create(
+                team=person.team, entry=entry, namespace=row, number=0, text_hash="h"
             )
             Glass.objects.unscoped().create(
                 team=person.team,
