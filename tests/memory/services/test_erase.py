@@ -19,7 +19,6 @@ from memory.services.erase import TABLES
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
-from tests.support.embedding import Tiny
 from workflows.errors import StillRunning
 from workflows.models import Conversation, Message, Run
 
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def remembered(person: Person, who: str, /, **scopes: Any) -> None:
-    """In every table: overwritten, forgotten, recalled by a run, in a group; where one is in use, for an embedder too."""
+    """In every table: overwritten, forgotten, recalled by a run, in a group, with its meaning."""
     caller = in_run(person, outside=False, user_id=who, **scopes)
     for scope in ("user", *(["conversation"] if "conversation_id" in scopes else [])):
         for number in range(3):
@@ -69,7 +68,7 @@ def counts(team_id: Any) -> dict[str, int]:
         return found
 
 
-def test_dry_run_counts_and_leaves_all(alice: Person, tiny: Tiny):
+def test_dry_run_counts_and_leaves_all(alice: Person):
     remembered(alice, str(alice.user.pk))
     before = counts(alice.team.pk)
     assert all(before.values())
@@ -81,7 +80,7 @@ def test_dry_run_counts_and_leaves_all(alice: Person, tiny: Tiny):
     assert receipt.dry_run
 
 
-def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast, tiny: Tiny):
+def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
     alice, bob = cast.alice, cast.people["bob"]
     workflow = make_workflow(alice)
     with tenant([alice.team.pk]):
