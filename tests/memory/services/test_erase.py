@@ -14,11 +14,12 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
-from memory.models import Curation, Embedding, Entry, Glass, Namespace, Proposal
+from memory.models import Curation, Glass, Namespace, Proposal
 from memory.services.erase import TABLES
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.support.embedding import Tiny
 from workflows.errors import StillRunning
 from workflows.models import Conversation, Message, Run
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 
 def remembered(person: Person, who: str, /, **scopes: Any) -> None:
-    """In every table: overwritten, forgotten, recalled by a run, in a group, with its meaning."""
+    """In every table: overwritten, forgotten, recalled by a run, in a group; where one is in use, for an embedder too."""
     caller = in_run(person, outside=False, user_id=who, **scopes)
     for scope in ("user", *(["conversation"] if "conversation_id" in scopes else [])):
         for number in range(3):
@@ -45,10 +46,6 @@ def remembered(person: Person, who: str, /, **scopes: Any) -> None:
             )
             Proposal.objects.unscoped().create(
                 team=person.team, namespace=row, kind="forget", targets=["k0"], fingerprint=who
-            )
-            entry = Entry.objects.unscoped().get(namespace=row, key="k0")
-            Embedding.objects.unscoped().create(
-                team=person.team, entry=entry, namespace=row, number=0, text_hash="h"
             )
             Glass.objects.unscoped().create(
                 team=person.team,
@@ -68,7 +65,7 @@ def counts(team_id: Any) -> dict[str, int]:
         return found
 
 
-def test_dry_run_counts_and_leaves_all(alice: Person):
+def test_dry_run_counts_and_leaves_all(alice: Person, tiny: Tiny):
     remembered(alice, str(alice.user.pk))
     before = counts(alice.team.pk)
     assert all(before.values())
@@ -80,7 +77,7 @@ def test_dry_run_counts_and_leaves_all(alice: Person):
     assert receipt.dry_run
 
 
-def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast):
+def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast, tiny: Tiny):
     alice, bob = cast.alice, cast.people["bob"]
     workflow = make_workflow(alice)
     with tenant([alice.team.pk]):
