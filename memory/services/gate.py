@@ -6,7 +6,10 @@ the door writes it down; what the gate did with what it let in stands in the aud
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
+
+from django.utils import timezone
 
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
@@ -17,31 +20,57 @@ from memory.logic.ingress import (
     Incoming,
     Judged,
     Limits,
+    Origin,
     Outcome,
+    Reason,
     decide,
     judge,
-    origin_named,
+    origin_of,
 )
+from memory.logic.repeated import is_made, is_saying, said_again
+from memory.logic.texts import texts_in
 from memory.logic.tiers import Move, guarded, is_verified, promotion
 from memory.models import Namespace
 from memory.providers.postgres import rows
+from memory.providers.postgres.provider import search
+from memory.services.caller import MemoryCaller
 from memory.services.door import Door
 
 
 LIMITS: Final = Limits()
 MOST_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
 
+MOST_ALIKE: Final = 10
+LONGEST_ASKED: Final = 2_000  # characters of a text that is searched for
+
 Lookup = Callable[[str], MemoryEntry | None]
+Alike = Callable[[StoreParams], Sequence[MemoryEntry]]
+
+
+def _nothing_alike(_params: StoreParams) -> Sequence[MemoryEntry]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the gate asks of a namespace. ``can_hold``: there is a quarantine that people look into."""
+    """What the gate asks of a namespace. ``can_hold``: there is a quarantine that people look into.
+
+    ``alike``: what a search finds for what is to be stored, however old.
+    """
 
     present: Lookup
     recent: Sequence[MemoryEntry] = ()
     rejected: Sequence[Json] = ()
     can_hold: bool = True
+    alike: Alike = _nothing_alike
+
+
+class Who(StrEnum):
+    """At whose word it is written; a run's at its author's."""
+
+    RUN = "run"
+    KEY = "key"
+    PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +81,29 @@ class Passed:
     detail: Mapping[str, Json]
 
 
-def passed(params: StoreParams, ask: Callable[[], Known], *, by_run: bool = False) -> Passed:
+def passed(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
     """Raises NotAdmitted with the reasons. ``ask`` is called where the namespace has to be looked at.
 
-    What a person keeps for good, or holds back, is as they said it; what a run does never has a secret
-    in it, and gives no orders of strangers.
+    Whoever writes it, there is no secret in it; what a stranger says gives no orders; and what a run
+    says is there once, however often it is said.
     """
-    if params.tier is not Tier.WORKING and not by_run:
-        return Passed(_apart(params, ask()) if params.tier is Tier.QUARANTINE else params, {})
     if params.tier is not Tier.WORKING:
-        return _judged(params, ask)
-    known = ask()
-    decision = decide(
-        Incoming(params, origin_named(params), known.recent, known.rejected, limits=LIMITS)
-    )
+        return _judged(params, ask, said_by(params, who))
+    known, origin = ask(), origin_of(params.metadata.get("origin"), _OTHERWISE[who])
+    decision = decide(Incoming(params, origin, known.recent, known.rejected, limits=LIMITS))
     kept = decision.params
     if kept is None or (decision.outcome is Outcome.QUARANTINE and not known.can_hold):
         raise _refusal(decision)
     if decision.outcome is Outcome.QUARANTINE:
         return Passed(_apart(kept, known), _detail(decision))
     return Passed(_for_good(guarded(kept, known.present(kept.key)), known), _detail(decision))
+
+
+def amended(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
+    """What takes the place of an entry, wherever it is; what has to wait is kept beside it."""
+    if params.tier is Tier.QUARANTINE:
+        return Passed(judge(params, said_by(params, who)).params, {})
+    return _judged(params, ask, said_by(params, who))
 
 
 def at_door(door: Door, namespace: Namespace | None) -> Known:
@@ -93,19 +125,66 @@ def at_door(door: Door, namespace: Namespace | None) -> Known:
         present,
         [rows.entry_of(one, namespace.text) for one in visible[: LIMITS.recent]],
         list(refused.values_list("value", flat=True)[:MOST_REJECTED]),
+        alike=lambda params: search(namespace, like(params), door.now),
     )
 
 
-def _judged(params: StoreParams, ask: Callable[[], Known]) -> Passed:
-    decision = judge(params, origin_named(params))
+def who_writes(caller: MemoryCaller) -> Who:
+    if caller.reach is not None:
+        return Who.RUN
+    return Who.KEY if caller.principal.kind == "key" else Who.PERSON
+
+
+def origin_otherwise(who: Who) -> Origin:
+    """Whose words they are where nobody says: a programme's come from outside."""
+    return _OTHERWISE[who]
+
+
+def said_by(params: StoreParams, who: Who) -> Origin:
+    """A person's own typing is theirs, wherever they had it from."""
+    return (
+        _OTHERWISE[who]
+        if who is Who.PERSON
+        else origin_of(params.metadata.get("origin"), _OTHERWISE[who])
+    )
+
+
+_OTHERWISE: Final = {Who.RUN: Origin.MODEL, Who.KEY: Origin.TOOL, Who.PERSON: Origin.PERSON}
+
+
+def _judged(params: StoreParams, ask: Callable[[], Known], origin: Origin) -> Passed:
+    decision = judge(params, origin)
     kept = decision.params
     detail = _detail(decision) if decision.findings else {}
     if kept.tier is not Tier.QUARANTINE:
-        return Passed(kept, detail)
+        return _again(kept, ask, decision) or Passed(kept, detail)
     known = ask()
     if params.tier is not Tier.QUARANTINE and not known.can_hold:
         raise _refusal(decision)
     return Passed(_apart(kept, known), detail)
+
+
+def _again(params: StoreParams, ask: Callable[[], Known], judged: Judged) -> Passed | None:
+    """What is there already, if it is: one proof more for it. Nothing where a key was chosen."""
+    if not is_made(params.key, params.source.run_id) or not is_saying(params.value):
+        return None
+    known = ask()
+    if known.present(params.key) is not None:
+        return None
+    again = said_again(params, [*known.recent, *known.alike(params)], timezone.now())
+    if again is None:
+        return None
+    return Passed(
+        again,
+        {"ingress": str(Outcome.MERGE), "reasons": [*_reasons(judged), str(Reason.DUPLICATE)]},
+    )
+
+
+def like(params: StoreParams) -> MemoryQuery:
+    """The question that finds what may say the same."""
+    text = " ".join(texts_in(params.value))[:LONGEST_ASKED]
+    same = {"category": params.category}
+    return MemoryQuery(params.namespace, query_text=text, filter=same, top_k=MOST_ALIKE)
 
 
 def _elsewhere(door: Door) -> Known:
@@ -116,6 +195,7 @@ def _elsewhere(door: Door) -> Known:
         lambda key: next(iter(there.recall(MemoryQuery(door.text, key=key))), None),
         there.recall(MemoryQuery(door.text, top_k=LIMITS.recent)),
         can_hold=False,
+        alike=lambda params: there.recall(like(params)),
     )
 
 

@@ -37,8 +37,7 @@ def remember(
 ) -> MemoryEntry:
     """``source`` is taken at its word: a door that strangers knock at leaves it out.
 
-    What is for working memory passes its gate; so does whatever a run writes. ``raw``: as a provider keeps it; whoever writes has a
-    gate of their own.
+    All of it passes the gate. ``raw``: as a provider keeps it; whoever writes has a gate of their own.
     """
     raw = raw or guest_of(caller.principal) is not None
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
@@ -57,9 +56,8 @@ def remember(
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
         row = door.claim()
         if not raw:
-            let_in = gate.passed(
-                params, lambda: gate.at_door(door, row), by_run=caller.reach is not None
-            )
+            who = gate.who_writes(caller)
+            let_in = gate.passed(params, lambda: gate.at_door(door, row), who)
             params = let_in.params
             door.detail.update(let_in.detail)
         size = check_value(door.policy, params.value)

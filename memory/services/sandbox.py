@@ -136,7 +136,7 @@ class SandboxMemory(RehearsedLogic):
                     source=Source(caller.principal.actor, origin.run_id, origin.node_id),
                 )
                 check_params(params)
-                let_in = gate.passed(params, lambda: self._known_there(door), by_run=True)
+                let_in = gate.passed(params, lambda: self._known_there(door), gate.Who.RUN)
                 params = let_in.params
                 size = check_value(door.policy, params.value)
                 door.detail.update(let_in.detail, key=key_hash(params.key), bytes=size)
@@ -196,6 +196,7 @@ class SandboxMemory(RehearsedLogic):
             [one for one in newest if one.tier is not Tier.QUARANTINE][: gate.LIMITS.recent],
             [one.value for one in newest if is_rejected(one)][: gate.MOST_REJECTED],
             can_hold=door.elsewhere is None,
+            alike=lambda params: at_once(self._copy(door).provider.recall(gate.like(params))),
         )
 
     def _forgot_before(self, door: Door) -> int:
