@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJson
 from config.schema import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
+from memory.logic.ingress import reasons_held
 from memory.models import Namespace, Revision
 from memory.services.erase import Receipt
 
@@ -47,6 +48,8 @@ class SourceIn(Body):
 
 
 class EntryOut(Body):
+    """``held_for``: why it waits in quarantine for a person; nothing where it is in use."""
+
     id: UUID
     namespace: str
     key: str
@@ -63,6 +66,7 @@ class EntryOut(Body):
     source: SourceOut
     score: float | None = None
     explain: dict[str, float] = {}
+    held_for: list[str] = []
 
 
 class EntriesOut(Body):
@@ -301,6 +305,7 @@ def entry_out(entry: MemoryEntry) -> EntryOut:
         ),
         score=entry.score,
         explain=dict(entry.explain),
+        held_for=list(reasons_held(entry)),
     )
 
 

@@ -62,6 +62,7 @@ class OpenedOut(Body):
     links: Texts
     backlinks: Texts
     stale: list[StaleOut]
+    held_for: Texts = []  # what was to be written waits in quarantine; the page is as it was
 
 
 class ShelfOut(Body):
@@ -86,10 +87,12 @@ class FoundPagesOut(Body):
 
 
 class KeptOut(Body):
-    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing."""
+    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing.
+    ``held_for``: why it waits in quarantine for a person instead."""
 
     page: KnowledgePageOut
     merged_for: str
+    held_for: Texts = []
 
 
 class PagesQuery(Body):
@@ -234,6 +237,7 @@ def opened_out(opened: Opened) -> OpenedOut:
         links=list(opened.links),
         backlinks=list(opened.backlinks),
         stale=_stale(opened.stale),
+        held_for=list(opened.held),
     )
 
 
@@ -260,7 +264,11 @@ def found_out(hits: Sequence[Hit]) -> FoundPagesOut:
 
 
 def kept_out(kept: Kept) -> KeptOut:
-    return KeptOut(page=page_out(kept.written.page, kept.entry), merged_for=kept.merged_for)
+    return KeptOut(
+        page=page_out(kept.written.page, kept.entry),
+        merged_for=kept.merged_for,
+        held_for=list(kept.held),
+    )
 
 
 def history_out(view: HistoryView) -> FoldedHistoryOut:

@@ -113,7 +113,7 @@ def decide(incoming: Incoming) -> Decision:
 
 
 def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
-    """Of what a workflow keeps for good, or says: no secret in it, and no order of a stranger.
+    """Of what is kept for good, or said: no secret in it, and no order of a stranger.
 
     How long it is and whether it was said before is its author's affair.
     """
@@ -128,6 +128,14 @@ def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
         return Judged(Outcome.ADMIT, findings, cleaned)
     held = replace(cleaned, tier=Tier.QUARANTINE, ttl_seconds=None)
     return Judged(Outcome.QUARANTINE, findings, _with_reasons(held, against))
+
+
+def reasons_held(entry: MemoryEntry) -> tuple[str, ...]:
+    """Why it waits for a person; nothing where it is in use. An author's own metadata may look alike."""
+    found = entry.metadata.get(HELD_FOR)
+    if entry.tier is not Tier.QUARANTINE or not isinstance(found, list):
+        return ()
+    return tuple(str(one["reason"]) for one in found if isinstance(one, dict) and "reason" in one)
 
 
 def origin_named(params: StoreParams) -> Origin:

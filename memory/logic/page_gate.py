@@ -9,7 +9,7 @@ from memory.logic.apart import held_for
 from memory.logic.ingress import HELD_FOR, judge
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.near import normalised
-from memory.logic.origins import STRANGERS, origin_of
+from memory.logic.origins import STRANGERS, Origin, origin_of
 from memory.logic.pages import KnowledgePage, key_of, slug
 
 
@@ -18,14 +18,18 @@ _LISTS: Final = ("tags", "aliases")
 
 
 def judged_page(
-    page: KnowledgePage, draft: Mapping[str, Json]
+    page: KnowledgePage, draft: Mapping[str, Json], otherwise: Origin = Origin.MODEL
 ) -> tuple[KnowledgePage, Sequence[Json]]:
-    """The page without secrets, and why it has to wait, if it has to: {reason, detail} each."""
+    """The page without secrets, and why it has to wait, if it has to: {reason, detail} each.
+
+    ``otherwise``: whose words they are where the draft doesn't say.
+    """
     said = {name: getattr(page, name) for name in _TEXTS}
     said |= {name: list(getattr(page, name)) for name in _LISTS}
     hold = draft.get("hold") is True
     origin = origin_of(draft.get("origin"))
-    params = judge(StoreParams("", "", said), origin, hold=hold).params
+    judged_as = origin_of(draft.get("origin"), otherwise)
+    params = judge(StoreParams("", "", said), judged_as, hold=hold).params
     clean: dict[str, Any] = {
         name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
     }

@@ -10,6 +10,7 @@ from memory.core.records import Json, MemoryEntry, Source
 from memory.core.tokens import DEFAULT_LANGUAGE
 from memory.logic.knowledge import KnowledgeStore, Written
 from memory.logic.near import normalised
+from memory.logic.origins import Origin
 from memory.logic.page_gate import judged_page, page_apart
 from memory.logic.page_merging import Twin
 from memory.logic.pages import KnowledgePage, key_of, slug
@@ -97,16 +98,16 @@ async def write(
     mode: str = MERGE,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
-    gated: bool = True,
+    origin: Origin = Origin.MODEL,
 ) -> tuple[Kept, ...]:
     """One after the other, so that two drafts about one thing end up in one page, too.
 
-    ``gated``: a workflow writes. A draft says whose words it is (``origin``), and ``hold`` where it
-    is to be looked at first. What a person writes by hand is as they wrote it.
+    A draft says whose words it is (``origin``; else they are as the argument has it), and ``hold``
+    where it is to be looked at first.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
-    judged = [judged_page(draft_of(one), one) if gated else (draft_of(one), ()) for one in drafts]
+    judged = [judged_page(draft_of(one), one, origin) for one in drafts]
     watched = Watched(entries)
     store = KnowledgeStore(namespace, watched, clock=clock, source=source)
     kept = []

@@ -15,6 +15,7 @@ from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
+from memory.services import gate
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, key_hash, opened
 
@@ -43,7 +44,8 @@ def edit(
     importance: float | None = None,
     reason: str = "",
 ) -> MemoryEntry:
-    """Its end, if it has one, stays."""
+    """Its end, if it has one, stays. What has to wait for a person is kept beside it, in quarantine,
+    and is what is given back; the entry is as it was."""
     changes = {"metadata": metadata, "category": category, "importance": importance}
     with opened(caller, "write", "memory.edited", namespace=entry_place(caller, entry_id)) as door:
         namespace = door.claim()
@@ -54,8 +56,13 @@ def edit(
         check_revision(entry, if_revision)
         params = _params(door, entry, value, tier, changes)
         check_params(params)
-        door.detail.update(key=key_hash(entry.key), bytes=check_value(door.policy, params.value))
-        act = door.act(Operation.EDIT, reason)
+        if not isinstance(value, _Unchanged) or metadata is not None or tier is not None:
+            who, changed = gate.who_writes(caller), params
+            let_in = gate.amended(changed, lambda: gate.at_door(door, namespace), who)
+            params = let_in.params
+            door.detail.update(let_in.detail)
+        door.detail.update(key=key_hash(params.key), bytes=check_value(door.policy, params.value))
+        act = door.act(Operation.EDIT if params.key == entry.key else Operation.STORE, reason)
         entry, before = rows.write(namespace, params, act, door.policy)
         door.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.entry_of(entry, namespace.text)

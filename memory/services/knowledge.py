@@ -11,6 +11,7 @@ from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, Meaning, MemoryEntry
 from memory.embedding.questions import meaning_of
 from memory.logic.knowledge import KnowledgeStore
+from memory.logic.page_gate import judged_page, page_apart
 from memory.logic.page_index import PageIndex, StaleMark
 from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page, key_of
 from memory.logic.paging import MERGE, Hit, Kept, Sought, draft_of, find, write
@@ -18,6 +19,7 @@ from memory.logic.watched import Watched
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.meanings import near_keys
+from memory.services import gate
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, key_hash, opened
 from memory.services.edit import RevisionConflict
@@ -45,6 +47,7 @@ class Opened:
     backlinks: tuple[str, ...]
     stale: tuple[StaleMark, ...]
     shelf: Shelf  # the other pages beside it, for their names
+    held: tuple[str, ...] = ()  # why what was to be written waits in quarantine instead
 
 
 @tried_again
@@ -101,6 +104,9 @@ def write_pages(
     """All or none; each into the page about the same, if there is one."""
     if not 1 <= len(pages) <= MOST_AT_ONCE:
         raise InvalidInput(f"pages: from 1 to {MOST_AT_ONCE} at once.")
+    who = gate.who_writes(caller)
+    if who is gate.Who.PERSON:  # what a person writes by hand is theirs, and waits for nobody
+        pages = [{**one, "origin": "", "hold": False} for one in pages]
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         door.claim()  # before the pages are read: two writers of one page must not make twins
         within = WithinDoor(door, reason=reason)
@@ -112,7 +118,7 @@ def write_pages(
                 mode=mode,
                 clock=lambda: door.now,
                 source=door.caller.source,
-                gated=caller.reach is not None,
+                origin=gate.origin_otherwise(who),
             )
         )
         door.detail.update(keys=len(kept), entries=[one.entry.id for one in kept[:50]], pages=True)
@@ -141,12 +147,18 @@ def rewrite_page(
                 f"not {if_revision}."
             )
         before = from_entry(entry)
-        drawn = draft_of({"title": before.title, **changes})
+        origin = gate.origin_otherwise(gate.who_writes(caller))
+        drawn, reasons = judged_page(draft_of({"title": before.title, **changes}), {}, origin)
         made = replace(before, **{name: getattr(drawn, name) for name in _WRITABLE & set(changes)})
-        if made != before:
-            at_once(_store(door, reason).update_page(made))
+        store = _store(door, reason)
+        if reasons:
+            apart = at_once(page_apart(store, made, reasons))
+            at_once(WithinDoor(door, reason=reason).store(apart))
+        elif made != before:
+            at_once(store.update_page(made))
         door.detail.update(entry=entry.id, key=key_hash(entry.key), keys=1)
-        return _opened(_shelf(door), before.id)
+        held = tuple(one["reason"] for one in reasons)
+        return replace(_opened(_shelf(door), before.id), held=held)
 
 
 @tried_again

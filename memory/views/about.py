@@ -24,6 +24,7 @@ from memory import services
 from memory.about import Remembered, about, own_entry, own_space
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.views.asking import caller_of
+from memory.views.secrets_found import secret_said
 
 
 # Where a fragment stands: a card on this page, or a line under an answer of a chat.
@@ -74,7 +75,7 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             problem = _("This was changed in the meantime. Here is how it is now.")
     else:
         problem = _("This can't be corrected here.")
-    said = "" if problem else _("Corrected.")
+    said = "" if problem else f"{_('Corrected.')} {secret_said(words)}".strip()
     return _answer(request, entry_id, problem=problem, said=said, typed=words if problem else "")
 
 

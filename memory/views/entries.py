@@ -34,6 +34,7 @@ from memory.views.differences import Piece, pieces_between
 from memory.views.overview import waits
 from memory.views.past import number_asked
 from memory.views.review_showing import held_why
+from memory.views.secrets_found import tell_of_secrets
 from memory.views.story import TIER_HINTS, is_page, moves_of, story
 
 
@@ -56,6 +57,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     except AlreadyExists as fault:
         return _show_clash(request, entry_or_404(request, entry_id), form, fault)
     messages.success(request, _("Saved."))
+    tell_of_secrets(request, form.changes().get("value"))
     return redirect("memory:entry", entry_id=entry_id)
 
 

@@ -29,6 +29,7 @@ from memory.views.knowledge_forms import PageForm
 from memory.views.knowledge_places import place_asked_for, place_choices
 from memory.views.markdown import rendered
 from memory.views.past import number_asked
+from memory.views.secrets_found import tell_of_secrets
 
 
 @login_required
@@ -55,6 +56,7 @@ def new(request: HttpRequest) -> HttpResponse:
         form.add_error(None, str(fault))
         return _show_new(request, form, status=422)
     messages.success(request, str(MERGED_FOR.get(kept.merged_for, "")) or _("Saved."))
+    tell_of_secrets(request, form.cleaned_data)
     return redirect("memory:knowledge_page", entry_id=kept.entry.id)
 
 
@@ -160,6 +162,7 @@ def _save(request: HttpRequest, entry: Entry, opened: Opened, form: PageForm) ->
         form.add_error(None, str(fault))
         return _show_edit(request, entry, opened, form, status=422)
     messages.success(request, _("Saved."))
+    tell_of_secrets(request, form.changes(opened.page, _beside(opened)))
     return redirect("memory:knowledge_page", entry_id=entry.pk)
 
 
