@@ -61,7 +61,7 @@ def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: 
 
 
 SEARCH = {"scope": "user", "query": "tea", "sought": {"top_k": 5}, "entries": [{"id": "2"}]}
-MISSES = [
+MISSES: list[tuple[str, dict[str, Any], str]] = [
     ("a search that had room", {}, "tea"),
     ("a search that was full", {"sought": {"top_k": 1}}, ""),
     ("one of another memory", {"scope": "global"}, ""),
