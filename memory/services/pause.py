@@ -28,6 +28,7 @@ def own_namespace(caller: MemoryCaller) -> str:
     return resolve_namespace("user", {"user_id": str(caller.principal.user_id)})
 
 
+@tried_again
 def pause_for(caller: MemoryCaller, *, subject: str) -> Pause | None:
     """What an outside person told the programme that names them; a look at it is in the trail."""
     with opened(caller, "view", "memory.listed", namespace=_namespace(caller, subject)) as door:
