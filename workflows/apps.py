@@ -19,3 +19,10 @@ class WorkflowsConfig(AppConfig):
             from workflows.memory_names import register  # noqa: PLC0415
 
             register()
+
+    def texts_of_files(self) -> list[tuple[str, str]]:
+        """Context and text of what the gallery's documents say to people, for the catalogues."""
+        # Inline import: documents are read with what needs the app registry.
+        from workflows.samples.wording import CONTEXT, texts_of_files  # noqa: PLC0415
+
+        return [(CONTEXT, text) for _file, text in texts_of_files()]

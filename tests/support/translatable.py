@@ -8,6 +8,8 @@ from pathlib import Path
 
 from django.utils.translation.template import templatize
 
+from workflows.samples.wording import CONTEXT, texts_of_files
+
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("config", "accounts", "memory", "workflows")
@@ -40,8 +42,13 @@ class Text:
 
 
 def texts() -> list[Text]:
-    """All of ours, in templates and in Python."""
-    return [*of_templates(), *of_python()]
+    """All of ours, in templates, in Python and in the documents of the gallery."""
+    return [*of_templates(), *of_python(), *of_samples()]
+
+
+def of_samples() -> Iterator[Text]:
+    for file, text in texts_of_files():
+        yield Text(msgid=text, where=f"workflows/samples/{file}", context=CONTEXT)
 
 
 def of_templates() -> Iterator[Text]:

@@ -1,10 +1,12 @@
 """The gallery: every sample copies, publishes and does offline what its text says."""
 
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import combinations
 
 import pytest
+from django.utils import translation
 
 from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
@@ -27,7 +29,7 @@ from workflows.execution.models_port import models_for
 from workflows.llm.offline.provider import OfflineModels
 from workflows.models import TestCase
 from workflows.samples import BY_SLUG, SAMPLES
-from workflows.samples.sample import FOLDER
+from workflows.samples.wording import CONTEXT, FOLDER, texts_of_files
 from workflows.services import publishing, samples
 
 
@@ -93,14 +95,26 @@ def services() -> Iterator[Services]:
     made.close()
 
 
-CASES = [(sample, case) for sample in SAMPLES for case in sample.cases]
+LANGUAGES = ("en", "zh-hans")
+in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
+def spoken(sample, language: str):
+    """Document, cases and memories as somebody gets them who reads that language."""
+    with translation.override(language):
+        return load_document(sample.source).document, sample.cases, sample.memories
+
+
+CASES = [(sample, number) for sample in SAMPLES for number in range(len(sample.cases))]
+
+
+@in_each_language
 @pytest.mark.parametrize(
-    ("sample", "case"), CASES, ids=[f"{sample.slug}: {case.name}" for sample, case in CASES]
+    ("sample", "number"), CASES, ids=[f"{sample.slug}: {number}" for sample, number in CASES]
 )
-async def test_case_of_a_sample_passes_offline(sample, case, services):
-    document = load_document(sample.source).document
+async def test_case_of_a_sample_passes_offline(sample, number, language, services):
+    document, cases, _memories = spoken(sample, language)
+    case = cases[number]
 
     result = await CaseBench(services, OfflineModels()).run(document, case)
 
@@ -120,12 +134,13 @@ def found_by_recall_nodes(document, facts) -> int | None:
 SUGGESTING = [s for s in SAMPLES if load_document(s.source).document.features.get(SUGGESTED)]
 
 
+@in_each_language
 @pytest.mark.parametrize("sample", SUGGESTING, ids=lambda sample: sample.slug)
-async def test_suggested_question_of_a_sample_finds_a_memory(sample, services):
-    document = load_document(sample.source).document
-    person = next((seed.person for seed in sample.memories), "ana")
+async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, services):
+    document, _cases, memories = spoken(sample, language)
+    person = next((seed.person for seed in memories), "ana")
     said = [Turn(say=text, person=person) for text in document.features[SUGGESTED]]
-    case = Case(name="as suggested", turns=tuple(said), memories=tuple(sample.memories))
+    case = Case(name="as suggested", turns=tuple(said), memories=tuple(memories))
 
     result = await CaseBench(services, OfflineModels()).run(document, case)
 
@@ -134,18 +149,19 @@ async def test_suggested_question_of_a_sample_finds_a_memory(sample, services):
         for turn, done in zip(said, result.turns, strict=True)
     }
     # What ends with a full stop tells something: before the first of them there is nothing to find.
-    asked = {say: count for say, count in found.items() if not str(say).endswith(".")}
+    asked = {say: count for say, count in found.items() if not str(say).endswith((".", "。"))}
     assert result.problem == ""
     assert sum(count is not None for count in asked.values()) >= 1
     assert [say for say, count in asked.items() if count == 0] == []
 
 
+@in_each_language
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
-async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, services):
-    document = load_document(sample.source).document
+async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, language, services):
+    document, cases, _memories = spoken(sample, language)
     found, claimed = [], []
 
-    for case in sample.cases:
+    for case in cases:
         result = await CaseBench(services, OfflineModels()).run(document, case)
         for turn, done in zip(case.turns, result.turns, strict=True):
             count = found_by_recall_nodes(document, done.facts)
@@ -177,6 +193,54 @@ def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
     for note in document.notes:
         for node in document.nodes:
             assert node.parent or _apart(note, note_shape(note), node, shapes[node.id]), node.id
+
+
+_LATIN = re.compile(r"[A-Za-z]{3,}")
+# What stays as it is in any language: names of people, formats and things, and words of code.
+_KEPT = {
+    "LLM",
+    "API",
+    "JSON",
+    "ATP",
+    "Menzel",
+    "Lehrer",
+    "Kaiser",
+    "sam",
+    "cron",
+    "terms",
+    "shipping",
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+def test_copy_in_chinese_is_chinese_throughout(sample):
+    english, _cases, _memories = spoken(sample, "en")
+    document, cases, memories = spoken(sample, "zh-hans")
+
+    said = [
+        text for node in document.nodes for text in (node.title, str(node.data.get("desc", "")))
+    ]
+    said += [str(note.data.get("text", "")) for note in document.notes]
+    said += [str(document.features.get("opening_statement", ""))]
+    said += [str(text) for text in document.features.get(SUGGESTED, [])]
+    said += [case.name for case in cases] + [turn.say or "" for case in cases for turn in case.turns]
+    said += [seed.value for seed in memories if isinstance(seed.value, str)]
+
+    words = {word for text in said for word in _LATIN.findall(re.sub(r"`.*?`|“\w+”", "", text))}
+    assert words <= _KEPT
+    assert [(node.id, node.kind) for node in document.nodes] == [
+        (node.id, node.kind) for node in english.nodes
+    ]
+    assert document.edges == english.edges
+
+
+def test_texts_for_programmes_are_the_same_in_every_language():
+    places = re.compile(r"\{\{#.*?#\}\}|\{\{.*?\}\}|\{%.*?%\}")
+
+    for file, text in texts_of_files():
+        with translation.override("zh-hans"):
+            other = translation.pgettext(CONTEXT, text)
+        assert sorted(places.findall(other)) == sorted(places.findall(text)), (file, text)
 
 
 def _apart(one, size, other, other_size) -> bool:

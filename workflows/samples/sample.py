@@ -1,16 +1,15 @@
 """One shipped workflow: what the gallery says of it, and the files that make it."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.utils.functional import Promise
 
 from workflows.engine.cases import Case, Seed, read_cases
 from workflows.engine.dsl import load_document
 from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.samples.wording import FOLDER, in_language, text_in_language
 
 
-FOLDER = Path(__file__).parent
 DOTS = frozenset({"iteration-start", "loop-start"})
 
 
@@ -34,17 +33,19 @@ class Sample:
 
     @property
     def source(self) -> str:
-        return self._text("yml")
+        """The document, in the language of who reads."""
+        return text_in_language(self._text("yml"))
 
     @property
     def cases(self) -> list[Case]:
-        return read_cases(read_yaml(self._text("tests.yml")))
+        return read_cases(in_language(read_yaml(self._text("tests.yml"))))
 
     @property
     def memories(self) -> list[Seed]:
         if not self.has_memories:
             return []
-        return [Seed.model_validate(seed) for seed in read_yaml(self._text("memories.yml"))]
+        seeds = in_language(read_yaml(self._text("memories.yml")))
+        return [Seed.model_validate(seed) for seed in seeds]
 
     @property
     def kinds(self) -> tuple[str, ...]:

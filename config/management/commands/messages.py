@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import polib
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -19,19 +20,40 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
+        catalogues = [
+            path
+            for folder in settings.LOCALE_PATHS
+            for path in sorted(Path(folder).glob("*/LC_MESSAGES/*.po"))
+        ]
+        before = {path: polib.pofile(str(path), wrapwidth=0) for path in catalogues}
         call_command(
             "makemessages", all=True, no_location=True, no_wrap=True, no_obsolete=True,
             ignore_patterns=list(IGNORED), verbosity=0,
         )  # fmt: skip
         unfinished = 0
-        for folder in settings.LOCALE_PATHS:
-            for path in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
-                unfinished += tidy(path)
+        for path, known in before.items():
+            add_texts_of_files(path, known)
+            unfinished += tidy(path)
         compile_stale(settings.LOCALE_PATHS)
         if unfinished:
             raise CommandError(
                 f"{unfinished} texts still need a translator (empty, or marked fuzzy)."
             )
+
+
+def add_texts_of_files(path: Path, known: polib.POFile) -> None:
+    """What apps say in files that xgettext can't read, with the translation that was there."""
+    said = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in known}
+    catalogue = polib.pofile(str(path), wrapwidth=0)
+    have = {(entry.msgctxt, entry.msgid) for entry in catalogue}
+    for app in apps.get_app_configs():
+        for key in dict.fromkeys(getattr(app, "texts_of_files", list)()):
+            if key not in have:
+                context, text = key
+                catalogue.append(
+                    polib.POEntry(msgctxt=context, msgid=text, msgstr=said.get(key, ""))
+                )
+    catalogue.save()
 
 
 def tidy(path: Path) -> int:
