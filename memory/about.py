@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,11 +11,12 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts import access
 from accounts.tenancy import tenant
 from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
-from memory.models import Entry, Namespace, Read
-from memory.models.entries import TierChoice
+from memory.models import Entry, Namespace, Read, Revision
+from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.provenance import RunTold
 from memory.services.caller import MemoryCaller
@@ -23,6 +24,8 @@ from memory.services.pausing import Pause, pause_of
 
 
 MOST_SHOWN: Final = 200  # of all that is remembered; searching finds the rest
+MOST_FORGOTTEN: Final = 50
+LATELY: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Remembered:
     text: str
     told: RunTold | None = None
     uses: int = 0
+    corrected_at: datetime | None = None  # when its person last said it otherwise
     used_at: datetime | None = None
     used_in: RunTold | None = None  # the newest of them
 
@@ -67,6 +71,8 @@ class About:
     total: int
     shown: int
     pause: Pause | None
+    is_shared: bool = False  # their own, with members
+    forgotten: tuple[Remembered, ...] = ()  # of the last days, the newest first
 
 
 def about(caller: MemoryCaller, *, text: str = "") -> About:
@@ -82,6 +88,9 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
         rows = list(found.order_by("-updated_at", "-id")[:MOST_SHOWN])
         remembered = _with_sources(caller, rows)
         total = living.count() if text or len(rows) == MOST_SHOWN else len(rows)
+        gone = _forgotten_lately(visible.filter(namespace_id__in=ids))
+        own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
+        is_shared = own is not None and any(one.user for one in access.grants_on(own))
     people = tuple(
         Person(
             one.row,
@@ -91,8 +100,8 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
         )
         for one in naming.named(spaces, reader_id=caller.principal.user_id)
     )
-    own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
-    return About(people, total, len(rows), pause_of(own, timezone.now()))
+    pause = pause_of(own, timezone.now())
+    return About(people, total, len(rows), pause, is_shared, gone)
 
 
 def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID, Remembered]:
@@ -146,21 +155,43 @@ def _own_spaces(caller: MemoryCaller) -> list[Namespace]:
     return sorted(found, key=lambda row: (row.owner_user_id != user, row.text))
 
 
+def _forgotten_lately(mine: Any) -> tuple[Remembered, ...]:  # Any: as above
+    now = timezone.now()
+    lasting = Q(expires_at=None) | Q(expires_at__gt=now)
+    found = mine.filter(lasting, deleted_at__gt=now - LATELY).order_by("-deleted_at", "-id")
+    return tuple(Remembered(row, words_of(row.value)) for row in found[:MOST_FORGOTTEN])
+
+
 def _with_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, Remembered]:
     reads = _reads(rows)
     newest = _newest_readers(rows) if reads else {}
     runs = {row.source_run for row in rows} | set(newest.values())
     told = provenance.backers(caller.principal, (), runs).runs
+    corrected = _corrected(caller, rows)
     return {
         row.pk: Remembered(
             row,
             words_of(row.value),
             told.get(row.source_run),
-            *reads.get(row.pk, (0, None)),
+            uses,
+            corrected.get(row.pk),
+            used_at,
             told.get(newest.get(row.pk, "")),
         )
         for row in rows
+        for uses, used_at in [reads.get(row.pk, (0, None))]
     }
+
+
+def _corrected(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, datetime]:
+    """When each was last written anew by hand, by the person themselves; of what was never changed, nothing."""
+    changed = [row.pk for row in rows if row.revision > 1]
+    if not changed:
+        return {}
+    found = Revision.objects.unscoped().filter(
+        entry__in=changed, actor=caller.principal.actor, operation=Operation.EDIT, run_id=""
+    )
+    return dict(found.order_by().values_list("entry").annotate(Max("at")))
 
 
 def _reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:

@@ -78,6 +78,16 @@ def list_glasses(
     return _told(caller, glass.glasses(caller, namespace=namespace))
 
 
+@router.get("/memory/subjects/{subject}/looks", response=list[schemas_access.GlassOut])
+def list_looks(request: HttpRequest, subject: str) -> list[schemas_access.GlassOut]:
+    """Who looked into what is remembered about an outside person, and why: by a key that names them.
+
+    They have no account here to be told by; this is how your product tells them.
+    """
+    caller = caller_of(request)
+    return _told(caller, glass.looks_into(caller, subject=subject))
+
+
 @router.post("/memory/glass", response={201: schemas_access.GlassOut})
 def break_glass(
     request: HttpRequest, body: schemas_access.GlassIn

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.models import User
-from accounts.personas import persona_name
+from accounts.personas import key_of, persona_name, played_by
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
@@ -77,15 +77,29 @@ def _words(
 def _people(
     rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
 ) -> Mapping[str, str]:
-    owners = {row.owner_user_id for row in rows if row.owner_user_id} - {reader_id}
+    whose = {row.owner_user_id for row in rows} | {played_by(one) for one in ids}
+    accounts = {one for one in whose if one is not None and one != reader_id}
     names = {}
-    if owners:
-        people = User.objects.filter(pk__in=owners).values_list("pk", "name", "email")
+    if accounts:
+        people = User.objects.filter(pk__in=accounts).values_list("pk", "name", "email")
         names = {str(pk): name or email for pk, name, email in people}
+    others = {one: _no_member(one, names, reader_id) for one in ids}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
-    test = {one: _("%(name)s (test person)") % {"name": persona_name(one)} for one in ids}
-    return {**test, **names}
+    return {**others, **names}
+
+
+def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
+    player = played_by(subject)
+    if player is None:
+        words = _("%(name)s (API key)") if key_of(subject) else _("%(name)s (outside person)")
+        return words % {"name": subject}
+    if player == reader_id:
+        return _("%(name)s (test person)") % {"name": persona_name(subject)}
+    return _("%(name)s (test person of %(player)s)") % {
+        "name": persona_name(subject),
+        "player": names.get(str(player), _("somebody who left")),
+    }
 
 
 def for_the_trail(

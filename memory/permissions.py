@@ -184,6 +184,16 @@ def note_look(principal: Principal, place: Place, **detail: str) -> bool:
     return True
 
 
+def looks_in_by(principal: Principal, row: Namespace) -> Glass | None:
+    """The emergency access through which alone they see it at this moment."""
+    place = place_of(row)
+    if not may_be_looked_into(place) or _is_plainly_theirs(principal, place):
+        return None
+    known = Facts(place)
+    reason = next(reasons(principal, "view", place, known), None)
+    return known.glass_of(principal) if reason is Why.GLASS else None
+
+
 def may_be_looked_into(place: Place) -> bool:
     """What is private to people, who can be told. A run's notes are nobody's."""
     return place.named.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)

@@ -32,6 +32,7 @@ urlpatterns = [
     path("memory/namespaces/<uuid:namespace_id>/access/unshare/", access.unshare, name="unshare"),
     path("memory/policy/", policy.policy, name="policy"),
     path("memory/glass/", glass.glass, name="glass"),
+    path("memory/glass/notices/", glass.notices, name="glass_notices"),
     path("memory/glass/<uuid:glass_id>/end/", glass.end, name="glass_end"),
     path("memory/glass/<uuid:glass_id>/seen/", glass.seen, name="glass_seen"),
     path("memory/entries/<uuid:entry_id>/", entries.entry, name="entry"),

@@ -102,6 +102,13 @@ class Glass(TenantModel):
         return self.ended_at is None and (at or timezone.now()) < self.expires_at
 
     @property
+    def tells_somebody(self) -> bool:
+        """An outside person has no account; what they are told, the programme that names them tells."""
+        row = self.namespace
+        whose = {row.owner_user_id, row.persona_of_id, *row.participants}
+        return bool(whose - {None, self.by_id})
+
+    @property
     def over_at(self) -> datetime:
         return min(self.ended_at or self.expires_at, self.expires_at)
 

@@ -27,7 +27,7 @@ from accounts.tenancy import tenant
 from config.again import tried_again
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
-from memory.core.scopes import parse_namespace
+from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Entry, Glass, Namespace
 from memory.models.glass import VERB, is_of
 from memory.permissions import Place
@@ -99,6 +99,11 @@ def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
         return glass
 
 
+def looks_into(caller: MemoryCaller, *, subject: str) -> list[Glass]:
+    """For the programme that names an outside person: who looked into what is remembered about them."""
+    return glasses(caller, namespace=resolve_namespace("user", {"user_id": subject}))
+
+
 def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100) -> list[Glass]:
     """Newest first: one's own looks, those into one's own memory, and for who could look, all of the team."""
     with tenant([caller.team_id]):
@@ -113,17 +118,19 @@ def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 
 
 def notices(principal: Principal, team_id: UUID) -> list[Glass]:
     """What they have not yet said they saw; behind the wall that the caller opened."""
-    return [one for one in current(principal, team_id) if one.by_id != principal.user_id]
+    who = principal.user_id
+    found = current(principal, team_id)
+    return [one for one in found if one.by_id != who and who not in one.seen_by]
 
 
 def current(principal: Principal, team_id: UUID) -> list[Glass]:
-    """For the top of memory's pages, in one query: the notices, and one's own that are open still."""
+    """For the top of pages, in one query: what they haven't seen, and what is open still, theirs or into theirs."""
     who = principal.user_id
     if principal.kind != "user" or who is None:
         return []
     unseen = is_of(who) & ~Q(seen_by__contains=[who])
-    mine = Q(by=who, ended_at=None, expires_at__gt=timezone.now())
-    found = Glass.objects.unscoped().filter(unseen | mine, team_id=team_id)
+    runs = (Q(by=who) | is_of(who)) & Q(ended_at=None, expires_at__gt=timezone.now())
+    found = Glass.objects.unscoped().filter(unseen | runs, team_id=team_id)
     found = found.select_related("by", "namespace").order_by("-created_at", "-id")
     return list(found[:20])
 

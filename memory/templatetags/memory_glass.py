@@ -1,26 +1,79 @@
-"""Emergency access on top of memory's pages: who looks into yours, and into whose you look."""
+"""Emergency access on top of pages: who looks into yours, and into whose you look."""
 
 from typing import Any
 
 from django import template
+from django.http import HttpRequest
 
 from accounts.principals import current_team_id, principal_of
 from memory import naming
+from memory.models import Glass, Namespace
+from memory.permissions import looks_in_by
 from memory.services.glass import current
 
 
 register = template.Library()
 
+ASKED = "_glasses"  # on a request: what was found for it already
+SHOWN = "_glass_shown"
+
 
 @register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
 def glass_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
+    """What they haven't said they saw, and their own that is open."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
         return {"told": []}
+    setattr(request, SHOWN, True)
+    who = principal_of(request).user_id
+    found = [one for one in glasses_of(request) if one.by_id == who or who not in one.seen_by]
+    return {"told": _told(request, found), "next": _here(request), **_kept(context)}
+
+
+@register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
+def glass_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+    request = context["request"]
+    return {"told": _told(request, unseen_by(request)), "next": _here(request), **_kept(context)}
+
+
+@register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
+def glass_here(context: dict[str, Any], row: Namespace) -> dict[str, Any]:  # Any: as above
+    """On what is seen by emergency access alone: that it is, why, and until when."""
+    request = context["request"]
+    glass = looks_in_by(principal_of(request), row)
+    if glass is not None:
+        glass.namespace = row
+    told = _told(request, [glass] if glass else [])
+    return {"told": told, "is_here": True, **_kept(context)}
+
+
+@register.inclusion_tag("memory/_glass_watch.html", takes_context=True)
+def glass_watch(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+    """At the end of every page: the notice is fetched beside it, so that no page waits for it."""
+    request = context.get("request")
+    user = getattr(request, "user", None)
+    is_known = user is not None and user.is_authenticated
+    return {"watches": is_known and not getattr(request, SHOWN, False)}
+
+
+def unseen_by(request: HttpRequest) -> list[Glass]:
+    who = principal_of(request).user_id
+    return [one for one in glasses_of(request) if one.by_id != who and who not in one.seen_by]
+
+
+def glasses_of(request: HttpRequest) -> list[Glass]:
+    """Asked once a request, however many parts of its page tell of it."""
+    known: list[Glass] | None = getattr(request, ASKED, None)
+    if known is None:
+        known = current(principal_of(request), current_team_id(request))
+        setattr(request, ASKED, known)
+    return known
+
+
+def _told(request: HttpRequest, found: list[Glass]) -> list[dict[str, Any]]:  # Any: a template's
     principal = principal_of(request)
-    found = current(principal, current_team_id(request))
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
-    told = [
+    return [
         {
             "glass": one,
             "title": named.title,
@@ -29,4 +82,15 @@ def glass_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's ow
         }
         for one, named in zip(found, titles, strict=True)
     ]
-    return {"told": told, "request": request, "csrf_token": context.get("csrf_token")}
+
+
+def _here(request: HttpRequest) -> str:
+    """The page they are on, as well where it only fetched the notice; never where a form was sent."""
+    htmx = getattr(request, "htmx", None)
+    if htmx:
+        return htmx.current_url_abs_path or ""
+    return request.get_full_path() if request.method == "GET" else ""
+
+
+def _kept(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+    return {"request": context["request"], "csrf_token": context.get("csrf_token")}

@@ -19,10 +19,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.principals import principal_of
 from config.moments import midnight
 from memory import services
 from memory.about import Remembered, about, own_entry, own_space
 from memory.core.errors import AlreadyExists, InvalidInput
+from memory.templatetags.memory_glass import glasses_of
 from memory.views.asking import caller_of
 from memory.views.secrets_found import secret_said
 
@@ -194,6 +196,7 @@ def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
     found = about(caller_of(request), text=text)
     context = {
         "about": found,
+        "looking": _looking(request),
         "people": [(person, _groups(person.remembered, by)) for person in found.people],
         "text": text,
         "by": by,
@@ -222,6 +225,13 @@ def _group_of(one: Remembered, by: str) -> str:
     if one.told is not None:
         return one.told.workflow
     return _("Written by hand") if one.by_hand else _("Learnt elsewhere")
+
+
+def _looking(request: HttpRequest) -> list[str]:
+    """Those who may look into what is remembered about them at this moment."""
+    who = principal_of(request).user_id
+    found = [one for one in glasses_of(request) if one.is_open() and one.by_id != who]
+    return list(dict.fromkeys(str(one.by) for one in found if one.namespace.owner_user_id == who))
 
 
 def _undoable(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and a count

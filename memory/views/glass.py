@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
 from accounts.principals import current_team_id, principal_of
@@ -23,6 +23,8 @@ from memory.models import Entry, Glass
 from memory.models.glass import VERB
 from memory.services import glass as services
 from memory.services.glass import LONGEST_REASON, MINUTES, Looked
+from memory.services.private import people_remembered
+from memory.templatetags.memory_glass import unseen_by
 from memory.views.asking import caller_of
 
 
@@ -50,9 +52,18 @@ def glass(request: HttpRequest) -> HttpResponse:
         except (InvalidInput, NotFound) as fault:
             problem = str(fault)
         else:
-            messages.success(request, _("You may look now; they have been told."))
+            messages.success(request, _told_or_not(made))
             return redirect("memory:namespace", namespace_id=made.namespace_id)
     return _page(request, problem)
+
+
+@login_required
+@require_safe
+def notices(request: HttpRequest) -> HttpResponse:
+    """The notice alone, which any page fetches for its top."""
+    if not unseen_by(request):
+        return HttpResponse(status=204)
+    return render(request, "memory/_glass_fetched.html")
 
 
 @login_required
@@ -96,6 +107,15 @@ def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
     ]
 
 
+def _told_or_not(made: Glass) -> str:
+    if made.tells_somebody:
+        return _("You may look now; they have been told.")
+    return _(
+        "You may look now. They have no account here to be told by; the audit trail keeps it, and the key"
+        " that names them is shown it."
+    )
+
+
 def _title(named: naming.Named, *, may_know: bool) -> str:
     """What a conversation began with is nobody's but theirs who may look into it."""
     row = named.row
@@ -113,6 +133,7 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
         "others": [one for one in everything if not one.is_theirs],
         "may_break": may_break,
         "members": _others(request, team_id) if may_break else [],
+        "people": _offered(request) if may_break else [],
         "minutes": MINUTES,
         "longest": LONGEST_REASON,
         "problem": problem,
@@ -126,6 +147,12 @@ def _others(request: HttpRequest, team_id: UUID) -> list[Any]:
     principal = principal_of(request)
     members = members_of(principal, team_for(principal, "team.view", team_id))
     return [one.user for one in members if one.user_id != principal.user_id]
+
+
+def _offered(request: HttpRequest) -> list[naming.Named]:
+    """Those who are no members; by a name that is typed, where a list of members would not show them."""
+    found = [row for row in people_remembered(caller_of(request)) if row.owner_user_id is None]
+    return naming.named(found, reader_id=principal_of(request).user_id)
 
 
 def _asked(request: HttpRequest) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from memory.models import Entry, Namespace
 from memory.models.namespaces import ScopeChoice
 from memory.naming import Named
 from memory.services.keeping import Room, rooms
+from memory.services.private import hidden_from
+from memory.views.asking import caller_of
 from memory.views.paging import OffsetPage, with_query
 
 
@@ -78,6 +80,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         "page": OffsetPage(total, start, request.GET, PLACES),
         "is_empty": not totals,
         "newest": _newest(request) if totals else (),
+        "hidden": hidden_from(caller_of(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
 

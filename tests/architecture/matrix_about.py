@@ -35,6 +35,7 @@ ROWS = [
     Row("POST", f"{ME}/resume", "- 200 200 200 200 403", body={}),
     # An account's is its own; an outside person's may be named by a key
     Row("GET", f"{THEM}/pause", "- 404 404 404 404 404", {"subject": "subject"}),
+    Row("GET", f"{THEM}/looks", "- 200 200 200 200 404", {"subject": "subject"}, foreign=200),
     *(
         Row("POST", f"{THEM}/{verb}", "- 404 404 404 404 404", {"subject": "subject"}, {})
         for verb in ("pause", "resume")

@@ -55,6 +55,7 @@ ROWS: list[Row] = [
     Row("GET", "api/v1/memory/policy", "- 200 200 200 200 200"),
     Row("PUT", "api/v1/memory/policy", "- 200 403 403 200 403", body={"max_entries": 9}),
     Row("GET", "memory/glass/", "- 200 200 200 200 -"),
+    Row("GET", "memory/glass/notices/", "- 204 204 204 204 -"),
     Row("POST", "memory/glass/", "- 422 403 403 422 -", body=ASKED),
     Row("POST", "memory/glass/<uuid:glass_id>/end/", "- 404 404 404 302 -", GLASS, {}),
     Row("POST", "memory/glass/<uuid:glass_id>/seen/", "- 404 404 404 404 -", GLASS, {}),

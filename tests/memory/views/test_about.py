@@ -150,7 +150,7 @@ def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> 
     assert services.recall(in_run(alice), scope="user") == []
     undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)".*?value="(\w+)"', gone, re.S)
     assert undo is not None
-    assert "Alice drinks coffee." not in gone
+    assert "Alice drinks coffee." not in gone.split("about-forgotten")[0]
     client.post(undo[1], {"csrfmiddlewaretoken": undo[2]})
     assert len(services.recall(in_run(alice), scope="user")) == 1
 
@@ -254,3 +254,33 @@ def test_pause_until_the_end_of_time_is_asked_again(alice: Person) -> None:
     asked = {"what": "both", "span": "day_picked", "day": "9999-12-31"}
 
     assert alice.client.post("/memory/about/pause/", asked).status_code == 422
+
+
+def test_what_was_forgotten_lately_stays_on_the_page_with_a_way_back(alice: Person) -> None:
+    entry, older = told(alice, "tea", "Alice drinks tea."), told(alice, "dog", "Rex is old news.")
+    for one in (entry, older):
+        alice.client.post(f"/memory/about/entries/{one.id}/forget/")
+    with tenant([alice.team.pk]):
+        past = timezone.now() - timedelta(days=31)
+        Entry.objects.unscoped().filter(pk=older.id).update(deleted_at=past)
+
+    page = page_of(alice)
+
+    assert "Forgotten in the last 30 days: 1" in page
+    assert ("Alice drinks tea." in page, "Rex" in page) == (True, False)
+    alice.client.post(f"/memory/about/entries/{entry.id}/restore/")
+    after = page_of(alice)
+    assert ("Forgotten in the last 30 days" in after, "Alice drinks tea." in after) == (False, True)
+
+
+def test_card_says_that_its_person_corrected_it(alice: Person) -> None:
+    entry = told(alice, "tea", "Alice drinks tea.")
+    told(alice, "tea", "She never has breakfast.")  # a run said otherwise: that is no correction
+    assert "Corrected by you" not in page_of(alice)
+    now = services.revisions(at_door(alice), entry_id=entry.id)[0].number
+
+    alice.client.post(
+        f"/memory/about/entries/{entry.id}/correct/", {"value": "Coffee.", "revision": now}
+    )
+
+    assert "Corrected by you on" in page_of(alice)

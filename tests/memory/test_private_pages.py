@@ -1,0 +1,155 @@
+"""What private memory of others shows, and to whom: that it is there, that somebody looks, that nobody can be told."""
+
+import re
+from typing import Any
+
+import pytest
+
+from accounts.personas import persona_id
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry, Glass, Namespace
+from tests.memory.services.conftest import at_door, in_run
+from tests.memory.test_access_pages import page
+from tests.support.cast import Cast, Person
+
+
+pytestmark = pytest.mark.django_db
+
+REASON = "Police inquiry 7"
+
+
+@pytest.fixture
+def outside(cast: Cast, api_key: Any) -> tuple[Any, Namespace]:
+    """Ana has no account; the key that names her, and what is remembered of her."""
+    app = api_key(cast.alice)
+    told = {"namespace": "user:ana", "key": "secret", "value": "ana's secret"}
+    assert app.post("/api/v1/memory/entries", told, "application/json").status_code == 201
+    return app, space(cast, "user:ana")
+
+
+@pytest.fixture
+def bobs(cast: Cast) -> Namespace:
+    services.remember(in_run(cast.bob), scope="user", key="secret", value="bob's secret")
+    return space(cast, f"user:{cast.bob.user.pk}")
+
+
+def space(cast: Cast, text: str) -> Namespace:
+    with tenant([cast.team_a.pk]):
+        return Namespace.objects.unscoped().get(text=text)
+
+
+def look(person: Person, row: Namespace) -> str:
+    asked = {"namespace": row.text, "reason": REASON, "minutes": "15"}
+    answer = person.client.post("/memory/glass/", asked, follow=True)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
+    cast: Cast, outside: tuple[Any, Namespace]
+) -> None:
+    app, row = outside
+
+    shown = look(cast.ada, row)
+
+    assert ("they have been told" in shown, "Its person was told" in shown) == (False, False)
+    assert "They have no account here to be told by" in shown
+    assert "Its person has no account here to be told by" in shown
+    assert "nobody here to tell" in page(cast.ada, "/memory/glass/")
+    told = app.get("/api/v1/memory/subjects/ana/looks").json()
+    assert [(one["by_name"], one["reason"], one["is_open"]) for one in told] == [
+        ("Ada", REASON, True)
+    ]
+    assert told[0]["reads"] > 0
+    assert app.get("/api/v1/memory/subjects/uma/looks").status_code == 404
+
+
+def test_who_looks_sees_so_on_each_page_and_ends_it_there(cast: Cast, bobs: Namespace) -> None:
+    shown = look(cast.ada, bobs)
+    with tenant([cast.team_a.pk]):
+        entry, glass = Entry.objects.unscoped().get(), Glass.objects.unscoped().get()
+
+    for one in (shown, page(cast.ada, f"/memory/entries/{entry.pk}/")):
+        assert "Emergency access: you look into “Bob” until" in one
+        assert f"Reason: {REASON}" in one
+        assert f"/memory/glass/{glass.pk}/end/" in one
+    assert "data-glass-notice" not in page(cast.bob, f"/memory/entries/{entry.pk}/")
+
+
+def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
+    cast: Cast, bobs: Namespace
+) -> None:
+    address = "/memory/glass/notices/"
+    assert cast.bob.client.get(address).status_code == 204
+    look(cast.ada, bobs)
+
+    for somewhere in ("/", "/workflows/", f"/memory/namespaces/{bobs.pk}/", "/profile/"):
+        answer = cast.bob.client.get(somewhere, follow=True)
+        assert f'hx-get="{address}"' in answer.content.decode(), somewhere
+    here = {"HX-Request": "true", "HX-Current-URL": "http://testserver/runs/?status=failed"}
+    told = cast.bob.client.get(address, headers=here).content.decode()
+    assert "Ada may look into what is remembered about you" in told
+    assert 'name="next" value="/runs/?status=failed"' in told
+    assert cast.ada.client.get(address).status_code == 204  # her own is on what she looks at
+
+    with tenant([cast.team_a.pk]):
+        glass = Glass.objects.unscoped().get()
+    cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/")
+    assert cast.bob.client.get(address).status_code == 204
+
+
+def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -> None:
+    about = "/memory/about/"
+    assert "Nobody else sees it here." in page(cast.bob, about)
+    services.share(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
+    shared = page(cast.bob, about)
+    look(cast.ada, bobs)
+    with tenant([cast.team_a.pk]):
+        glass = Glass.objects.unscoped().get()
+    cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/")
+
+    looked_into = page(cast.bob, about)
+
+    for one in (shared, looked_into):
+        assert "Nobody else sees it here." not in one
+    assert "You shared it" in shared
+    assert "Ada may look into it by emergency access" in looked_into
+    services.unshare(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
+    cast.bob.client.post(f"/memory/glass/{glass.pk}/end/")
+    assert "Nobody else sees it here." in page(cast.bob, about)
+
+
+def test_who_was_looked_into_is_not_told_that_nobody_used_it(cast: Cast) -> None:
+    services.remember(in_run(cast.alice), scope="user", key="secret", value="alice's")
+    before = page(cast.alice, "/memory/glass/")
+    look(cast.ada, space(cast, f"user:{cast.alice.user.pk}"))
+
+    after = page(cast.alice, "/memory/glass/")
+
+    assert "Nobody has used it." in before
+    assert ("Nobody has used it." in after, "on anybody but you" in after) == (False, True)
+
+
+def test_admin_learns_that_there_is_private_memory_and_finds_whose_and_nobody_else_does(
+    cast: Cast, outside: tuple[Any, Namespace], bobs: Namespace
+) -> None:
+    ben = persona_id("ben", cast.bob.user.pk)
+    services.remember(in_run(cast.bob, user_id=ben), scope="user", key="k", value="v")
+    talk = in_run(cast.bob, conversation_id="talk-1")
+    services.remember(talk, scope="conversation", key="k", value="hush")
+
+    seen = {name: page(cast.people[name], "/memory/") for name in ("ada", "alice", "bob", "vic")}
+
+    for name in ("ada", "alice"):
+        assert "people whose memory is private to them: 3" in seen[name], name
+        assert "conversations: 1" in seen[name]
+        assert 'href="/memory/glass/"' in seen[name]
+    for name in ("bob", "vic"):
+        assert "private to them" not in seen[name], name
+    offered = page(cast.ada, "/memory/glass/").split('<datalist id="glass-people">')[1]
+    offered = offered.split("</datalist>")[0]
+    assert '<option value="user:ana">ana (outside person)</option>' in offered
+    assert "ben (test person of Bob)" in offered
+    assert ("secret" in offered, "talk-1" in offered) == (False, False)
+    assert "glass-people" not in page(cast.vic, "/memory/glass/")
