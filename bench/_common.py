@@ -10,15 +10,41 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 
 ROOT = Path(__file__).resolve().parent.parent
 VENVS = ROOT / ".bench"
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A percentile of rounds: over all they took, of the round in the middle, which bars judge, and of the best."""
+
+    every: float
+    middle: float
+    best: float
+
+    def line(self) -> str:
+        return f"{self.every:8.2f}{self.middle:8.2f}{self.best:8.2f}"
+
+
+LATENCY_HEADS = f"{'all':>8}{'median':>8}{'best':>8}"
+
+
+def latency(rounds: Sequence[Sequence[float]], percent: int) -> Latency:
+    """One slow round of a shared machine doesn't decide, nor does one that was lucky."""
+    each = [percentile(taken, percent) for taken in rounds]
+    every = percentile([one for taken in rounds for one in taken], percent)
+    return Latency(every, median(each), min(each))
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    return quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 @dataclass
