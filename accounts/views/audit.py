@@ -23,6 +23,7 @@ from accounts.services import trail as services
 from accounts.services.downloads import FileAnswer
 from accounts.services.heads import signed_head
 from accounts.services.trail import Asked, Format
+from accounts.views.audit_words import shown
 from config.moments import kept, midnight
 
 
@@ -105,6 +106,7 @@ def _page(
     context = {
         "team": team,
         "page": page,
+        "lines": [shown(line) for line in page.lines],
         "asked": asked,
         "given": request.GET,
         "actors": [

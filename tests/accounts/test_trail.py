@@ -173,6 +173,22 @@ def test_page_shows_what_changed_and_what_was_refused(cast: Cast):
         page_of(cast.ada, nonsense)
 
 
+def test_page_calls_details_by_words_and_numbers_of_memory_revisions(cast: Cast):
+    record(cast.team_a, action="memory.stored", detail={"before": 2, "after": 3, "bytes": 7})
+    record(cast.team_a, detail={"odd": "x"})
+
+    shown = page_of(cast.ada, "")
+
+    assert '<td>Revision</td><td class="was">2</td><td class="is">3</td>' in shown
+    assert "<dt>Bytes</dt>" in shown
+    assert '<dt class="mono">odd</dt>' in shown
+
+
+@pytest.mark.parametrize(("query", "opened"), [("", False), ("?subject=thing", True)])
+def test_rarer_filters_are_open_where_one_of_them_narrows(cast: Cast, query: str, opened: bool):
+    assert ('class="trail-rest" open>' in page_of(cast.ada, query)) is opened
+
+
 def test_button_verifies_and_names_the_first_broken_entry(cast: Cast):
     whole = cast.ada.client.post("/team/audit/verify/").content.decode()
 
@@ -321,8 +337,8 @@ def test_day_at_an_end_of_time_narrows_nothing(cast: Cast, name: str, day: str):
 
 
 def test_subject_with_a_nul_is_written_down_without_it(cast: Cast):
-    record(cast.team_a, subject="user:\x00mia")
+    record(cast.team_a, subject="app:\x00mia")
 
     with tenant([cast.team_a.pk]):
-        assert AuditEntry.objects.unscoped().latest("seq").subject == "user:\ufffdmia"
+        assert AuditEntry.objects.unscoped().latest("seq").subject == "app:\ufffdmia"
         assert audit.verify(cast.team_a.pk).intact

@@ -1,0 +1,74 @@
+"""What stands in an entry of the audit trail, under names that people read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from accounts.services.trail import Line
+
+
+# What actions write down beside themselves; a name that isn't here is shown as it was written.
+NAMES: Final[Mapping[str, str | Promise]] = {
+    "bytes": _("Bytes"),
+    "category": _("Category"),
+    "count": _("How many"),
+    "entries": _("Entries"),
+    "entry": pgettext_lazy("of memory", "Entry"),
+    "error": _("Error"),
+    "format": _("Format"),
+    "found": _("Found"),
+    "key": _("Key"),
+    "keys": pgettext_lazy("of memory", "Keys"),
+    "kind": _("Kind"),
+    "minutes": _("Minutes"),
+    "namespace": _("Namespace"),
+    "node": _("Node"),
+    "op": _("What was tried"),
+    "overwritten": _("Overwritten"),
+    "provider": _("Provider"),
+    "query": _("Question"),
+    "reason": _("Reason"),
+    "role": _("Role"),
+    "run": _("Run"),
+    "scope": _("Scope"),
+    "tier": _("Tier"),
+    "ttl": _("Seconds until it ends"),
+    "until": _("Until"),
+    "why": _("Why"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """``name`` as it was written, ``label`` as it is read."""
+
+    name: str
+    label: str | Promise
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    line: Line
+    changes: Sequence[tuple[str | Promise, str, str]]
+    rest: Sequence[Named]
+
+
+def shown(line: Line) -> Shown:
+    changes = [
+        (_field(line, one.field, one.was, one.now), one.was, one.now) for one in line.changes
+    ]
+    rest = [Named(name, NAMES.get(name, name), value) for name, value in line.rest.items()]
+    return Shown(line, changes, rest)
+
+
+def _field(line: Line, field: str, was: str, now: str) -> str | Promise:
+    """Memory's doors write the numbers of revisions before and after, and nothing else there."""
+    numbers = {was, now} - {"–"}
+    if not field and line.entry.action.startswith("memory.") and all(map(str.isdecimal, numbers)):
+        return _("Revision")
+    return NAMES.get(field, field)
