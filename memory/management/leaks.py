@@ -3,6 +3,11 @@
 All of it happens in one transaction that is taken back: three people in two teams who never were. Their runs,
 every page and every address of the API, asked with their own ids and with each other's, and the rows each of
 them may see, are looked through for secrets that aren't theirs.
+
+One thing that shows somebody's words to another is meant, and none of these people does it: the maker of an API key
+opens a run it made for an outside person, and sees what that run recalled of theirs. It is their programme that asked;
+the page says whose it is, and the trail that they looked (``workflows/services/looking.py``). Nobody else of the team
+finds that run, the owner included.
 """
 
 import json

@@ -61,6 +61,7 @@ class Recollection:
     missed: str = ""  # what another node of the run searched for, to which this one's score is zero
     injected: bool = False
     learnt: Learnt | None = None
+    private_to: str = ""  # the outside person whose own it is, where somebody else reads it
 
     @property
     def percent(self) -> int:

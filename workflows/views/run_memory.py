@@ -11,6 +11,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.document import Json
 from workflows.models import Run, RunEvent, WouldBe
+from workflows.services.looking import note_look, private_space
 from workflows.views.recollections import WHOSE, Learnt, Recollection, missed_by, recollection
 from workflows.views.values import shown
 
@@ -42,16 +43,41 @@ def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
     said = said_in(principal, run)
     changes = list(selectors.would_be_of(principal, run))
     titles = titles_of(principal, run) if changes else {}
+    recalled, written = looked_at(
+        principal,
+        run,
+        recalled_in(principal, run, said=said),
+        written_in(principal, run, said=said),
+    )
     return {
         "run": run,
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
-        "recalled": recalled_in(principal, run, said=said),
-        "written": written_in(principal, run, said=said),
+        "recalled": recalled,
+        "written": written,
         "left_off": left_off_in(said),
         "changes": [_change(row, titles) for row in changes],
         "undecided": sum(row.fate == WouldBe.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
     }
+
+
+def looked_at(
+    principal: Principal, run: Run, *lists: list[Recollection]
+) -> list[list[Recollection]]:
+    """As they are shown: what is private to an outside person says so, and that it was shown is in the trail."""
+    spaces = {one.namespace for rows in lists for one in rows}
+    whose = note_look(principal, run, spaces)
+    if not whose:
+        return [*lists]
+    space = private_space(principal, run)
+    return [
+        [
+            # the page of that memory is theirs alone: the link would lead nowhere
+            replace(one, private_to=whose, url="") if one.namespace == space else one
+            for one in rows
+        ]
+        for rows in lists
+    ]
 
 
 def said_in(principal: Principal, run: Run) -> list[RunEvent]:

@@ -12,7 +12,7 @@ from workflows.models.documents import from_json
 from workflows.views.drawing import draw
 from workflows.views.run_apart import apart_in
 from workflows.views.run_learnt import learnt_of
-from workflows.views.run_memory import left_off_in, recalled_in, said_in, written_in
+from workflows.views.run_memory import left_off_in, looked_at, recalled_in, said_in, written_in
 from workflows.views.values import shown
 
 
@@ -51,6 +51,12 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
     live = not run.has_ended
     # while a run is live its stream brings all of it, from the beginning
     said = [] if live else said_in(principal, run)
+    recalled, written = looked_at(
+        principal,
+        run,
+        recalled_in(principal, run, said=said) if said else [],
+        written_in(principal, run, said=said) if said else [],
+    )
     return {
         "run": run,
         "live": live,
@@ -60,8 +66,8 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "outputs": _pairs(run.outputs or {}),
         "partial_text": "",  # the stream brings it, in order with what follows
         "steps": [] if live else [StepRow(step) for step in selectors.steps_of(principal, run)],
-        "recalled": recalled_in(principal, run, said=said) if said else [],
-        "written": written_in(principal, run, said=said) if said else [],
+        "recalled": recalled,
+        "written": written,
         "left_off": left_off_in(said),
         **apart_in(principal, run, said),
         "learnt": learnt_of(principal, run),

@@ -9,7 +9,7 @@ from workflows import permissions, selectors
 from workflows.engine.document import Json
 from workflows.engine.reporting import size_of
 from workflows.models import Pin, Run, Step, Workflow
-from workflows.views.run_memory import recalled_in
+from workflows.views.run_memory import looked_at, recalled_in
 from workflows.views.run_options import as_typed
 from workflows.views.run_page import StepRow
 from workflows.views.values import shown
@@ -39,7 +39,7 @@ def step_page(principal: Principal, workflow: Workflow, node: str, run_id: str) 
         "inputs": _values(without_prompt(step.inputs)),
         "messages": prompt_of(step.inputs),
         "outputs": _values(step.outputs),
-        "recalled": recalled_in(principal, run, node),
+        "recalled": looked_at(principal, run, recalled_in(principal, run, node))[0],
         "rounds": selectors.rounds_of(principal, step),
         "before": before,
         "before_outputs": _values(before.outputs) if before else [],
