@@ -66,4 +66,12 @@ def test_score_is_told_only_where_a_search_really_gave_it(alice: Person, searche
     page = shown(alice, searched, recall(None, FACT, top_k=20))
 
     assert UNSCORED in page
-    assert "shares no words" not in page
+    assert "shares no words with “What" not in page
+
+
+def test_memory_that_another_provider_keeps_has_no_page_to_lead_to(alice: Person) -> None:
+    page = shown(alice, recall(QUESTION, {**FACT, "id": "kept-elsewhere:7", "score": 0.4}))
+
+    assert "allergic to peanuts" in page
+    assert 'href="/memory/entries/' not in page
+    assert FACT["id"] in shown(alice, recall(QUESTION, {**FACT, "score": 0.4}))
