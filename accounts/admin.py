@@ -17,6 +17,7 @@ from accounts.models import (
     ApiKey,
     AuditEntry,
     AuditHead,
+    AuditPerson,
     Invitation,
     Membership,
     StartToken,
@@ -111,6 +112,14 @@ class AuditEntryAdmin(ReadOnlyTenantAdmin):
 class AuditHeadAdmin(ReadOnlyTenantAdmin):
     verb = "audit.view"
     list_display = ("team_id", "seq", "hash")
+
+
+@admin.register(AuditPerson)
+class AuditPersonAdmin(ReadOnlyTenantAdmin):
+    verb = "audit.view"
+    list_display = ("person", "pseudonym", "team_id")
+    search_fields = ("person", "pseudonym")
+    exclude = ("secret",)
 
 
 @admin.register(StartToken)

@@ -6,7 +6,7 @@ the head, so ``head`` is meant to be published: every ``verify`` returns it, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -16,7 +16,17 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.audit import GENESIS, AuditEntry, AuditHead, note, write_noted
+from accounts.models.audit import (
+    GENESIS,
+    AuditEntry,
+    AuditHead,
+    hide_noted,
+    note,
+    write_noted,
+)
+from accounts.models.persons import AuditPerson, known_pseudonyms, pseudonym_of_nobody
+from accounts.personas import played_by
+from accounts.pseudonyms import hidden, outside_in, pseudonyms_in, revealed
 from accounts.tenancy import HasTeams, current_team_ids, tenant
 
 
@@ -158,9 +168,10 @@ def record(
     detail: Mapping[str, Any] | None = None,  # Any: JSON
     success: bool = True,
     actor_kind: ActorKind = "user",
+    is_hidden: bool = False,
 ) -> None:
     """Append one entry at the end of the caller's transaction. Never a secret, never a remembered value: ids, sizes,
-    outcomes."""
+    outcomes. Outside people's ids turn into pseudonyms when it is written, unless that ``is_hidden`` already."""
     if action not in AUDIT_ACTIONS:
         raise ValueError(f"{action!r} has no wording in AUDIT_ACTIONS")
     entry = AuditEntry(
@@ -168,15 +179,60 @@ def record(
         actor_kind=actor_kind,
         actor=actor,
         action=action,
-        subject=subject.replace("\x00", "\ufffd")[:300],
+        subject=subject.replace("\x00", "\ufffd"),
         detail=dict(detail or {}),
         success=success,
     )
+    entry.is_hidden = is_hidden
     if current_team_ids():
         note(entry)
         return
     with tenant([team_id]):
         note(entry)
+
+
+def as_written(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:
+    """How the trail has each: as it is, which older entries do, and with pseudonyms. Asks only if somebody is named."""
+    asked = list(texts)
+    known = known_pseudonyms(team_id, {one for text in asked for one in outside_in(text)})
+    found = {}
+    for text in asked:
+        written, _detail = hidden(text, {}, lambda one: known.get(one, one))
+        found[text] = [text] if written == text else [text, written]
+    return found
+
+
+def reveal(team_id: UUID, entries: Sequence[AuditEntry]) -> None:
+    """Ids in place of pseudonyms, for who may read the trail; of somebody who was erased the pseudonym stays."""
+    if not (found := pseudonyms_in([[one.subject, one.detail] for one in entries])):
+        return
+    rows = AuditPerson.objects.unscoped().filter(team_id=team_id, pseudonym__in=found)
+    names = dict(rows.values_list("pseudonym", "person"))
+    for one in entries:
+        one.subject, one.detail = revealed([one.subject, one.detail], names)
+
+
+def persons_known(team_id: UUID, persons: Sequence[str]) -> int:
+    """How many of them the trail has a key for. Within ``tenant``."""
+    return AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons).count()
+
+
+def played_by_in_trail(team_id: UUID, player: str) -> list[str]:
+    """A member's test persons, as far as the trail knows them. Within ``tenant``."""
+    rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__endswith=f"@{player}")
+    return [one for one in rows.values_list("person", flat=True) if str(played_by(one)) == player]
+
+
+def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
+    """Their keys go: nobody learns any more whom the trail means. Within ``tenant``; it keeps its entries."""
+    hide_noted(team_id)
+    rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons)
+    return rows.delete()[0]
+
+
+def without_key(text: str) -> str:
+    """With pseudonyms that lead to nobody, for the entry which says that a person was erased."""
+    return hidden(text, {}, pseudonym_of_nobody)[0]
 
 
 def head(team_id: UUID) -> tuple[int, str]:

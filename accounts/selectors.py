@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
 
+from accounts import audit
 from accounts.access import Principal, check
 from accounts.errors import NotFound
 from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team, TeamGroup, User
@@ -98,7 +99,9 @@ def trail_of(
     rows = AuditEntry.objects.visible_to(principal).filter(team_id=team.id)
     if before is not None:
         rows = rows.filter(seq__lt=before)
-    return list(rows.order_by("-seq")[:limit])
+    found = list(rows.order_by("-seq")[:limit])
+    audit.reveal(team.id, found)
+    return found
 
 
 def is_first_person() -> bool:

@@ -11,6 +11,7 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         # Inline import: accounts' modules need the app registry.
         from accounts.audit import name_with, register_actions  # noqa: PLC0415
+        from accounts.pseudonyms import persons_are_under  # noqa: PLC0415
         from memory import checks, naming, places  # noqa: F401, PLC0415
         from memory.embedding import column, embedders, wakes  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
@@ -25,6 +26,7 @@ class MemoryConfig(AppConfig):
         wakes.tells(wake_embedding)
         post_migrate.connect(column.add_after_migrating, sender=self)
         name_with("memory", naming.for_the_trail)
+        persons_are_under(naming.prefixes_of_persons)
 
         register_actions(
             {

@@ -102,6 +102,11 @@ def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -
     }
 
 
+def prefixes_of_persons() -> tuple[str, ...]:
+    """What a namespace begins with whose id says who somebody is."""
+    return tuple(one.prefix for one in scope_kinds() if one.seen_by is SeenBy.PERSON)
+
+
 def for_the_trail(
     principal: HasTeams, team_id: UUID, texts: Sequence[str]
 ) -> Mapping[str, audit.Told]:

@@ -2,6 +2,7 @@
 
 from accounts.models.audit import AuditEntry, AuditHead
 from accounts.models.groups import TeamGroup
+from accounts.models.persons import AuditPerson
 from accounts.models.secrets import ApiKey, Invitation, StartToken
 from accounts.models.teams import Membership, Role, Team
 from accounts.models.users import User
@@ -11,6 +12,7 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "AuditHead",
+    "AuditPerson",
     "Invitation",
     "Membership",
     "Role",

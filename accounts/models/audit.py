@@ -12,11 +12,14 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.persons import hide_persons
 from accounts.tenancy import TenantManager, at_the_end, current_team_ids, tenant
 from config.ids import uuid7
 
 
 GENESIS = "0" * 64
+LONGEST_SUBJECT = 300
+LONGEST_WHY = 300
 
 
 class AuditEntry(models.Model):
@@ -29,11 +32,13 @@ class AuditEntry(models.Model):
     actor_kind = models.CharField(_("kind of actor"), max_length=10, editable=False)
     actor = models.CharField(_("actor"), max_length=120, editable=False)
     action = models.CharField(_("action"), max_length=60, editable=False)
-    subject = models.CharField(_("subject"), max_length=300, editable=False)
+    subject = models.CharField(_("subject"), max_length=LONGEST_SUBJECT, editable=False)
     detail = models.JSONField(_("detail"), default=dict, editable=False)
     success = models.BooleanField(_("done"), default=True, editable=False)
     prev_hash = models.CharField(max_length=64, default="", editable=False)
     hash = models.CharField(max_length=64, default="", editable=False)
+
+    is_hidden = False  # whether pseudonyms stand in it already
 
     _unscoped = models.Manager()
     objects = TenantManager()
@@ -123,10 +128,34 @@ def write_noted() -> None:
     entries = sorted((one.entry for one in waiting), key=_team)
     for team_id, of_team in groupby(entries, key=_team):
         if team_id in current_team_ids():
-            AuditEntry._unscoped.bulk_create(of_team)
+            _write(team_id, list(of_team))
             continue
         with tenant([team_id]):
-            AuditEntry._unscoped.bulk_create(of_team)
+            _write(team_id, list(of_team))
+
+
+def hide_noted(team_id: UUID) -> None:
+    """Of a team, what waits to be written gets its pseudonyms now: of people whose keys are about to go."""
+    waiting = [one[1].entry for one in connection.run_on_commit if isinstance(one[1], _Noted)]
+    _hide(team_id, [one for one in waiting if one.team_id == team_id])
+
+
+def _write(team_id: UUID, entries: list[AuditEntry]) -> None:
+    _hide(team_id, entries)
+    AuditEntry._unscoped.bulk_create(entries)
+
+
+def _hide(team_id: UUID, entries: list[AuditEntry]) -> None:
+    """The one place where ids turn into pseudonyms: nothing reaches the table but through here.
+
+    Only now, not when it was noted: a key made before a rollback would be gone, and what was refused stays.
+    """
+    fresh = [one for one in entries if not one.is_hidden]
+    hide_persons(team_id, fresh)
+    for one in fresh:
+        one.subject, one.is_hidden = one.subject[:LONGEST_SUBJECT], True
+        if isinstance(why := one.detail.get("why"), str):
+            one.detail["why"] = why[:LONGEST_WHY]
 
 
 def _team(entry: AuditEntry) -> UUID:

@@ -12,11 +12,13 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.access import Principal, check
 from accounts.audit import Told
 from accounts.models import ApiKey, AuditEntry, Invitation, Team, TeamGroup, User
+from accounts.pseudonyms import worded
 from accounts.tenancy import TenantQuerySet, tenant
 
 
@@ -87,10 +89,13 @@ def entries(
     principal: Principal, *, team: Team, asked: Asked, before: int | None = None, limit: int = PAGE
 ) -> Sequence[AuditEntry]:
     check(principal, "audit.view", team)
-    rows = _narrowed(AuditEntry.objects.visible_to(principal).filter(team_id=team.pk), asked)
+    visible = AuditEntry.objects.visible_to(principal).filter(team_id=team.pk)
+    rows = _narrowed(team.pk, visible, asked)
     if before is not None:
         rows = rows.filter(seq__lt=before)
-    return list(rows.order_by("-seq")[:limit])
+    found = list(rows.order_by("-seq")[:limit])
+    audit.reveal(team.pk, found)
+    return found
 
 
 def lines_of(principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]) -> tuple[Line, ...]:
@@ -103,9 +108,9 @@ def lines_of(principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]) ->
             row,
             actors.get(row.actor, Told(row.actor)),
             str(audit.AUDIT_ACTIONS.get(row.action, row.action)),
-            subjects.get((_family(row), row.subject), Told(row.subject)),
+            subjects.get((_family(row), row.subject), Told(_worded(row.subject))),
             changes_in(row.detail),
-            _rest(row.detail),
+            {name: _worded(value) for name, value in _rest(row.detail).items()},
         )
         for row in rows
     )
@@ -148,18 +153,24 @@ def _batches(team_id: UUID, asked: Asked, kind: Format, last: int) -> Iterator[b
         yield _csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
     while True:
         with tenant([team_id]):
-            rows = _narrowed(AuditEntry.objects.unscoped().filter(team_id=team_id), asked)
+            whole = AuditEntry.objects.unscoped().filter(team_id=team_id)
+            rows = _narrowed(team_id, whole, asked)
             batch = list(rows.filter(seq__gt=after, seq__lte=last).order_by("seq")[:BATCH])
+            audit.reveal(team_id, batch)
         if not batch:
             return
         after = batch[-1].seq
         yield write([_tree(row) for row in batch])
 
 
-def _narrowed(rows: TenantQuerySet[AuditEntry], asked: Asked) -> TenantQuerySet[AuditEntry]:
+def _narrowed(
+    team_id: UUID, rows: TenantQuerySet[AuditEntry], asked: Asked
+) -> TenantQuerySet[AuditEntry]:
     wanted: dict[str, Any] = {  # Any: what a lookup takes
         "actor": asked.actor or None,
-        "subject": asked.subject or None,
+        "subject__in": audit.as_written(team_id, [asked.subject])[asked.subject]
+        if asked.subject
+        else None,
         "detail__run": asked.run or None,
         "detail__node": asked.node or None,
         "at__gte": asked.since,
@@ -173,6 +184,11 @@ def _narrowed(rows: TenantQuerySet[AuditEntry], asked: Asked) -> TenantQuerySet[
         family = [name for name in audit.AUDIT_ACTIONS if name.startswith(asked.action)]
         return rows.filter(action__in=family)
     return rows.filter(action=asked.action) if asked.action else rows
+
+
+def _worded(text: str) -> str:
+    """Pseudonyms are left of those alone whose keys are gone."""
+    return worded(text, _("somebody who was erased"))
 
 
 def _family(row: AuditEntry) -> str:

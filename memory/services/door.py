@@ -128,7 +128,7 @@ def opened(
             yield door
             _record(caller, action, named.text, detail, success=True)
     except MemoryFault as fault:
-        refused = {**detail, "error": type(fault).__name__, "why": str(fault)[:300], "op": action}
+        refused = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
         subject = named.text if named else f"{scope or namespace}"
         with tenant([caller.team_id]):
             _record(caller, "memory.refused", subject, refused, success=False)

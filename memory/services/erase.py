@@ -6,7 +6,7 @@ those too when asked (``asks_to_erase_too``). It ends with a receipt: how many r
 same question asked anew, and what stays.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from accounts import access, audit
 from accounts.models import AuditEntry, Role
 from accounts.personas import key_of, played_by
+from accounts.pseudonyms import outside_in
 from accounts.tenancy import tenant
 from config.again import tried_again
 from memory import permissions
@@ -42,6 +43,8 @@ TABLES = (
     "memory_embedding", "memory_group", "memory_proposal", "memory_curation", "memory_glass",
     "memory_namespace",
 )  # fmt: skip
+
+PERSONS = "accounts_auditperson"  # whom the trail means by a pseudonym
 
 COUNT = """
     WITH entries AS (SELECT id FROM memory_entry WHERE namespace_id = ANY(%(ids)s))
@@ -93,10 +96,12 @@ def erase(
     with tenant([caller.team_id]):
         found = what_is_theirs(caller.team_id, subject)
         too = _too(caller.team_id, subject, runs)
-        _check(caller, subject, bool(found) or any(too(False).values()))
-        trail = _in_the_trail(caller.team_id, found)
+        persons = _in_words(caller.team_id, subject, found)
+        named = audit.persons_known(caller.team_id, persons)
+        _check(caller, subject, bool(found or named) or any(too(False).values()))
+        trail = _in_the_trail(caller.team_id, found, persons)
         if dry_run:
-            tables = left = _all_counted(caller.team_id, found) | too(False)
+            tables = left = _all_counted(caller.team_id, found, persons) | too(False)
         else:
             # What lies above memory is locked before it, everywhere: their runs first.
             others = too(True)
@@ -104,7 +109,10 @@ def erase(
             gone = _cleared_elsewhere(caller.team_id, found)
             tables = {"elsewhere": gone, "sharing": access.end_sharing(found)}
             tables |= _erased([row.pk for row in found]) | others
-            left = _all_counted(caller.team_id, found) | too(False)
+            # Last: what the trail says of the erasing so far still means them by their key.
+            audit.forget_persons(caller.team_id, persons)
+            tables |= {PERSONS: named}
+            left = _all_counted(caller.team_id, found, persons) | too(False)
         receipt = Receipt(
             subject,
             dry_run,
@@ -124,8 +132,11 @@ def _too(team_id: UUID, subject: str, runs: bool) -> Callable[[bool], dict[str, 
     return lambda do: dict(eraser(team_id, subject, do)) if eraser else {}
 
 
-def _all_counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
-    return _counted(team_id, found) | {"sharing": access.count_shared(found)}
+def _all_counted(team_id: UUID, found: list[Namespace], persons: Sequence[str]) -> dict[str, int]:
+    return _counted(team_id, found) | {
+        "sharing": access.count_shared(found),
+        PERSONS: audit.persons_known(team_id, persons),
+    }
 
 
 def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
@@ -159,6 +170,12 @@ def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
         texts.update(resolver(team_id, one) if resolver else ())
     found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     return list(found.order_by("id"))
+
+
+def _in_words(team_id: UUID, subject: str, found: Iterable[Namespace]) -> list[str]:
+    """The ids by which the trail may mean them: their own, and their test persons', whose memory may be gone."""
+    ids = {id_ for row in found for id_ in outside_in(row.text)}
+    return sorted({subject, *ids, *audit.played_by_in_trail(team_id, subject)})
 
 
 def _personas(team_id: UUID, subject: str) -> list[str]:
@@ -201,10 +218,11 @@ def _cleared_elsewhere(team_id: UUID, found: list[Namespace]) -> int:
     return gone
 
 
-def _in_the_trail(team_id: UUID, found: Iterable[Namespace]) -> int:
+def _in_the_trail(team_id: UUID, found: Iterable[Namespace], persons: Iterable[str]) -> int:
     """The trail names namespaces and hashes of keys, never what was remembered; it can't be shortened."""
-    texts = [row.text for row in found]
-    return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=texts).count()
+    texts = {row.text for row in found} | {f"user:{one}" for one in persons}
+    ways = [way for each in audit.as_written(team_id, sorted(texts)).values() for way in each]
+    return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=ways).count()
 
 
 def _record(caller: MemoryCaller, receipt: Receipt) -> None:
@@ -218,8 +236,9 @@ def _record(caller: MemoryCaller, receipt: Receipt) -> None:
         actor=caller.principal.actor,
         actor_kind=caller.principal.kind,
         action="memory.erased",
-        subject=f"user:{receipt.subject}",
+        subject=audit.without_key(f"user:{receipt.subject}"),
         detail=detail,
+        is_hidden=True,
     )
 
 

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts import access
+from accounts import access, audit
 from accounts.access import KeyPrincipal, Principal, UserPrincipal
 from accounts.models import ApiKey, AuditEntry, Membership, TeamGroup, User
 from accounts.roles import Role
@@ -220,8 +220,9 @@ def _open_glasses(row: Namespace) -> dict[UUID, Glass]:
 
 def _told(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
     """(verb, with whom) → by whom and when, of the last time each was shared."""
+    written = audit.as_written(row.team_id, [row.text])[row.text]
     trail = AuditEntry.objects.unscoped().filter(
-        team_id=row.team_id, action="memory.shared", subject=row.text, success=True
+        team_id=row.team_id, action="memory.shared", subject__in=written, success=True
     )
     found = {}
     for detail, actor, at in trail.order_by("seq").values_list("detail", "actor", "at"):

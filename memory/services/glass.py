@@ -4,6 +4,7 @@ Reading alone. It ends by itself at the instant it says, or earlier by the hand 
 memory it is, or of another who could have. Every read under it names it in the audit trail.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,7 +169,8 @@ def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry
 def _looks(glasses: Sequence[Glass]) -> Sequence[dict[str, Any]]:
     """The details of what was read under them, the oldest first, and of each only so many."""
     under = KeyTextTransform("glass", "detail")
-    theirs = reduce(or_, map(_under, glasses))
+    written = _written(glasses)
+    theirs = reduce(or_, (_under(one, written[one.namespace.text]) for one in glasses))
     trail = AuditEntry.objects.unscoped().filter(theirs, success=True)
     read = trail.exclude(action__in=("memory.glass_broken", "memory.glass_ended"))
     counted = read.annotate(
@@ -178,12 +180,24 @@ def _looks(glasses: Sequence[Glass]) -> Sequence[dict[str, Any]]:
     return list(details.values_list("detail", flat=True))
 
 
-def _under(glass: Glass) -> Q:
+def _written(glasses: Sequence[Glass]) -> Mapping[str, list[str]]:
+    """How the trail has their namespaces; of several teams each may have its own way."""
+    texts: dict[UUID, set[str]] = defaultdict(set)
+    for one in glasses:
+        texts[one.team_id].add(one.namespace.text)
+    found: dict[str, list[str]] = defaultdict(list)
+    for team_id, of_team in texts.items():
+        for text, ways in audit.as_written(team_id, of_team).items():
+            found[text] += ways
+    return found
+
+
+def _under(glass: Glass, written: Sequence[str]) -> Q:
     """Subject and actor are said as well: by those the trail has indexes."""
     return Q(
         team_id=glass.team_id,
         actor=f"user:{glass.by_id}",
-        subject=glass.namespace.text,
+        subject__in=written,
         detail__glass=str(glass.pk),
         at__gte=glass.created_at,
     )

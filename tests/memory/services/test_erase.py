@@ -185,7 +185,7 @@ def test_runs_stay_where_only_memory_was_to_go(alice: Person):
 
 # What of a person an erasure leaves in the team's tables, and why.
 STAYS = {
-    "accounts_auditentry": "names and numbers, never what was remembered; it can't be shortened",
+    "accounts_auditentry": "numbers, and hashes whose keys went; it can't be shortened",
     "accounts_audithead": "the newest number and hash of the trail",
     "accounts_membership": "whether somebody is in the team is no memory of them; removed by leaving",
     "accounts_invitation": "as their membership",

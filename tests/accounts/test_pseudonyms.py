@@ -1,0 +1,93 @@
+"""Whom a text of the trail names, and what stands there instead."""
+
+from typing import Any
+
+import pytest
+
+from accounts.pseudonyms import (
+    hidden,
+    is_outside,
+    outside_in,
+    persons_in,
+    pseudonyms_in,
+    revealed,
+    worded,
+)
+
+
+ACCOUNT = "01a2046e-1111-7222-8333-444455556666"
+HASH = "~" + "a" * 26
+
+
+def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
+    return hidden(subject, detail, lambda one: f"<{one}>")
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("user:zoe", "user:<zoe>"),
+        ("user:zoe@example.org", "user:<zoe@example.org>"),
+        (f"user:ben@{ACCOUNT}", f"user:<ben@{ACCOUNT}>"),
+        (f"user:{HASH}", f"user:<{HASH}>"),  # an id that looks like a pseudonym is an id
+        (f"user:{ACCOUNT}", f"user:{ACCOUNT}"),
+        (f"user:key-{ACCOUNT}", f"user:key-{ACCOUNT}"),
+        ("user:Zoe Smith", "user:~-"),  # nobody's id can be so
+        ("user:zöe", "user:~-"),
+        ("user:", "user:"),
+        ("conv:zoe", "conv:zoe"),
+        ("global:default", "global:default"),
+        ("superuser:zoe", "superuser:zoe"),
+    ],
+)
+def test_subject_of_an_outside_person_is_swapped(text: str, instead: str):
+    assert swapped(text)[0] == instead
+
+
+@pytest.mark.parametrize(
+    ("why", "instead"),
+    [
+        ("user:zoe is another team's.", "user:<zoe> is another team's."),
+        ("'user:zoe' is not a namespace.", "'user:<zoe>' is not a namespace."),
+        ("This run does not reach user:ana.", "This run does not reach user:<ana>."),
+        ("user:zoe: 'zoe' can't name a memory", "user:<zoe>: '<zoe>' can't name a memory"),
+        ("zoe was here, zoes weren't", "<zoe> was here, zoes weren't"),
+        (f"user:{ACCOUNT} is private", f"user:{ACCOUNT} is private"),
+    ],
+)
+def test_refusal_that_quotes_a_person_is_swapped(why: str, instead: str):
+    assert swapped("user:zoe", why=why)[1] == {"why": instead}
+
+
+def test_refusal_quotes_no_name_that_cannot_be_an_id():
+    name = "Zoë Smith"
+    told = f"user:{name}: {name!r} can't name a memory; use 1 to 80 visible ASCII characters."
+
+    subject, detail = swapped(f"user:{name}", why=told)
+
+    assert "Smith" not in subject + detail["why"]
+    assert "Zo" not in subject + detail["why"]
+    assert detail["why"].endswith("can't name a memory; use 1 to 80 visible ASCII characters.")
+
+
+def test_persons_are_found_at_any_depth_and_values_like_their_ids_left():
+    detail = {"asked": {"subject": "user:ana"}, "from": ["user:uma"], "user:eve": 1, "tier": "zoe"}
+
+    assert persons_in("user:zoe", detail) == {"zoe", "ana", "uma", "eve"}
+    assert swapped("user:zoe", **detail)[1] == {
+        "asked": {"subject": "user:<ana>"}, "from": ["user:<uma>"], "user:<eve>": 1, "tier": "zoe",
+    }  # fmt: skip
+
+
+def test_pseudonyms_turn_back_while_somebody_knows_them():
+    entry = [f"user:{HASH}", {"why": f"no {HASH}: gone", "n": 1}]
+
+    assert pseudonyms_in(entry) == {HASH}
+    assert revealed(entry, {HASH: "zoe"}) == ["user:zoe", {"why": "no zoe: gone", "n": 1}]
+    assert revealed(entry, {}) == entry
+    assert worded(f"not into user:{HASH}.", "somebody") == "not into somebody."
+
+
+def test_account_is_not_outside():
+    assert [is_outside(one) for one in ("zoe", ACCOUNT, "", "a b")] == [True, False, False, False]
+    assert outside_in(f"user:{ACCOUNT}") == []

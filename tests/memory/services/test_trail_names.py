@@ -1,0 +1,193 @@
+"""No outside person's id is in the trail's table; who may read the trail reads it, until they are erased."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from accounts import audit
+from accounts.models import AuditEntry, AuditPerson
+from accounts.principals import KeyPrincipal
+from accounts.services.trail import Asked, export, read
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.errors import MemoryFault
+from memory.services import glass
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+WHO = "zoe-canary"
+OWN = f"user:{WHO}"
+
+
+def raw(cast: Cast) -> str:
+    with tenant([cast.team_a.pk]), connection.cursor() as cursor:
+        cursor.execute("SELECT string_agg(e::text, E'\n') FROM accounts_auditentry e")
+        return str(cursor.fetchone()[0])
+
+
+def shown(cast: Cast, **asked: Any) -> list[Any]:
+    with tenant([cast.team_a.pk]):
+        return list(
+            read(cast.ada.principal, team=cast.team_a, asked=Asked(**asked), limit=500).lines
+        )
+
+
+def lived(cast: Cast, api_key: Any) -> set[str]:
+    """All that is done with somebody's memory, done for them, and refused; the actions it left."""
+    team = cast.team_a.pk
+    run = in_run(cast.alice, user_id=WHO)
+    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice).key))
+    for number in range(4):
+        services.remember(run, scope="user", key=f"k{number}", value="green tea")
+    services.recall(run, scope="user", query_text="tea")
+    services.forget(run, scope="user", key="k1")
+    kept = services.entries(key, namespace=OWN).entries
+    services.look(key, entry_id=kept[0].id)
+    services.revisions(key, entry_id=kept[0].id)
+    services.quarantine(key, entry_ids=[str(kept[0].id)], reason=f"{WHO} said so")
+    services.pause(key, subject=WHO, what="recalling")
+    services.resume(key, subject=WHO)
+    refused: list[tuple[Any, dict[str, Any]]] = [
+        (services.recall, {"namespace": f"{OWN}:x"}),
+        (services.recall, {"namespace": f"user:{WHO} the third"}),
+        (services.recall, {"namespace": OWN}),
+        (services.remember, {"namespace": OWN, "key": "k", "value": "v"}),
+    ]
+    for service, given in refused:
+        with pytest.raises(MemoryFault):
+            service(at_door(cast.bob), **given)
+    glass.break_glass(at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15)
+    services.entries(at_door(cast.ada), namespace=OWN)
+    list(services.export_namespace(key, namespace=OWN).chunks())
+    with tenant([team]):
+        audit.record(team_id=team, actor="x", action="memory.expired", subject=OWN)
+    list(export(cast.ada.principal, team=cast.team_a, asked=Asked(subject=OWN), kind="csv"))
+    with tenant([team]):
+        return set(AuditEntry.objects.unscoped().values_list("action", flat=True))
+
+
+@pytest.fixture
+def life(cast: Cast, api_key: Any) -> set[str]:
+    return lived(cast, api_key)
+
+
+def test_id_is_nowhere_in_the_table_whatever_is_done(cast: Cast, life: set[str]):
+    assert {
+        "memory.stored", "memory.recalled", "memory.forgotten", "memory.listed", "memory.refused",
+        "memory.quarantined", "memory.paused", "memory.glass_broken", "memory.exported",
+        "memory.expired", "audit.exported",
+    } <= life  # fmt: skip
+    assert "canary" not in raw(cast)
+    assert audit.verify(cast.team_a.pk).intact
+
+
+def test_who_may_read_the_trail_reads_whom_it_means(cast: Cast, life: set[str]):
+    lines = shown(cast, subject=OWN)
+
+    assert {line.entry.subject for line in lines} == {OWN}
+    assert len(lines) > 10
+    assert f"{WHO} asked us" in [line.rest.get("reason") for line in lines]
+    answer = cast.ada.client.get("/api/v1/audit", {"subject": OWN, "limit": "500"}).json()
+    assert {one["subject"] for one in answer["entries"]} == {OWN}
+    page = cast.ada.client.get("/team/audit/", {"subject": OWN}).content.decode()
+    assert OWN in page
+    assert "somebody who was erased" not in page
+    pieces = export(cast.ada.principal, team=cast.team_a, asked=Asked(), kind="jsonl")
+    told = [json.loads(line) for line in b"".join(pieces).decode().splitlines()]
+    assert OWN in [one["subject"] for one in told]
+
+
+def test_erased_person_is_somebody_and_the_chain_holds(cast: Cast, life: set[str]):
+    before = len(shown(cast, subject=OWN))
+
+    receipt = services.erase(at_door(cast.ada), subject=WHO)
+
+    assert (receipt.tables["accounts_auditperson"], receipt.left["accounts_auditperson"]) == (1, 0)
+    assert receipt.kept["accounts_auditentry"] == before
+    assert "canary" not in raw(cast)
+    with tenant([cast.team_a.pk]):
+        assert not AuditPerson.objects.unscoped().filter(person__contains="canary").exists()
+    assert shown(cast, subject=OWN) == []
+    lines = shown(cast)
+    assert "canary" not in str([(one.entry.subject, one.subject, one.rest) for one in lines])
+    assert [one.subject.text for one in lines].count("somebody who was erased") >= before
+    page = cast.ada.client.get("/team/audit/").content.decode()
+    assert "somebody who was erased" in page
+    assert "canary" not in page
+    assert audit.verify(cast.team_a.pk).intact
+    with pytest.raises(MemoryFault):
+        services.erase(at_door(cast.ada), subject=WHO, dry_run=True)
+
+
+def test_who_comes_back_after_an_erasure_is_somebody_new(cast: Cast, life: set[str]):
+    with tenant([cast.team_a.pk]):
+        old = AuditPerson.objects.unscoped().get(person=WHO).pseudonym
+    services.erase(at_door(cast.ada), subject=WHO)
+
+    services.remember(in_run(cast.alice, user_id=WHO), scope="user", key="k", value="v")
+
+    with tenant([cast.team_a.pk]):
+        assert AuditPerson.objects.unscoped().get(person=WHO).pseudonym != old
+    assert len(shown(cast, subject=OWN)) == 1
+
+
+def test_two_teams_call_one_person_differently(cast: Cast):
+    for person in (cast.alice, cast.carol):
+        services.remember(in_run(person, user_id=WHO), scope="user", key="k", value="v")
+
+    found = set()
+    for team in (cast.team_a, cast.team_b):
+        with tenant([team.pk]):
+            found |= set(AuditPerson.objects.unscoped().values_list("person", "pseudonym"))
+
+    assert len(found) == 2
+
+
+def test_refusal_keeps_whom_it_means_when_all_around_it_is_taken_back(cast: Cast):
+    with tenant([cast.team_a.pk]), pytest.raises(MemoryFault), transaction.atomic():
+        services.remember(at_door(cast.bob), namespace=OWN, key="k", value="v")
+
+    assert [line.entry.action for line in shown(cast, subject=OWN)] == ["memory.refused"]
+
+
+def test_entry_of_before_is_found_and_stays_as_it_is(cast: Cast):
+    with tenant([cast.team_a.pk]):
+        audit.record(
+            team_id=cast.team_a.pk, actor="x", action="memory.stored", subject=OWN, is_hidden=True
+        )
+        audit.record(team_id=cast.team_a.pk, actor="x", action="memory.recalled", subject=OWN)
+
+    assert {line.entry.action for line in shown(cast, subject=OWN)} == {
+        "memory.stored", "memory.recalled",
+    }  # fmt: skip
+    services.erase(at_door(cast.ada), subject=WHO)
+    assert [line.entry.action for line in shown(cast, subject=OWN)] == ["memory.stored"]
+
+
+def test_account_erased_takes_the_keys_of_their_test_persons(cast: Cast):
+    play = f"ben@{cast.alice.user.pk}"
+    services.remember(in_run(cast.alice, user_id=play), scope="user", key="k", value="v")
+    assert play not in raw(cast)
+
+    receipt = services.erase(at_door(cast.alice), subject=str(cast.alice.user.pk))
+
+    assert receipt.tables["accounts_auditperson"] == 1
+    assert shown(cast, subject=f"user:{play}") == []
+
+
+def test_known_person_costs_one_query_and_an_account_none(cast: Cast):
+    def asked(who: str, key: str) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            services.remember(in_run(cast.alice, user_id=who), scope="user", key=key, value="v")
+        return sum("accounts_auditperson" in one["sql"] for one in queries)
+
+    asked(WHO, "first")
+
+    assert (asked(WHO, "k"), asked(str(cast.alice.user.pk), "k")) == (1, 0)
