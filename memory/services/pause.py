@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.tenancy import tenant
 from config.again import tried_again
 from config.moments import kept
-from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.scopes import resolve_namespace
 from memory.models import Namespace
 from memory.models.namespaces import PauseChoice
@@ -93,11 +93,12 @@ def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
 
 
 def _namespace(caller: MemoryCaller, subject: str | None) -> str:
-    return (
-        own_namespace(caller)
-        if subject is None
-        else resolve_namespace("user", {"user_id": subject})
-    )
+    """Theirs who asks, or whom a programme names. What was shared with somebody is not theirs to pause."""
+    if subject is None:
+        return own_namespace(caller)
+    if caller.principal.kind != "key":
+        raise NotFound(_("There is no such person."))
+    return resolve_namespace("user", {"user_id": subject})
 
 
 def _kept(until: datetime | None) -> datetime | None:

@@ -218,7 +218,14 @@ def test_outside_person_is_paused_by_the_key_that_names_them(cast: Cast, api_key
     assert [one.value for one in services.recall(run, scope="user", query_text="tea")] == [
         TEA["value"]
     ]
-    # A member's own pause is theirs.
+    # A member's own pause is theirs, whatever they share.
+    services.remember(in_run(alice), **TEA)
+    for verb in ("view", "forget"):
+        own = f"user:{alice.user.pk}"
+        services.share(at_door(alice), namespace=own, verb=verb, member=cast.vic.user)
+    for asked in ("pause", "resume"):
+        own = f"/api/v1/memory/subjects/{alice.user.pk}/{asked}"
+        assert send(cast.vic.client, own).status_code == 404
     assert send(app, f"/api/v1/memory/subjects/{alice.user.pk}/pause").status_code in (403, 404)
 
 
