@@ -24,7 +24,7 @@ NAMES: Final[Mapping[str, str | Promise]] = {
     "key": _("Key"),
     "keys": pgettext_lazy("of memory", "Keys"),
     "kind": _("Kind"),
-    "minutes": _("Minutes"),
+    "minutes": pgettext_lazy("of memory", "Minutes"),
     "namespace": _("Namespace"),
     "node": _("Node"),
     "op": _("What was tried"),
