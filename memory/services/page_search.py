@@ -7,6 +7,7 @@ from uuid import UUID
 
 from accounts.tenancy import tenant
 from config.again import tried_again
+from memory.core.errors import MemoryFault
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.core.tokens import query_terms
 from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page
@@ -42,12 +43,19 @@ def find_everywhere(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> FoundPages:
-    """Each shelf through its own door, and in the trail; a person's who paused recall gives nothing."""
+    """Each shelf through its own door, and in the trail; a person's who paused recall gives nothing.
+
+    A shelf whose door doesn't open is left out, which the trail has, and the answer says so.
+    """
     check_sought(top_k, min_score)
     found = _with_a_word_of(query, caller)
     there: list[tuple[KnowledgePage, MemoryEntry]] = []
+    is_all = len(found) <= MOST_SHELVES
     for row in found[:MOST_SHELVES]:
-        there += _candidates(caller, row, query)
+        try:
+            there += _candidates(caller, row, query)
+        except MemoryFault:  # closed by the policy, or gone meanwhile: the others are there
+            is_all = False
     wanted = {tag.casefold() for tag in tags}
     pages = [
         page
@@ -62,7 +70,7 @@ def find_everywhere(
     )
     named = {hit.entry.namespace for hit in hits}
     places = {row.text: row for row in found if row.text in named}
-    return FoundPages(hits, places, is_all=len(found) <= MOST_SHELVES)
+    return FoundPages(hits, places, is_all)
 
 
 def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:

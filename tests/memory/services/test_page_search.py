@@ -7,8 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memory import services
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, NotFound
 from memory.services import page_search
+from memory.services.policy import Limits, change_limits
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Cast, Person
 
@@ -110,3 +111,31 @@ def test_page_that_was_deleted_is_not_found(shelves: Cast) -> None:
     services.delete_page(at_door(shelves.alice), entry_id=hit.entry.id)
 
     assert found(shelves.alice, "spring") == []
+
+
+def test_shelf_outside_the_policy_is_left_out_and_said(shelves: Cast) -> None:
+    change_limits(at_door(shelves.ada), Limits(allowed_prefixes=("user:",)))
+    own = f"user:{shelves.alice.user.pk}"
+
+    answer = services.find_everywhere(at_door(shelves.alice), query="deployment")
+
+    assert [hit.entry.namespace for hit in answer.hits] == [own]
+    assert (set(answer.places), answer.is_all) == ({own}, False)
+    assert ("memory.refused", "global:wiki", False) in trail(shelves.team_a.pk)
+
+
+def test_shelf_that_went_meanwhile_is_left_out(
+    shelves: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_into = page_search._candidates
+
+    def gone(caller: Any, row: Any, query: str) -> Any:
+        if row.text == "global:wiki":
+            raise NotFound
+        return looked_into(caller, row, query)
+
+    monkeypatch.setattr(page_search, "_candidates", gone)
+
+    assert {place for place, _title in found(shelves.alice, "deployment")} == {
+        f"user:{shelves.alice.user.pk}"
+    }
