@@ -12,11 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeVar
 
 from memory.core.filters import same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
 from memory.core.tokens import terms
 from memory.logic.grams import dice, grams, is_unspaced
+
+
+T = TypeVar("T")
 
 
 class Likeness(StrEnum):
@@ -94,6 +98,14 @@ def merged(duplicate: Duplicate, params: StoreParams) -> StoreParams:
         importance=max(entry.importance, params.importance),
         ttl_seconds=_life(entry, params),
     )
+
+
+def list_in(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
+    """Metadata is anybody's: what isn't a list of these was written by somebody else, and says nothing here."""
+    found = metadata.get(name)
+    if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
+        return []
+    return found
 
 
 def proofs(entry: MemoryEntry) -> int:
@@ -256,7 +268,7 @@ def _fuller(old: Json, new: Json) -> Json:
 
 def _proofs(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:
     witness = _witness(params.source)
-    known = list(entry.metadata.get("proved_by", ())) or [_witness(entry.source)]
+    known = list_in(entry.metadata, "proved_by", str) or [_witness(entry.source)]
     if witness in known and witness != "//":
         return {"proofs": proofs(entry), "proved_by": known}
     return {"proofs": proofs(entry) + 1, "proved_by": [*known, witness][-_WITNESSES_KEPT:]}

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from memory.core.filters import same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
-from memory.logic.near import find_duplicate, merged, words_of
+from memory.logic.near import find_duplicate, list_in, merged, words_of
 from memory.logic.texts import texts_in
 
 
@@ -39,7 +39,8 @@ def said_again(
         return None
     made = merged(found, params)
     proof = _proof(params, now)
-    known = [one for one in found.entry.metadata.get(AGAIN, ()) if one["key"] != proof["key"]]
+    said = list_in(found.entry.metadata, AGAIN, dict)
+    known = [one for one in said if one.get("key") != proof["key"]]
     return replace(made, metadata={**made.metadata, AGAIN: [*known, proof][-_PROOFS_KEPT:]})
 
 

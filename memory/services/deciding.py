@@ -14,7 +14,7 @@ from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.logic.near import proofs
+from memory.logic.near import list_in, proofs
 from memory.logic.proposals import State
 from memory.logic.texts import texts_in
 from memory.logic.tiers import Move
@@ -195,7 +195,8 @@ def _merge_held(caller: MemoryCaller, row: Entry, into: str, value: Json, reason
             raise NotFound(_("There is no such memory; it may be forgotten."))
         if door.elsewhere is not None:
             raise InvalidInput("namespace: what is kept elsewhere holds nothing in quarantine.")
-        merged = [*there.metadata.get("merged_from", ()), {"key": held.key, "id": str(held.pk)}]
+        before = list_in(there.metadata, "merged_from", dict)
+        merged = [*before, {"key": held.key, "id": str(held.pk)}]
         metadata = {**there.metadata, "proofs": proofs(there) + 1, "merged_from": merged}
         both = entries.change_id
         door.change(entries.namespace, Operation.EDIT, 2, reason, change_id=both)

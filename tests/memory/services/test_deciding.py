@@ -157,6 +157,26 @@ def test_new_one_joins_a_memory_that_is_there_and_leaves_it_when_taken_back(
     assert waiting_one(at_door(alice), item_id=one.id).new == one.new
 
 
+@pytest.mark.parametrize("odd", [3, None, "x", ["x"]])
+def test_memory_with_odd_metadata_is_joined_all_the_same(
+    alice: Person, queue: dict[str, list[Waiting]], odd: object
+) -> None:
+    one = queue["held"][0]
+    into = deciding.alike(at_door(alice), item_id=one.id)[0]
+    services.remember(
+        at_door(alice),
+        namespace=into.namespace,
+        key=into.key,
+        value=into.value,
+        metadata={"merged_from": odd},
+    )
+
+    deciding.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
+
+    [joined] = [entry for entry in kept(alice) if entry.key == into.key]
+    assert [taken["id"] for taken in joined.metadata["merged_from"]] == [str(one.id)]
+
+
 def test_only_what_is_new_joins_another_and_only_one_that_is_there(
     alice: Person, queue: dict[str, list[Waiting]]
 ) -> None:

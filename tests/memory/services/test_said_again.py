@@ -121,3 +121,16 @@ def test_run_is_not_found_in_a_key_that_only_begins_like_it(alice: Person) -> No
     say(alice, "r1", "My cat is called Mimi.", key="said_r13")
 
     assert len(kept(alice)) == 2
+
+
+@pytest.mark.parametrize("odd", [["x"], None, 3, "x", [{"other": 1}], {"key": 1}])
+@pytest.mark.parametrize("name", ["said_again", "proved_by"])
+def test_odd_metadata_of_what_is_there_is_no_obstacle(alice: Person, name: str, odd: Any) -> None:
+    say(alice, "r-one", "My cat is called Mimi.", metadata={name: odd})
+
+    say(alice, "r-two", "My cat is called Mimi.")
+
+    [one] = kept(alice)
+    assert one.metadata["proofs"] == 2
+    assert one.metadata["proved_by"][-1] == "r-two/remember/"
+    assert one.metadata["said_again"][-1]["key"] == "said_r-two"
