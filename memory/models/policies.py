@@ -23,8 +23,9 @@ class Policy(TenantModel):
         _("most bytes a namespace"), null=True, blank=True
     )
     max_namespaces = models.PositiveIntegerField(_("most namespaces"), null=True, blank=True)
+    # Nothing said: the team's, and without a word of the team's, no.
     subjects_write_global = models.BooleanField(
-        _("runs for outside people may write application memory"), default=False
+        _("runs for outside people may write application memory"), null=True, blank=True
     )
 
     class Meta:
