@@ -41,7 +41,8 @@ def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
     return Rules(
         policy,
         own.max_namespaces if own and own.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
-        any(row.subjects_write_global for row in (app or own,) if row),
+        bool(own and own.subjects_write_global)
+        and (app is None or app.subjects_write_global is not False),
     )
 
 

@@ -119,7 +119,7 @@ class PolicyIn(Body):
     max_value_bytes: Count = None
     max_namespace_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] | None = None
     max_namespaces: Count = None
-    subjects_write_global: bool = False
+    subjects_write_global: bool | None = None
 
     def limits(self) -> Limits:
         given = self.dict()

@@ -37,7 +37,7 @@ class Limits:
     max_value_bytes: int | None = None
     max_namespace_bytes: int | None = None
     max_namespaces: int | None = None
-    subjects_write_global: bool = False
+    subjects_write_global: bool | None = None  # an application can forbid it, not allow it
 
 
 # What holds where a team says nothing.
@@ -47,6 +47,7 @@ DEFAULTS: Final = Limits(
     DEFAULT.max_value_bytes,
     DEFAULT.max_namespace_bytes,
     DEFAULT_MAX_NAMESPACES,
+    subjects_write_global=False,
 )
 
 
@@ -153,7 +154,7 @@ def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> 
     _check(limits)
     _check_app(limits, app_id)
     with tenant([caller.team_id]):
-        row = _row(caller, app_id, lock=True) or Policy(team_id=caller.team_id, app_id=app_id)
+        row = _locked(caller, app_id)
         before = _tree(_of(row))
         for name, value in asdict(limits).items():
             setattr(row, name, list(value) if isinstance(value, tuple) else value)
@@ -188,6 +189,14 @@ def _note(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  
 def _row(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:
     rows = Policy.objects.unscoped().filter(team_id=caller.team_id, app_id=app_id)
     return (rows.select_for_update() if lock else rows).first()
+
+
+def _locked(caller: MemoryCaller, app_id: str) -> Policy:
+    """Made if it is new: two who save the first limits at once meet at one row. It may go before it is locked."""
+    while True:
+        Policy.objects.unscoped().get_or_create(team_id=caller.team_id, app_id=app_id)
+        if row := _row(caller, app_id, lock=True):
+            return row
 
 
 def _of(row: Policy | None) -> Limits:

@@ -1,7 +1,7 @@
 """Limits of memory: the team's and those of single applications, how full it is, and what may be changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -89,8 +89,6 @@ def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
     full = services.fullness(caller, team) if may_change and not app_id else None
     listed = _listed(request, services.applications(caller), app_id)
     has_own = any(one.is_open and one.own for one in listed)
-    if app_id and not has_own:
-        limits = replace(limits, subjects_write_global=team.subjects_write_global)
     given = request.POST if problem else None
     in_force = services.in_force_for(caller, app_id=app_id) if app_id else services.in_force(team)
     context: dict[str, Any] = {  # Any: what a template takes
@@ -107,6 +105,8 @@ def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
         "fullest": naming.named(full.fullest, reader_id=principal.user_id) if full else (),
         "applications": listed,
         "may_change": may_change,
+        "outside_people_may": in_force.subjects_write_global,
+        "team_forbids": bool(app_id) and not team.subjects_write_global,
         "problem": problem,
         "given": given,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
@@ -147,9 +147,22 @@ def _typed(request: HttpRequest, app_id: str) -> Limits:
     numbers = {name: _number(request, name) for name in _numbers(app_id)}
     return Limits(
         allowed_prefixes=prefixes or None,
-        subjects_write_global="subjects_write_global" in request.POST,
+        subjects_write_global=_outside_people_may(request, app_id),
         **numbers,
     )
+
+
+def _outside_people_may(request: HttpRequest, app_id: str) -> bool | None:
+    """An application's box forbids or follows the team; where the team forbids there is no box, and all stays."""
+    ticked = "subjects_write_global" in request.POST
+    if not app_id:
+        return ticked
+    if ticked:
+        return None
+    caller = caller_of(request)
+    if services.limits_of(caller).subjects_write_global:
+        return False
+    return services.limits_of(caller, app_id=app_id).subjects_write_global
 
 
 def _in_words(problem: str) -> str:

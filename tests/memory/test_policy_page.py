@@ -34,7 +34,9 @@ def test_limit_set_on_the_page_holds_for_the_next_write_and_is_in_the_trail(cast
         services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
     with pytest.raises(AccessDenied):
         services.remember(in_run(cast.bob, conversation_id="c"), scope="conversation", key="b", value=1)  # fmt: skip
-    assert limits_of(at_door(cast.vic)) == Limits(("global:", "user:"), 1)
+    assert limits_of(at_door(cast.vic)) == Limits(
+        ("global:", "user:"), 1, subjects_write_global=False
+    )
     with tenant([cast.team_a.pk]):
         row = AuditEntry.objects.unscoped().get(action="memory.policy_changed")
     assert (row.detail["before"]["max_entries"], row.detail["after"]["max_entries"]) == (None, 1)
@@ -119,7 +121,9 @@ def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
     with pytest.raises(QuotaExceeded):
         services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
     services.remember(at_door(cast.bob), namespace="global:other", key="b", value=1)
-    assert limits_of(at_door(cast.vic), app_id="app") == Limits(max_entries=1)
+    assert limits_of(at_door(cast.vic), app_id="app") == Limits(
+        max_entries=1, subjects_write_global=False
+    )
     assert [(one.app_id, bool(one.own)) for one in applications(at_door(cast.vic))] == [
         ("app", True),
         ("other", False),
@@ -158,3 +162,38 @@ def test_limits_of_an_application_over_the_api(cast: Cast) -> None:
     assert (wrong.status_code, "whole team" in wrong.content.decode()) == (422, True)
     assert client.get(f"{where}?team=x").status_code == 422
     assert cast.bob.client.post("/memory/policy/?app=app", {"follow": "1"}).status_code == 403
+
+
+def test_limits_of_an_application_that_say_nothing_of_outside_people_leave_the_teams(
+    cast: Cast,
+) -> None:
+    client, where = cast.ada.client, "/api/v1/memory/policy"
+    client.put(where, {"subjects_write_global": True}, "application/json")
+
+    changed = client.put(f"{where}?app=app", {"max_entries": 9}, "application/json").json()
+
+    assert changed["own"]["subjects_write_global"] is None
+    assert changed["in_force"]["subjects_write_global"] is True
+    client.put(where, {"subjects_write_global": False}, "application/json")
+    assert client.get(f"{where}?app=app").json()["in_force"]["subjects_write_global"] is False
+
+
+def test_box_of_an_application_follows_the_team_or_forbids(cast: Cast) -> None:
+    caller, address = at_door(cast.ada), "/memory/policy/?app=app"
+    box = {"subjects_write_global": "on"}
+
+    def said(typed: dict[str, str]) -> bool | None:
+        assert cast.ada.client.post(address, {"max_entries": "9", **typed}).status_code == 302
+        return limits_of(caller, app_id="app").subjects_write_global
+
+    change_limits(caller, Limits(subjects_write_global=True))
+    assert [said(box), said({})] == [None, False]
+    assert (
+        'name="subjects_write_global" checked' not in cast.ada.client.get(address).content.decode()
+    )
+    assert said(box) is None
+    change_limits(caller, Limits())
+    shown = cast.ada.client.get(address).content.decode()
+    assert 'name="subjects_write_global" disabled' in shown
+    assert "don’t allow it" in shown
+    assert said({}) is None  # where there is nothing to tick, nothing is forbidden

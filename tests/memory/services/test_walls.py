@@ -1,5 +1,6 @@
 """Who reaches what. Each refusal is tried against something that is really there."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -147,8 +148,33 @@ def test_run_for_an_outside_person_only_reads_application_memory(alice: Person) 
 
     services.remember(in_run(alice), scope="global", key="k", value=1)  # for a member
     with tenant([alice.team.id]):
-        Policy.objects.unscoped().create(team=alice.team, app_id="app", subjects_write_global=True)
+        Policy.objects.unscoped().create(team=alice.team, subjects_write_global=True)
     assert services.remember(run, scope="global", key="k2", value=2).key == "k2"
+
+
+@pytest.mark.parametrize(
+    ("team", "app", "may"),
+    [
+        (True, None, True),
+        (True, True, True),
+        (True, False, False),
+        (False, None, False),
+        (False, True, False),
+        (None, True, False),
+    ],
+)
+def test_application_forbids_runs_for_outside_people_and_never_allows_what_the_team_does_not(
+    alice: Person, team: bool | None, app: bool | None, may: bool
+) -> None:
+    run = in_run(alice, user_id="mia", outside=True)
+    with tenant([alice.team.id]):
+        for app_id, word in (("", team), ("app", app)):
+            Policy.objects.unscoped().create(
+                team=alice.team, app_id=app_id, max_entries=9, subjects_write_global=word
+            )
+
+    with nullcontext() if may else pytest.raises(AccessDenied, match="only read global:app"):
+        services.remember(run, scope="global", key="k", value=1)
 
 
 def key_caller(api_key: Any, person: Person, scopes: set[str]) -> MemoryCaller:
