@@ -6,6 +6,7 @@ those too when asked (``asks_to_erase_too``). It ends with a receipt: how many r
 same question asked anew, and what stays.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -85,14 +86,27 @@ def asks_to_erase_too(eraser: EraseToo) -> None:
     _ERASERS["person"] = eraser
 
 
-@tried_again
 def erase(
-    caller: MemoryCaller, *, subject: str, dry_run: bool = False, runs: bool = True
+    caller: MemoryCaller,
+    *,
+    subject: str,
+    dry_run: bool = False,
+    runs: bool = True,
+    cleared: Counter[str] | None = None,
 ) -> Receipt:
     """The person themselves may, the key that names them, and who leads the team, who sees nothing of it.
 
     ``runs``: their conversations and runs as well. Outside people an admin may erase, members the owner.
+    ``cleared`` is for who tries the whole again: what other providers cleared, of each namespace, is no
+    part of a transaction, and a second try finds nothing there to count.
     """
+    return _tried(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
+
+
+@tried_again
+def _tried(
+    caller: MemoryCaller, subject: str, dry_run: bool, runs: bool, cleared: Counter[str]
+) -> Receipt:
     with tenant([caller.team_id]):
         found = what_is_theirs(caller.team_id, subject)
         too = _too(caller.team_id, subject, runs)
@@ -106,8 +120,8 @@ def erase(
             # What lies above memory is locked before it, everywhere: their runs first.
             others = too(True)
             rows.lock_namespaces(caller.team_id, [row.text for row in found])
-            gone = _cleared_elsewhere(caller.team_id, found)
-            tables = {"elsewhere": gone, "sharing": access.end_sharing(found)}
+            _clear_elsewhere(caller.team_id, found, cleared)
+            tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(found)}
             tables |= _erased([row.pk for row in found]) | others
             # Last: what the trail says of the erasing so far still means them by their key.
             audit.forget_persons(caller.team_id, persons)
@@ -208,14 +222,12 @@ def _erased(ids: list[UUID]) -> dict[str, int]:
     return gone
 
 
-def _cleared_elsewhere(team_id: UUID, found: list[Namespace]) -> int:
+def _clear_elsewhere(team_id: UUID, found: list[Namespace], cleared: Counter[str]) -> None:
     """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
-    gone = 0
     for row in found:
         named = parse_namespace(row.text)
         if there := elsewhere(team_id, named, NO_LIMITS):
-            gone += there.clear_namespace(row.text)
-    return gone
+            cleared[row.text] += there.clear_namespace(row.text)
 
 
 def _in_the_trail(team_id: UUID, found: Iterable[Namespace], persons: Iterable[str]) -> int:

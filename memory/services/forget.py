@@ -19,6 +19,7 @@ from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
 from memory.services.one_place import shared_place
+from memory.services.remember import Done, done_once
 
 
 MOST_AT_ONCE = 5_000
@@ -51,13 +52,16 @@ def forget(
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
     if key is None and not filter:
         raise InvalidInput("key: say which memory to forget, by entry, key or filter.")
-    with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
+    with (
+        done_once() as once,
+        opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door,
+    ):
         if key is not None:
             door.detail["key"] = key_hash(key)
         if (done := _done_before(door)) is not None:
             return done
         if door.elsewhere is not None:
-            return _forgotten_there(door, door.elsewhere, key, filter)
+            return _forgotten_there(door, door.elsewhere, key, filter, once)
         return forget_chosen(door, lambda found: _named(found, key, filter), reason)
 
 
@@ -86,22 +90,27 @@ def clear(
     reason: str = "",
 ) -> Forgotten:
     """Everything in a namespace."""
-    with opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door:
+    with (
+        done_once() as once,
+        opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door,
+    ):
         if door.elsewhere is not None:
             gone = door.elsewhere.clear_namespace(door.text) if door.lock() else 0
+            once.elsewhere = gone > 0
             door.detail["keys"] = gone
             return Forgotten(gone, None)
         return forget_chosen(door, lambda found: found, reason)
 
 
 def _forgotten_there(
-    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None
+    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None, once: Done
 ) -> Forgotten:
     """What is kept elsewhere is gone for good: there is no change to undo."""
     found = []
     if door.lock() is not None:
         found = there.recall(MemoryQuery(door.text, key=key, filter=filter_))
     gone = sum(there.delete(door.text, entry.key) for entry in found)
+    once.elsewhere = gone > 0
     door.detail["keys"] = gone
     return Forgotten(gone, None)
 

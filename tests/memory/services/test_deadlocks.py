@@ -1,7 +1,9 @@
 """What used to end in a deadlock, by real connections at the same moment; and what is tried again if one happens all the same."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
 from threading import Barrier
 from typing import Any
 from uuid import UUID
@@ -10,19 +12,24 @@ import pytest
 from django.db import OperationalError, connection
 
 from accounts.audit import verify
+from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from config.again import WAITS, tried_again, why_lost
-from memory import services
-from memory.models import Entry
+from memory import places, services
+from memory.core.errors import ProviderError
+from memory.models import Entry, Policy
 from memory.providers.postgres import rows
-from memory.services import deciding
-from tests.memory.services.conftest import at_door
+from memory.services import deciding, door, erasures
+from memory.services.policy import Limits, change_limits
+from memory.upkeep.erasing import erase_soon
+from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Person, make_cast
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+erasing = import_module("memory.services.erase")  # the package has the function by that name
 ONE, TWO = "global:one", "global:two"
 ROUNDS = 8
 
@@ -221,3 +228,105 @@ def test_other_failures_and_the_last_deadlock_are_told(monkeypatch: pytest.Monke
     with pytest.raises(OperationalError):
         fails(Lost())
     assert tries == 1 + len(WAITS) + 1
+
+
+def test_first_limits_saved_twice_at_once_are_both_saved(ann: Person) -> None:
+    def saves(most: int) -> Callable[[], Any]:
+        apps = iter(f"app{number}" for number in range(ROUNDS))
+        return lambda: change_limits(at_door(ann), Limits(max_entries=most), app_id=next(apps))
+
+    wrong = at_the_same_time(saves(5), saves(7))
+
+    assert wrong == []
+    with tenant([ann.team.pk]):
+        assert Policy.objects.unscoped().count() == ROUNDS
+        told = AuditEntry.objects.unscoped().filter(action="memory.policy_changed")
+        assert told.count() == 2 * ROUNDS
+
+
+class Lost(Exception):
+    sqlstate = "40P01"
+
+
+def losing_once(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Works, and then the transaction is lost, the first time."""
+    tries: list[None] = []
+
+    def losing(*args: Any, **kwargs: Any) -> Any:
+        done = work(*args, **kwargs)
+        tries.append(None)
+        if len(tries) == 1:
+            raise OperationalError from Lost()
+        return done
+
+    return losing
+
+
+@pytest.fixture
+def elsewhere(settings: Any, valkey_url: str) -> Iterator[None]:
+    settings.MEMORY_REDIS_URL = valkey_url
+    settings.MEMORY_PLACES = ("workflow=redis",)
+    yield
+    places.close()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_what_was_changed_elsewhere_is_not_changed_again_when_the_transaction_is_lost(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = in_run(ann, workflow_id="w1", group_id="g")
+    remembers = partial(services.remember, run, scope="workflow", key="k", value="tea")
+    forgets = partial(services.forget, run, scope="workflow", key="k")
+    clears = partial(services.clear, run, scope="workflow")
+    record = door._record
+
+    def lost(act: Callable[[], Any]) -> None:
+        monkeypatch.setattr(door, "_record", losing_once(record))
+        with pytest.raises(ProviderError, match="could not be written into the trail"):
+            act()
+        monkeypatch.setattr(door, "_record", record)
+
+    lost(remembers)
+    assert remembers().revision == 2
+    lost(forgets)
+    assert services.recall(run, scope="workflow") == []
+    remembers()
+    lost(clears)
+    assert services.recall(run, scope="workflow") == []
+    monkeypatch.setattr(door, "_record", losing_once(record))
+    assert clears().count == 0  # nothing went: tried again, as ever
+
+
+class Cleared:
+    """A provider that has three memories of each namespace, once."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def clear_namespace(self, text: str) -> int:
+        known = text in self.seen
+        self.seen.add(text)
+        return 0 if known else 3
+
+
+@pytest.mark.parametrize("where", ["inside", "around"])
+def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
+    ann: Person, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    services.remember(in_run(ann, user_id="ben@example.org"), scope="user", key="k", value="tea")
+    there = Cleared()
+    monkeypatch.setattr(erasing, "elsewhere", lambda *_: there)
+    if where == "inside":
+        monkeypatch.setattr(erasing, "_erased", losing_once(erasing._erased))
+        receipt = erasing.erase(at_door(ann), subject="ben@example.org")
+        assert receipt.tables["elsewhere"] == 3
+        return
+    monkeypatch.setattr(erasures, "_receipt", losing_once(erasures._receipt))
+    row = erasures.order_erasure(
+        at_door(ann),
+        subject="ben@example.org",
+        typed=erasures.confirmation_of("ben@example.org"),
+    )
+    erase_soon(row.team_id, row.pk)
+    found = erasures.erasure_for(at_door(ann), row.pk)
+    assert (found.status, (found.receipt or {})["tables"]["elsewhere"]) == ("done", 3)
