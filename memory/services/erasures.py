@@ -1,6 +1,7 @@
 """Erasing somebody as a job: ordered by a person who typed whom they mean, carried out by a worker, with a receipt."""
 
 import logging
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -104,7 +105,7 @@ def carry_out(team_id: UUID, erasure_id: UUID) -> None:
     caller = MemoryCaller(user_principal(row.asked_by), team_id)
     receipt = None
     try:
-        receipt = _erased(caller, row)
+        receipt = _erased(caller, row, Counter())
     except MemoryFault as fault:
         _failed(team_id, row, str(fault))
     except Exception as fault:
@@ -119,7 +120,7 @@ def carry_out(team_id: UUID, erasure_id: UUID) -> None:
 
 
 @tried_again
-def _erased(caller: MemoryCaller, row: Erasure) -> dict[str, Any] | None:
+def _erased(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
     """What went, written down with it. None: somebody else ended it."""
     with tenant([caller.team_id]):
         held = _going_on(row.pk).select_for_update().first()
@@ -127,7 +128,8 @@ def _erased(caller: MemoryCaller, row: Erasure) -> dict[str, Any] | None:
             return None
         if held.receipt:  # a worker was lost between the two halves: it is gone, and stands there
             return dict(held.receipt)
-        done = erase(caller, subject=row.subject, runs=bool(row.planned.get(RUNS)))
+        runs = bool(row.planned.get(RUNS))
+        done = erase(caller, subject=row.subject, runs=runs, cleared=cleared)
         receipt = _receipt(row, done)
         _going_on(row.pk).update(receipt=receipt)
         return receipt
