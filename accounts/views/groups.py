@@ -15,11 +15,12 @@ from accounts import selectors, services
 from accounts.access import can
 from accounts.errors import InvalidChoice, NameTaken, NotFound
 from accounts.models import Membership
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import Principal, current_team_id, principal_of
 
 
 GROUPS = 20  # a page
 MOST_TO_CHOOSE = 100  # members in a list of choices; of more one types the address
+LONGEST_ADDRESS = 254  # that is said back
 
 
 @require_http_methods(["GET", "POST"])
@@ -59,8 +60,14 @@ def groups(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
     principal, wanted = principal_of(request), request.POST.get("member", "")
     team_id = current_team_id(request)
-    by_email = "@" in wanted  # typed, where there are too many to choose from
-    user_id = selectors.member_at(principal, team_id, wanted) if by_email else _uuid(wanted)
+    if "@" not in wanted:
+        user_id = _uuid(wanted)
+    elif (typed := _typed(principal, team_id, group_id, wanted)) is not None:
+        user_id = typed
+    else:
+        said = _("Nobody in the team has this address: %(email)s")
+        messages.error(request, said % {"email": wanted[:LONGEST_ADDRESS]})
+        return redirect("accounts:groups")
     services.put_in(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
 
@@ -82,6 +89,17 @@ def delete(request: HttpRequest, group_id: UUID) -> HttpResponse:
 def _outside(members: list[Membership], one: selectors.GroupOfPeople) -> list[object]:
     inside = {person.pk for person in one.people}
     return [member.user for member in members if member.user_id not in inside]
+
+
+def _typed(principal: Principal, team_id: UUID, group_id: UUID, email: str) -> UUID | None:
+    """Where there are too many to choose from. Who may fill the group learns of a slip; anybody else, what they
+    learn of any other address."""
+    try:
+        return selectors.member_at(principal, team_id, email)
+    except NotFound:
+        selectors.group_for(principal, team_id, group_id)
+        selectors.team_for(principal, "member.manage", team_id)
+        return None
 
 
 def _uuid(text: str) -> UUID:

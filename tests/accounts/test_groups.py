@@ -148,12 +148,23 @@ def test_in_a_large_team_a_member_is_typed_instead_of_chosen(
     page = client.get("/team/groups/").content.decode()
     assert ("<select" in page.partition("<main")[2], page.count("<option value=")) == (False, 4)
     assert client.post(address, {"member": "VIC@example.org "}).status_code == 302
-    stranger = client.post(address, {"member": cast.carol.user.email})
+    stranger = client.post(address, {"member": cast.carol.user.email}, follow=True)
 
-    assert stranger.status_code == 404
+    assert f"has this address: {cast.carol.user.email}" in stranger.content.decode()
     with tenant([cast.team_a.pk]):
         (one,) = selectors.groups_of(cast.ada.principal, cast.team_a)
     assert one.people == (cast.vic.user,)
+
+
+@pytest.mark.parametrize(("who", "status"), [("ada", 302), ("bob", 403), ("carol", 404)])
+def test_slip_in_an_address_is_told_to_who_may_fill_the_group_alone(
+    cast: Cast, support: Any, who: str, status: int
+):
+    person = cast.carol if who == "carol" else cast.people[who]
+
+    sent = person.client.post(f"/team/groups/{support.pk}/add/", {"member": "nobody@example.org"})
+
+    assert sent.status_code == status
 
 
 def test_api_makes_fills_and_deletes_a_group(cast: Cast):
