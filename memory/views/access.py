@@ -57,6 +57,7 @@ _PLAIN: Mapping[Why, Promise] = {
 
 PEOPLE = 50  # a page
 MOST_NAMED = 200  # of those who can't see it
+GRANTS = "grants"  # where the page of what is shared begins, apart from that of the people
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,10 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     found = explain(caller_of(request), namespace=row.text)
     names = _names(request, found)
     principal = principal_of(request)
-    start = offset_in(request.GET)
-    seers = OffsetPage(len(found.who_see), start, request.GET, PEOPLE)
-    given = OffsetPage(len(found.grants), start, request.GET, PEOPLE)
+    seers = OffsetPage(len(found.who_see), offset_in(request.GET), request.GET, PEOPLE)
+    given = OffsetPage(
+        len(found.grants), offset_in(request.GET, GRANTS), request.GET, PEOPLE, parameter=GRANTS
+    )
     context = {
         "namespace": row,
         "title": title_of(request, row),

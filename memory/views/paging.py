@@ -31,9 +31,9 @@ def kept_query(query: QueryDict, **changes: str) -> str:
     return "" if found == "?" else found
 
 
-def offset_in(query: QueryDict) -> int:
+def offset_in(query: QueryDict, parameter: str = "offset") -> int:
     """Where the address says that the page begins; nonsense is the beginning."""
-    text = query.get("offset", "")
+    text = query.get(parameter, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
@@ -49,6 +49,7 @@ class OffsetPage:
     query: QueryDict
     size: int = PAGE_SIZE
     address: str = ""  # of the list, where an answer to a form shows it as well
+    parameter: str = "offset"  # another for a second list on the same page
     is_counted: ClassVar[bool] = True  # and not by time alone: the pager's words
 
     def of(self, rows: Sequence[Row]) -> Sequence[Row]:
@@ -85,4 +86,6 @@ class OffsetPage:
         }
 
     def _url(self, offset: int) -> str:
-        return self.address + with_query(self.query, offset=str(offset))
+        first = self.query.get("offset", "")  # stays where it is when another list moves on
+        moved = {"offset": first, self.parameter: str(offset)}
+        return self.address + with_query(self.query, **moved)
