@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from django.utils import translation
 
 
 pytest_plugins = [
@@ -11,6 +12,12 @@ pytest_plugins = [
     "tests.support.stack",
     "tests.support.embedding",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _own_language() -> None:
+    """A request leaves its language to the thread; the next test speaks that of the settings."""
+    translation.deactivate()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
