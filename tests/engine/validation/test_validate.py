@@ -221,7 +221,7 @@ def test_validate_memory_scope_nobody_knows_is_a_problem_of_its_field(scope, fou
         ("config.unknown_scope", "s", "scope"),
         ("config.unknown_scope", "l", "enhanced_memory.scope"),
     ]
-    assert all("conversation, user, global, run" in one.message for one in problems)
+    assert all("conversation, user, global, workflow, run" in one.message for one in problems)
 
 
 def test_validate_memory_scope_a_plug_in_added_is_known():

@@ -87,6 +87,7 @@ def _scopes(
         written = data.get(field.name)
         if field.name == "scope" and isinstance(written, str) and field.choices:
             words = tuple(word for word, _label in field.choices)
-            yield f"{inside}scope", written, (*words, *_UNLISTED_SCOPES)
+            more = tuple(word for word in _UNLISTED_SCOPES if word not in words)
+            yield f"{inside}scope", written, (*words, *more)
         elif field.fields and isinstance(written, Mapping):
             yield from _scopes(field.fields, written, f"{inside}{field.name}.")
