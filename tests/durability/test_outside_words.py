@@ -93,7 +93,7 @@ def test_page_is_kept_apart_and_so_is_what_is_recalled_of_it_until_somebody_look
     [inputs] = cluster.db.execute(
         "select inputs from workflows_step where run_id = %s and node_key = 'say'", (asked.pk,)
     ).fetchone()
-    assert inputs["from_outside"] == ["tea"]
+    assert inputs["#from_outside"] == ["tea"]
     assert f'- tea (from outside): "{SAID}"' in inputs["messages"][0]["text"]
 
     alice = cast.alice

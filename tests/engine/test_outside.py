@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -346,7 +347,32 @@ async def test_step_that_was_told_says_which_memories_and_a_new_attempt_knows_it
     again, kept_out = await later(memory, *nodes, history=done)
 
     [said] = [step for step in first.steps if step.key.node_id == "say"]
-    assert said.inputs["from_outside"] == ["tea"]
+    assert said.inputs["#from_outside"] == ["tea"]
+    assert (again.outputs["o"], len(kept_out)) == (False, 1)
+
+
+@pytest.mark.parametrize("name", ["from_outside", "#from_outside"])
+async def test_authors_variable_of_that_name_is_no_word_of_strangers(name: str) -> None:
+    """The name under which steps say what they heard, and the one under which older ones do."""
+    made = template("t", "Tea", **{name: ["start", "q"]})
+
+    result, _ = await later(InMemoryProvider(), made, copied(["t", "output"]))
+
+    assert result.outputs["o"] is True
+
+
+async def test_step_of_before_that_was_told_is_known_as_one() -> None:
+    memory = InMemoryProvider()
+    await remembers(memory, "conversation")
+    nodes = _ways("conversation")["put into a prompt"]
+    first, _ = await later(memory, *nodes)
+    await memory.clear_namespace("user:mia")
+    [said] = [step for step in first.steps if step.key.node_id == "say"]
+    before = {name.removeprefix("#"): value for name, value in said.inputs.items()}
+    done = [step for step in first.steps if step.key.node_id == "start"]
+
+    again, kept_out = await later(memory, *nodes, history=[*done, replace(said, inputs=before)])
+
     assert (again.outputs["o"], len(kept_out)) == (False, 1)
 
 

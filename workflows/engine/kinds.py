@@ -132,8 +132,19 @@ class NodeResult:
     events: tuple[Event, ...] = ()
 
 
-# Among a step's inputs: the keys of memories it was told that came from outside.
-TOLD: Final = "from_outside"
+# Among a step's inputs: the keys of memories it was told that came from outside. Its author names inputs too,
+# but none like this: no reference has such a sign in it, and ``give`` leaves it out.
+TOLD: Final = "#from_outside"
+# What it was called at first, as steps of that time have it, and of which kinds: their inputs have fixed names.
+_TOLD_BEFORE: Final = "from_outside"
+_HEARD_BEFORE: Final = frozenset(
+    {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
+)
+
+
+def heard(kind: str, inputs: Mapping[str, Json]) -> bool:
+    """Whether memory told a step what strangers had said."""
+    return TOLD in inputs or (kind in _HEARD_BEFORE and _TOLD_BEFORE in inputs)
 
 
 @dataclass(slots=True)
@@ -157,6 +168,7 @@ class NodeContext:
         told = self.given.get(TOLD)
         self.given.clear()
         self.given.update(inputs)
+        self.given.pop(TOLD, None)
         if told:
             self.given[TOLD] = told
 

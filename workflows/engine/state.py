@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from workflows.engine.document import Json, Mode
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.kinds import TOLD, Execution, NodeResult
+from workflows.engine.kinds import Execution, NodeResult, heard
 from workflows.engine.plan import Plan, PlanNode
 from workflows.engine.ports import Usage
 from workflows.engine.records import (
@@ -110,7 +110,7 @@ class RunState:
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
-        if TOLD in record.inputs:
+        if heard(record.kind, record.inputs):
             self._hear(record)
 
     def keep(self, node: PlanNode, record: StepRecord) -> None:
@@ -125,7 +125,7 @@ class RunState:
             record.status is StepStatus.FAILED and record.key.rounds
         ):
             self.exceptions += 1  # a failure in a round is its container's to deal with
-        if TOLD in record.inputs:
+        if heard(record.kind, record.inputs):
             self._hear(record)
         if node.kind.execution is Execution.RESPONSE:
             self._respond(node, record)

@@ -12,7 +12,7 @@ from config.crypto import decrypt
 from workflows import memory_app
 from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.kinds import TOLD, Execution
+from workflows.engine.kinds import Execution, heard
 from workflows.engine.outside import Flow
 from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin
 from workflows.engine.rendering import as_text
@@ -89,7 +89,7 @@ def _answers(run: Run) -> list[str]:
 def _from_outside(run: Run, steps: Iterable[Step]) -> bool:
     """Whether what it answered may be strangers' words: told by its document, or by memory on its way."""
     document = from_json(run.snapshot.document)
-    told = {step.node_key for step in steps if TOLD in (step.inputs or {})}
+    told = {step.node_key for step in steps if heard(step.kind, step.inputs or {})}
     outside = Flow(document.nodes, kinds()).reached(told)
     return any(_speaks(step.kind) and step.node_key in outside for step in steps)
 
