@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.access import Principal
 from accounts.errors import NotFound
@@ -28,6 +29,9 @@ from workflows.services.runs import pinned_snapshot, start_run, subject_of
 
 SAMPLE = "task"  # how the team's workflow for tasks is known again
 LONGEST_TITLE = 255
+NOT_YOURS = gettext_lazy(
+    "An API key wrote this task down, for somebody who isn't you. Only a key can execute it."
+)
 
 
 def create_task(
@@ -69,13 +73,21 @@ def execute_task(principal: Principal, *, task: Task) -> Task:
         locked = Task.objects.unscoped().select_for_update(of=("self",)).get(pk=task.pk)
         if locked.run is not None and locked.run.status not in ENDED:
             return locked
-        if subject_of(principal, locked.subject).id != locked.subject:
-            raise NotFound(field="user")  # who made a key names nobody for it
+        if not stands_for(principal, locked):
+            raise NotFound(NOT_YOURS, field="user")
         workflow = locked.workflow or team_workflow(principal, locked.team_id)
         locked.run = _started(principal, locked, workflow)
         locked.save(update_fields=["run"])
         audited.note(principal, locked, "task.executed", run=str(locked.run.pk))
     return locked
+
+
+def stands_for(principal: Principal, task: Task) -> bool:
+    """Whether it can be executed for whom it is: who made a key sees its tasks, and names nobody for it."""
+    try:
+        return subject_of(principal, task.subject).id == task.subject
+    except NotFound:
+        return False
 
 
 def team_workflow(principal: Principal, team_id: UUID) -> Workflow:

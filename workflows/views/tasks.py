@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.errors import NotAllowed
+from accounts.errors import NotAllowed, NotFound
 from accounts.principals import Principal, current_team_id, principal_of
 from workflows import memory_app, selectors
 from workflows.engine.errors import InputRejected
@@ -73,10 +73,11 @@ def _executed(request: HttpRequest, principal: Principal, task: Task) -> HttpRes
     """Where it can't be, as the team has no workflow for tasks and this person may make none, the page says so."""
     try:
         tasks.execute_task(principal, task=task)
-    except (NotAllowed, InputRejected, WorkflowArchived) as refused:
+    except (NotAllowed, NotFound, InputRejected, WorkflowArchived) as refused:
         closed = isinstance(refused, NotAllowed)
         context = {**_page(principal, task), "refused": str(refused), "is_closed": closed}
-        return render(request, "tasks/detail.html", context, status=403 if closed else 422)
+        status = 403 if isinstance(refused, NotAllowed | NotFound) else 422
+        return render(request, "tasks/detail.html", context, status=status)
     return redirect("workflows:task", task.pk)
 
 
@@ -87,6 +88,7 @@ def _page(principal: Principal, task: Task) -> dict[str, Any]:
         "task": task,
         "run": run,
         "live": run is not None and not done,
+        "not_yours": "" if tasks.stands_for(principal, task) else tasks.NOT_YOURS,
         "outputs": [(name, shown(value)) for name, value in (run.outputs or {}).items()]
         if run
         else [],

@@ -168,6 +168,25 @@ def test_task_is_seen_and_executed_by_whose_it_is_alone(cast: Cast) -> None:
         assert "Quick sort" not in text_of(other.client.get(TASKS))
 
 
+@pytest.mark.parametrize("named", ["customer-1", None])
+def test_task_that_a_key_wrote_for_somebody_else_has_no_button_and_says_why(
+    cast: Cast, api_key: Any, named: str | None
+) -> None:
+    alice, key = cast.alice, api_key(cast.alice)
+    key.post("/api/v1/tasks", {"title": "Call", "user": named}, content_type="application/json")
+    task = only_task(alice)
+    execute = reverse("workflows:execute_task", args=[task.pk])
+    button = f'action="{execute}"'
+
+    html = page_of(alice, task)
+    pressed = alice.client.post(execute)
+
+    assert (button in html, "Only a key can execute it." in html) == (False, True)
+    assert (pressed.status_code, button in text_of(pressed)) == (403, False)
+    assert "Only a key can execute it." in text_of(pressed)
+    assert only_task(alice).run is None
+
+
 def test_list_asks_the_database_as_often_for_three_as_for_one(
     alice: Person, django_assert_num_queries: Any
 ) -> None:
