@@ -69,7 +69,24 @@ def _account(person: Person, canary: str) -> Any:
     return person.user.pk
 
 
+def _person_of_the_trail(person: Person, canary: str) -> Any:
+    from accounts import audit
+    from accounts.models import AuditPerson
+    from accounts.tenancy import tenant
+
+    with tenant([person.team.id]):
+        audit.record(
+            team_id=person.team.id,
+            actor=person.principal.actor,
+            action="memory.stored",
+            subject=f"user:{canary}",
+        )
+        audit.head(person.team.id)  # writes what was noted
+        return AuditPerson.objects.unscoped().get(team_id=person.team.id, person=canary).pk
+
+
 OBJECTS: dict[str, Maker] = {
+    "person of the trail": _person_of_the_trail,
     "team": _team,
     "member": _member,
     "invitation": _invitation,
