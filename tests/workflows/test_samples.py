@@ -223,7 +223,9 @@ def test_copy_in_chinese_is_chinese_throughout(sample):
     said += [str(note.data.get("text", "")) for note in document.notes]
     said += [str(document.features.get("opening_statement", ""))]
     said += [str(text) for text in document.features.get(SUGGESTED, [])]
-    said += [case.name for case in cases] + [turn.say or "" for case in cases for turn in case.turns]
+    said += [case.name for case in cases] + [
+        turn.say or "" for case in cases for turn in case.turns
+    ]
     said += [seed.value for seed in memories if isinstance(seed.value, str)]
 
     words = {word for text in said for word in _LATIN.findall(re.sub(r"`.*?`|“\w+”", "", text))}
