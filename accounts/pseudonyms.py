@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 
@@ -56,7 +57,10 @@ def persons_in(subject: str, detail: Mapping[str, Any]) -> set[str]:
 
 def hidden(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
     """The same entry with ``swap`` in place of everybody's id from outside."""
-    texts = [subject, *(text for name, text in _texts(detail) if not _is_prose(name, text))]
+    pairs = [("", subject), *_texts(detail)]
+    if not _may_name(_prefixes()).search("\n".join(text for _name, text in pairs)):
+        return subject, dict(detail)  # nearly every entry: an account's, or of no person
+    texts = [subject, *(text for name, text in pairs[1:] if not _is_prose(name, text))]
     known = {one for text in texts for one in _ids(text) if one and not _NUMBER.fullmatch(one)}
     spoken = _spoken_of(known)
 
@@ -152,6 +156,13 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item, name)
+
+
+@cache
+def _may_name(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """A person's prefix before anything but a number and no more."""
+    said = "|".join(re.escape(one) for one in prefixes)
+    return re.compile(rf"(?:{said}):(?!{_NUMBER.pattern}(?:\n|\Z))")
 
 
 def _any_prefix() -> str:
