@@ -78,7 +78,8 @@ def _embedding(person: Person, canary: str) -> Any:
     from accounts.tenancy import tenant
     from memory.models import Embedding, Entry
 
-    entry_id = _entry(person, canary)
+    # Of its own: what others of the matrix forget has none.
+    entry_id = _entry(person, f"{canary} meant")
     with tenant([person.team.id]):
         entry = Entry.objects.unscoped().get(pk=entry_id)
         row = Embedding.objects.unscoped().create(
