@@ -79,7 +79,7 @@ def _embedding(person: Person, canary: str) -> Any:
     from memory.models import Embedding, Entry
 
     # Of its own: what others of the matrix forget has none.
-    entry_id = _entry(person, f"{canary} meant")
+    entry_id = _entry(person, f"{canary}-meant")
     with tenant([person.team.id]):
         entry = Entry.objects.unscoped().get(pk=entry_id)
         row = Embedding.objects.unscoped().create(
