@@ -15,7 +15,7 @@ from memory.services.glass import current
 register = template.Library()
 
 ASKED = "_glasses"  # on a request: what was found for it already
-SHOWN = "_glass_shown"
+GLASS_SHOWN = "_glass_shown"  # its page tells of emergency access itself
 
 
 @register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
@@ -24,7 +24,7 @@ def glass_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's ow
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
         return {"told": []}
-    setattr(request, SHOWN, True)
+    setattr(request, GLASS_SHOWN, True)
     who = principal_of(request).user_id
     found = [one for one in glasses_of(request) if one.by_id == who or who not in one.seen_by]
     return {"told": _told(request, found), "next": _here(request), **_kept(context)}
@@ -45,15 +45,6 @@ def glass_here(context: dict[str, Any], row: Namespace) -> dict[str, Any]:  # An
         glass.namespace = row
     told = _told(request, [glass] if glass else [])
     return {"told": told, "is_here": True, **_kept(context)}
-
-
-@register.inclusion_tag("memory/_glass_watch.html", takes_context=True)
-def glass_watch(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
-    """At the end of every page: the notice is fetched beside it, so that no page waits for it."""
-    request = context.get("request")
-    user = getattr(request, "user", None)
-    is_known = user is not None and user.is_authenticated
-    return {"watches": is_known and not getattr(request, SHOWN, False)}
 
 
 def unseen_by(request: HttpRequest) -> list[Glass]:

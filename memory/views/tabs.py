@@ -10,6 +10,7 @@ from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from memory.services.waiting import count_waiting
+from memory.templatetags.memory_glass import GLASS_SHOWN
 from memory.views.asking import caller_of
 
 
@@ -42,7 +43,11 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    return {"memory_tabs": SimpleLazyObject(lambda: tabs_of(request))}
+    return {
+        "memory_tabs": SimpleLazyObject(lambda: tabs_of(request)),
+        # At the end of every page: the notice is fetched beside it, so that no page waits for it.
+        "watches_glass": SimpleLazyObject(lambda: not getattr(request, GLASS_SHOWN, False)),
+    }
 
 
 def tabs_of(request: HttpRequest, **counted: int) -> list[Tab]:
