@@ -21,14 +21,15 @@ MISSING: Final = (
 )
 ASKED_AGAIN_AFTER: Final = 60.0  # seconds
 
-# Who may not make extensions leaves it to the operator, and a server without it has none to make.
+# Who may not make extensions leaves it to the operator, and a server without it has none to make. Managed servers
+# refuse in ways of their own: whatever it is, no migration fails for it.
 EXTENSION: Final = """
     DO $$ BEGIN
       IF to_regtype('halfvec') IS NULL
          AND EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') THEN
         CREATE EXTENSION IF NOT EXISTS vector;
       END IF;
-    EXCEPTION WHEN insufficient_privilege OR undefined_file THEN NULL;
+    EXCEPTION WHEN OTHERS THEN RAISE WARNING 'pgvector: %', SQLERRM;
     END $$
 """
 # Kept in the row where it fits: fifty thousand look-ups elsewhere would be most of a question's time.
@@ -44,10 +45,14 @@ ADD: Final = """
 """
 COULD_BE: Final = """
     SELECT to_regtype('halfvec') IS NOT NULL
-        OR EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')
+        OR EXISTS (SELECT FROM pg_available_extensions
+                   WHERE name = 'vector' AND installed_version IS NULL
+                     AND string_to_array(substring(default_version from '^[0-9]+[.][0-9]+'), '.')::int[] >= '{0,7}')
 """
+# The type may lie in a schema that this connection doesn't look into: then it can't ask by it either.
 THERE: Final = """
-    SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('memory_embedding')
+    SELECT to_regtype('halfvec') IS NOT NULL
+       AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('memory_embedding')
                    AND attname = 'vector' AND NOT attisdropped)
 """
 

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -25,15 +26,22 @@ LEFT_ALONE: Final = 30.0  # seconds after it failed
 MOST_REMEMBERED: Final = 2_000
 
 
-def by_meaning(query: MemoryQuery) -> MemoryQuery:
-    """The query with the meaning of its words, where there is an embedder. Not for within a transaction."""
+def always() -> bool:
+    return True
+
+
+def by_meaning(query: MemoryQuery, may: Callable[[], bool] = always) -> MemoryQuery:
+    """The query with the meaning of its words, where there is an embedder. Not for within a transaction.
+
+    ``may`` is asked before the words go out to one: whether this question will be answered at all.
+    """
     if query.meaning is not None or not is_search(query):
         return query
-    return replace(query, meaning=meaning_of(query.query_text or ""))
+    return replace(query, meaning=_meaning_of(query.query_text or "", may))
 
 
-def meaning_of(text: str) -> Meaning | None:
-    """None: there is no embedder. Without a vector: there is, and it didn't answer."""
+def _meaning_of(text: str, may: Callable[[], bool]) -> Meaning | None:
+    """None: there is no embedder, or it may not be asked. Without a vector: it didn't answer."""
     embedder = in_use()
     if embedder is None:
         return None
@@ -44,6 +52,8 @@ def meaning_of(text: str) -> Meaning | None:
             return Meaning(embedder.name, _REMEMBERED[asked])
         if _state.alone_until > time.monotonic():
             return Meaning(embedder.name)
+    if not may():
+        return None
     return Meaning(embedder.name, _asked(embedder, text))
 
 

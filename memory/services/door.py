@@ -135,6 +135,19 @@ def opened(
         raise
 
 
+def would_find(
+    caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
+) -> bool:
+    """Whether the door would open to look, onto something that PostgreSQL keeps. Nothing is locked or written down."""
+    try:
+        named = _named(caller, scope, namespace)
+        with tenant([caller.team_id]):
+            door = _admitted(caller, "view", named)
+    except MemoryFault:
+        return False
+    return door.place.row is not None and door.elsewhere is None and not door.withheld
+
+
 def entry_place(caller: MemoryCaller, entry_id: UUID | str) -> str:
     """The namespace an entry is in. Whether the caller may know is the door's next question."""
     try:

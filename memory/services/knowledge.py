@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 
 from config.again import tried_again
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, Meaning, MemoryEntry
-from memory.embedding.questions import meaning_of
+from memory.core.records import Json, Meaning, MemoryEntry, MemoryQuery
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_gate import judged_page, page_apart
 from memory.logic.page_index import PageIndex, StaleMark
@@ -24,7 +23,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import Door, entry_place, key_hash, opened
 from memory.services.edit import RevisionConflict
 from memory.services.forget import Forgotten, forget_chosen
-from memory.services.recall import remember_reads
+from memory.services.recall import meant, remember_reads
 from memory.services.within import WithinDoor, at_once
 
 
@@ -80,10 +79,10 @@ def find_pages(
 ) -> tuple[Hit, ...]:
     """Best first, by the words of title, tags, summary and content, by full text, and by meaning."""
     check_sought(top_k, min_score)
-    meaning = meaning_of(query) if query.strip() else None
+    asked = meant(caller, MemoryQuery("", query_text=query), scope=scope, namespace=namespace)
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
         sought = Sought(query, top_k, min_score, tuple(tags))
-        near = _near(door, meaning)
+        near = _near(door, asked.meaning)
         hits = at_once(find(sought, WithinDoor(door), door.text, near))
         door.detail.update(keys=len(hits), pages=True)
         if caller.origin.run_id and door.elsewhere is None:

@@ -9,12 +9,13 @@ from django.db import connection
 
 from config.again import tried_again
 from config.ids import uuid7
+from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.embedding.questions import by_meaning
 from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
-from memory.services.door import Door, key_hash, opened
+from memory.services.door import Door, key_hash, opened, would_find
 from memory.services.pausing import Withheld
 
 
@@ -45,9 +46,8 @@ def recall(
     as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
     """Quarantined, forgotten and expired entries are never among them."""
-    asked = by_meaning(
-        MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
-    )
+    asked = MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
+    asked = meant(caller, asked, scope=scope, namespace=namespace)
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
         query = replace(asked, namespace=door.text)
         check_query(query)
@@ -62,6 +62,21 @@ def recall(
         if caller.origin.run_id and door.elsewhere is None:
             remember_reads(door, found, injected=injected)
         return found
+
+
+def meant(
+    caller: MemoryCaller, asked: MemoryQuery, *, scope: str | None, namespace: str | None
+) -> MemoryQuery:
+    """With its meaning, unless the door will refuse or give nothing: then its words reach no embedder."""
+
+    def may() -> bool:
+        try:
+            check_query(asked)
+        except MemoryFault:
+            return False  # said, and written down, at the door
+        return would_find(caller, scope=scope, namespace=namespace)
+
+    return by_meaning(asked, may)
 
 
 def _found(door: Door, query: MemoryQuery) -> list[MemoryEntry]:

@@ -39,7 +39,8 @@ FIRST_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twi
 LONGEST_WAIT: Final = timedelta(hours=1)
 MOST_SAID: Final = 300
 
-# Of entries that nobody noted: written before there was an embedder, or by a process that has none.
+# Of entries that nobody noted: written before there was an embedder, or by a process that has none. What somebody
+# erases at this moment is left alone: its row would outlive it.
 MISSING: Final = """
     INSERT INTO memory_embedding
       (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
@@ -51,6 +52,7 @@ MISSING: Final = """
       AND NOT EXISTS (SELECT FROM memory_embedding AS known WHERE known.entry_id = entry.id)
     ORDER BY entry.id
     LIMIT 5000
+    FOR KEY SHARE OF entry SKIP LOCKED
     ON CONFLICT (entry_id) DO NOTHING
 """
 # Rows that somebody writes at this moment are theirs to set right: nobody is waited for.
@@ -68,8 +70,9 @@ CHANGED: Final = """
 """
 GONE: Final = """
     DELETE FROM memory_embedding WHERE id IN (
-      SELECT mine.id FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
-      WHERE mine.team_id = %s AND (entry.deleted_at IS NOT NULL OR entry.tier = 'quarantine')
+      SELECT mine.id FROM memory_embedding AS mine LEFT JOIN memory_entry AS entry ON entry.id = mine.entry_id
+      WHERE mine.team_id = %s
+        AND (entry.id IS NULL OR entry.deleted_at IS NOT NULL OR entry.tier = 'quarantine')
       FOR UPDATE OF mine SKIP LOCKED)
 """
 # Another model, or as many dimensions as it no longer gives. The old vector stays until the new one is there: no
@@ -83,14 +86,25 @@ OUTDATED: Final = """
 AGAIN: Final = (
     "UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE team_id = %s"
 )
+# Two statements, as one that waited for a lock would return the hash somebody has just written beside the text from
+# before. The second sees what whoever held the row had committed.
+FREE: Final = """
+    SELECT mine.id FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
+    WHERE mine.team_id = %s AND mine.due_at <= %s
+      AND entry.deleted_at IS NULL AND entry.tier <> 'quarantine'
+    ORDER BY mine.due_at, mine.id
+    LIMIT %s
+    FOR UPDATE OF mine SKIP LOCKED
+"""
 TAKE: Final = """
-    UPDATE memory_embedding AS known SET due_at = %s
-    FROM (SELECT id FROM memory_embedding WHERE team_id = %s AND due_at <= %s
-          ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED) AS free
-    JOIN memory_embedding AS mine ON mine.id = free.id
-    JOIN memory_entry AS entry ON entry.id = mine.entry_id
-    WHERE known.id = free.id
-    RETURNING known.id, known.namespace_id, known.entry_id, known.text_hash, known.attempts, entry.text
+    UPDATE memory_embedding AS known
+    SET due_at = %s, text_hash = fresh.text_hash,
+        vector = CASE WHEN known.text_hash = fresh.text_hash THEN known.vector END,
+        embedded_at = CASE WHEN known.text_hash = fresh.text_hash THEN known.embedded_at END
+    FROM (SELECT entry.id, entry.text, encode(sha256(convert_to(entry.text, 'UTF8')), 'hex') AS text_hash
+          FROM memory_entry AS entry) AS fresh
+    WHERE known.id = ANY(%s) AND fresh.id = known.entry_id
+    RETURNING known.id, known.namespace_id, known.entry_id, known.text_hash, known.attempts, fresh.text
 """
 LOCK: Final = "SELECT 1 FROM memory_embedding WHERE id = ANY(%s) ORDER BY entry_id FOR UPDATE"
 KEEP: Final = """
@@ -134,7 +148,7 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
             break
         embedded, goes_on = _embed(team_id, embedder, taken)
         done += embedded
-        if not goes_on:
+        if not goes_on or (not embedded and len(taken) > 1):  # all refused: it isn't the texts
             break
     return done
 
@@ -185,7 +199,11 @@ def _done(team_id: UUID, sql: str, *params: Any) -> int:
 
 def _take(team_id: UUID, most: int, now: datetime) -> list[Taken]:
     with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(TAKE, [now + TAKEN_FOR, team_id, now, most])
+        cursor.execute(FREE, [team_id, now, most])
+        free = [row[0] for row in cursor.fetchall()]
+        if not free:
+            return []
+        cursor.execute(TAKE, [now + TAKEN_FOR, free])
         return [Taken(*row) for row in cursor.fetchall()]
 
 

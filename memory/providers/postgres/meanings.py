@@ -1,7 +1,8 @@
 """Vectors beside the entries they are of: what is noted with a write, and which are nearest to a question.
 
 Nothing is embedded here. A write leaves a row that is due, in its own transaction and under its namespace's lock;
-``memory.upkeep.embedding`` takes it from there. Without an embedder nothing is asked and nothing written.
+``memory.upkeep.embedding`` takes it from there. Without an embedder nothing is asked and nothing written; what is
+forgotten takes the vector with it that it has from before.
 """
 
 import hashlib
@@ -43,7 +44,11 @@ NOTE: Final = """
       problem = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.problem ELSE '' END
     WHERE (known.number, known.text_hash) IS DISTINCT FROM (EXCLUDED.number, EXCLUDED.text_hash)
 """
-DROP: Final = "DELETE FROM memory_embedding WHERE namespace_id = %s AND entry_id = ANY(%s)"
+DROP: Final = """
+    DELETE FROM memory_embedding WHERE id IN (
+      SELECT id FROM memory_embedding WHERE namespace_id = %s AND entry_id = ANY(%s)
+      ORDER BY entry_id FOR UPDATE)
+"""
 
 # Exact, over the vectors of one namespace: an index over all of them would have to find them among a million others.
 # All are of length 1, so the inner product is the cosine, at half the price.
@@ -83,15 +88,16 @@ class Noted:
         self._fresh[entry.pk] = entry
 
     def save(self) -> None:
-        if not (self._fresh or self._gone) or self._namespace.scope in OF_RUNS or in_use() is None:
+        if not (self._fresh or self._gone) or self._namespace.scope in OF_RUNS:
             return
+        noted = bool(self._fresh) and in_use() is not None
         with connection.cursor() as cursor:
             if self._gone:
                 cursor.execute(DROP, [self._namespace.pk, sorted(self._gone)])
-            if self._fresh:
+            if noted:
                 team_id, now = self._namespace.team_id, timezone.now()
                 cursor.execute(NOTE, [team_id, self._namespace.pk, now, self._rows()])
-        if self._fresh:
+        if noted:
             wakes.after_commit(self._namespace.team_id)
 
     def _rows(self) -> str:

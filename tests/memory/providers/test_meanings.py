@@ -10,7 +10,7 @@ from memory import services
 from memory.core.records import Meaning
 from memory.models import Namespace
 from memory.providers.postgres import meanings
-from memory.upkeep.embedding import TAKE, embed_team
+from memory.upkeep.embedding import FREE, embed_team
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -64,7 +64,7 @@ def test_worker_finds_what_is_due_without_reading_what_is_done(crowded: Cast) ->
     services.remember(at_door(crowded.alice), namespace="global:p3", key="b", value="a cat")
     with tenant([crowded.team_a.pk]):
         now = timezone.now()
-        nodes = plan(TAKE, now, crowded.team_a.pk, now, 64)
+        nodes = plan(FREE, crowded.team_a.pk, now, 64)
 
     assert ("memory_embedding", "memory_embedding_due") in scans(nodes)
     ours = [node for node in nodes if node.get("Relation Name") == "memory_embedding"]

@@ -1,0 +1,58 @@
+"""A question goes to an embedder only once its asker would be answered."""
+
+from typing import Any
+
+import pytest
+
+from memory import services
+from memory.core.errors import InvalidInput, MemoryFault
+from tests.memory.services.conftest import at_door, in_run
+from tests.support.cast import Cast, Person
+from tests.support.embedding import Tiny
+
+
+pytestmark = pytest.mark.django_db
+
+ASKS = [
+    lambda caller, **where: services.recall(caller, query_text="my secret boat", **where),
+    lambda caller, **where: services.find_pages(caller, query="my secret boat", **where),
+]
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_words_of_who_is_let_in_go_out_once(alice: Person, tiny: Tiny, ask: Any) -> None:
+    services.remember(in_run(alice), scope="user", key="a", value="a boat")
+
+    ask(in_run(alice), scope="user")
+    ask(in_run(alice), scope="user")
+
+    assert tiny.questions == ["my secret boat"]
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_words_of_who_is_refused_go_nowhere(cast: Cast, tiny: Tiny, ask: Any) -> None:
+    services.remember(in_run(cast.alice), scope="user", key="a", value="a boat")
+
+    with pytest.raises(MemoryFault):
+        ask(at_door(cast.vic), namespace=f"user:{cast.alice.user.pk}")
+
+    assert tiny.questions == []
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_words_of_a_paused_person_go_nowhere(alice: Person, tiny: Tiny, ask: Any) -> None:
+    services.remember(in_run(alice), scope="user", key="a", value="a boat")
+    services.pause(at_door(alice), what="recalling")
+
+    assert not ask(in_run(alice), scope="user")
+
+    assert tiny.questions == []
+
+
+def test_question_that_is_nonsense_goes_nowhere(alice: Person, tiny: Tiny) -> None:
+    services.remember(in_run(alice), scope="user", key="a", value="a boat")
+
+    with pytest.raises(InvalidInput, match="top_k"):
+        services.recall(in_run(alice), scope="user", query_text="my secret boat", top_k=-1)
+
+    assert tiny.questions == []
