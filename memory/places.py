@@ -67,6 +67,17 @@ def elsewhere(
     return None if name == HERE else _made(name, team_id, policy, _addresses())
 
 
+def scopes_elsewhere(team_id: UUID) -> frozenset[str]:
+    """Of which a team's namespaces are not in PostgreSQL."""
+    rules = _rules(settings.MEMORY_PLACES)
+    named = {scope for scope, team in rules if team in ("", str(team_id))}
+    return frozenset(
+        scope
+        for scope in named
+        if (rules.get((scope, str(team_id))) or rules.get((scope, "")) or HERE) != HERE
+    )
+
+
 def check() -> None:
     """At start: a rule that makes no sense, or asks for what can't be kept, stops here and not in a run."""
     for (scope, team), name in _rules(settings.MEMORY_PLACES).items():

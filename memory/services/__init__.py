@@ -4,6 +4,7 @@ from memory.services.caller import CallOrigin, MemoryCaller, reach_of
 from memory.services.conversation import HistoryView, converse, look_back
 from memory.services.edit import edit
 from memory.services.erase import Receipt, erase
+from memory.services.everywhere import FoundEntries, search_everywhere
 from memory.services.exporting import Exported, export_namespace, export_person, export_team
 from memory.services.forget import Forgotten, clear, forget, forget_many
 from memory.services.history import revisions, values
@@ -50,6 +51,7 @@ __all__ = [
     "CallOrigin",
     "Exported",
     "Forgotten",
+    "FoundEntries",
     "FoundPages",
     "HistoryView",
     "Imported",
@@ -102,6 +104,7 @@ __all__ = [
     "resume",
     "revisions",
     "rewrite_page",
+    "search_everywhere",
     "share",
     "shelf",
     "undo",

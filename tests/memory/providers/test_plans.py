@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import selectors
+from memory.core.literal import question
 from memory.models import Entry, Namespace
-from memory.providers.postgres import indexing, newest, rows, searching
+from memory.providers.postgres import everywhere, indexing, newest, rows, searching
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.postings import REGISTER
 from tests.support.cast import Cast
@@ -179,3 +180,23 @@ def test_small_namespaces_are_walked_from_the_newest_on(
         nodes = plan(question, *params)
 
     assert rows_read(nodes) == 20 + 10
+
+
+def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast) -> None:
+    """Of the texts, only those that may say the question word for word are read, each by its number."""
+    with tenant([crowded.team_a.id]):
+        places = Namespace.objects.unscoped()
+        sql, params = everywhere.asked_of(places, question("w7", "english"), timezone.now())
+        nodes = plan(sql, *params)
+
+    assert scans(nodes) >= {
+        ("memory_posting", "memory_posting_pkey"),
+        ("memory_entry", "memory_entry_over"),
+    }
+    of_texts = {
+        index for table, index in scans(nodes) if table in ("memory_posting", "memory_entry")
+    }
+    assert of_texts == {"memory_posting_pkey", "memory_entry_over"}
+    # Of each namespace two blocks of the word and two of the register; how they are joined reads none twice.
+    read = [one for one in nodes if one.get("Relation Name") == "memory_posting"]
+    assert sum(one["Actual Rows"] * one["Actual Loops"] for one in read) == NAMESPACES * 4

@@ -1,0 +1,236 @@
+"""Searching many namespaces with one question, as if all they hold lay in one.
+
+Each namespace numbers its entries from nought; here they get a stretch of slots each, one behind the other, and the
+same sums run over all of them, so that how rare a word is and how good a hit is mean the same wherever it was found.
+Only namespaces with a word of the question are read; where there is little altogether, everything is.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import QuerySet
+
+from memory.core.literal import MOST_READ, Question, question
+from memory.core.recalling import MOST_LOOKED_AT
+from memory.core.scoring import Parts
+from memory.models import Entry, Namespace
+from memory.providers.postgres.postings import BLOCK, REGISTER
+from memory.providers.postgres.scoring import Block, Floats, Ints, final, read_register, score
+
+
+# ``OFFSET 0`` keeps the planner from turning the inside out: one walk of an index for each namespace, and no more.
+POSTINGS = """
+    WITH place AS MATERIALIZED (
+        SELECT wanted.id, wanted.entry_count FROM ({places}) AS wanted (id, entry_count)
+    ), hit AS MATERIALIZED (
+        SELECT found.* FROM place CROSS JOIN LATERAL (
+            SELECT namespace_id, term, block, packed FROM memory_posting
+            WHERE namespace_id = place.id AND term = ANY(%s) OFFSET 0
+        ) AS found
+    ), searched AS MATERIALIZED (
+        SELECT DISTINCT namespace_id AS id FROM hit
+        UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
+    )
+    SELECT namespace_id, term, block, packed FROM hit
+    UNION ALL
+    SELECT found.* FROM searched CROSS JOIN LATERAL (
+        SELECT namespace_id, term, block, packed FROM memory_posting
+        WHERE namespace_id = searched.id AND term = %s OFFSET 0
+    ) AS found
+    UNION ALL
+    SELECT over.* FROM searched CROSS JOIN LATERAL (
+        SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
+        WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
+          AND number IS NOT NULL OFFSET 0
+    ) AS over
+"""
+# Entries by the slots they have here. Lists travel as one text each.
+OF_SLOTS = """
+    FROM unnest(string_to_array(%s, ',')::int[], string_to_array(%s, ',')::uuid[],
+                string_to_array(%s, ',')::int[]) AS wanted (slot, place, number)
+    JOIN memory_entry ON memory_entry.namespace_id = wanted.place
+      AND memory_entry.number = wanted.number AND memory_entry.deleted_at IS NULL
+"""
+# What waits in quarantine has no postings. Of each namespace the newest, and of those the newest.
+WAITING = """
+    SELECT entry.id, entry.text FROM ({places}) AS place (id)
+    CROSS JOIN LATERAL (
+        SELECT id, left(text, %s) AS text, updated_at FROM memory_entry
+        WHERE namespace_id = place.id AND deleted_at IS NULL AND tier = 'quarantine'
+          AND (expires_at IS NULL OR expires_at > %s) AND (%s = '' OR category = %s)
+        ORDER BY updated_at DESC, id DESC LIMIT (SELECT %s)
+    ) AS entry
+    ORDER BY entry.updated_at DESC, entry.id DESC LIMIT %s
+"""
+MOST_WAITING: Final = 1_000  # that are looked through
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A page of the hits, best first: each row with its score and what that is made of; ``total``: all there are."""
+
+    hits: Sequence[tuple[Entry, float, Parts]]
+    total: int
+
+
+NOTHING: Final = Ranked((), 0)
+
+
+def ranked(
+    places: QuerySet[Namespace],
+    words: str,
+    now: datetime,
+    *,
+    category: str = "",
+    tier: str = "",
+    limit: int,
+    offset: int,
+) -> Ranked:
+    """The caller has checked the namespaces. Of equals the one numbered last comes first."""
+    asked = question(words, "english")
+    found = _found(places, asked, now)
+    if not found.firsts:
+        return NOTHING
+    only = found.passing(category, tier) if category or tier else None
+    register = read_register(found.register, only=only, without=found.over)
+    sums = score(asked, found.postings, register)
+    literal = np.zeros(len(register.visible), dtype=bool)
+    literal[_literal(found, asked, sums.readable)] = True
+    slots = np.flatnonzero(register.visible & ((sums.total > 0) | literal))
+    scores = final(sums, slots, literal[slots], None)
+    page = _best(slots, scores)[offset : offset + limit]
+    rows = found.rows([int(slots[at]) for at in page])
+    hits = []
+    for at in page:
+        slot = int(slots[at])
+        if slot in rows:  # or somebody has just forgotten it
+            parts = sums.of(slot, literal=bool(literal[slot]), recency=None).explained(sums.by)
+            hits.append((rows[slot], float(scores[at]), parts))
+    return Ranked(hits, len(slots))
+
+
+def waiting(
+    places: QuerySet[Namespace], words: str, now: datetime, *, category: str = ""
+) -> list[UUID]:
+    """What waits in quarantine and has every word, newest first; of very many only the newest are looked through."""
+    try:
+        sql, of_places = places.order_by().values("id").query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    params = (*of_places, MOST_LOOKED_AT, now, category, category, MOST_WAITING, MOST_WAITING)
+    wanted = words.casefold().split()
+    return [
+        entry_id
+        for entry_id, text in _rows(WAITING.format(places=sql), *params)
+        if all(word in text.casefold() for word in wanted)
+    ]
+
+
+def asked_of(
+    places: QuerySet[Namespace], asked: Question, now: datetime
+) -> tuple[str, tuple[Any, ...]]:
+    """The question for postings and its parameters."""
+    sql, of_places = places.order_by().values("id", "entry_count").query.sql_with_params()
+    return POSTINGS.format(places=sql), (*of_places, [*asked.terms], MOST_READ, REGISTER, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything in slots. ``firsts``: where each namespace's begin, in the order of their ids."""
+
+    firsts: Mapping[UUID, int]
+    register: Sequence[Block]
+    postings: Mapping[str, Sequence[Block]]
+    over: Sequence[int]
+
+    def passing(self, category: str, tier: str) -> list[int]:
+        rows = Entry.objects.unscoped().filter(namespace_id__in=[*self.firsts], deleted_at=None)
+        wanted = {"category": category, "tier": tier}
+        rows = rows.filter(**{name: value for name, value in wanted.items() if value})
+        numbered = rows.exclude(number=None).order_by().values_list("namespace_id", "number")
+        return [self.firsts[place] + (number or 0) for place, number in numbered]
+
+    def of_slots(self, slots: Sequence[int]) -> tuple[str, str, str]:
+        """As ``OF_SLOTS`` takes them."""
+        places, firsts = [*self.firsts], [*self.firsts.values()]
+        at = np.searchsorted(firsts, slots, side="right") - 1
+        pairs = [(places[n], slot - firsts[n]) for n, slot in zip(at, slots, strict=True)]
+        return (
+            ",".join(map(str, slots)),
+            ",".join(str(place) for place, _number in pairs),
+            ",".join(str(number) for _place, number in pairs),
+        )
+
+    def rows(self, slots: Sequence[int]) -> dict[int, Entry]:
+        if not slots:
+            return {}
+        sql = f"SELECT wanted.slot, memory_entry.* {OF_SLOTS}"
+        found: Any = Entry.objects.unscoped().raw(sql, self.of_slots(slots))  # Any: has a slot too
+        return {row.slot: row for row in found}
+
+
+def _found(places: QuerySet[Namespace], asked: Question, now: datetime) -> _Found:
+    try:
+        sql, params = asked_of(places, asked, now)
+    except EmptyResultSet:  # nobody sees anything, and nothing needs be asked
+        return _Found({}, [], {}, [])
+    rows = _rows(sql, *params)
+    blocks: dict[UUID, int] = defaultdict(int)
+    for place, term, block, _packed in rows:
+        if term == REGISTER:
+            blocks[place] = max(blocks[place], block + 1)
+    firsts, last = {}, 0
+    for place in sorted(blocks):
+        firsts[place] = last * BLOCK
+        last += blocks[place]
+    register: list[Block] = []
+    postings: dict[str, list[Block]] = defaultdict(list)
+    over = []
+    for place, term, block, packed in rows:
+        if place not in firsts:
+            continue
+        first = firsts[place]
+        if term is None:
+            over.append(first + block)
+        elif term == REGISTER:
+            register.append((first // BLOCK + block, _moved(packed, first)))
+        else:
+            postings[term].append((first // BLOCK + block, packed))
+    return _Found(firsts, register, dict(postings), over)
+
+
+def _moved(packed: bytes, first: int) -> bytes:
+    """A block of the register; who comes before whom is said in slots."""
+    seats = np.frombuffer(packed, dtype="<u4").reshape(-1, 2)
+    if not first or not seats[:, 1].any():
+        return packed
+    seats = seats.copy()
+    seats[:, 1] += np.where(seats[:, 1] > 0, first, 0).astype("<u4")
+    return seats.tobytes()
+
+
+def _literal(found: _Found, asked: Question, readable: Sequence[int]) -> list[int]:
+    """Of those worth reading, who says the question word for word."""
+    if not readable or not asked.needle:
+        return []
+    texts = _rows(f"SELECT wanted.slot, memory_entry.text {OF_SLOTS}", *found.of_slots(readable))
+    return [slot for slot, text in texts if asked.is_in(text)]
+
+
+def _best(slots: Ints, scores: Floats) -> list[int]:
+    order: list[int] = np.lexsort((-slots, -scores)).tolist()
+    return order
+
+
+def _rows(sql: str, *params: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        found: list[Any] = cursor.fetchall()
+    return found
