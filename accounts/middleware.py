@@ -1,6 +1,6 @@
 """Opens the wall for whoever is asking: one transaction a request, which sees their teams' rows and no others.
 
-An answer below 500 commits, so a refusal keeps its audit entry; 500 and above rolls back. Async views (event
+An answer below 500 commits; 500 and above rolls back, all but the audit entries of what was refused. Async views (event
 streams) get their principal here, and enter ``tenant()`` themselves around each query: a stream may last hours.
 """
 

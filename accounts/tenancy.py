@@ -13,7 +13,14 @@ from functools import cache
 from typing import Any, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS, connections, migrations, models, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    connections,
+    migrations,
+    models,
+    transaction,
+)
 
 from accounts.errors import UnscopedQuery
 from config.ids import uuid7
@@ -31,23 +38,53 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
     """Show these teams' rows, and no others, until the block ends; all of it is one transaction.
 
     Nested blocks replace the outer set and put it back. When a block fails, its savepoint is rolled back and
-    PostgreSQL itself restores the setting of the outer one.
+    PostgreSQL itself restores the setting of the outer one. See ``at_the_end`` and ``after_failing`` for what the
+    outermost block does besides.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
-    outermost = not _current(TEAMS_SETTING, using)
-    with _local_setting(TEAMS_SETTING, value, using=using):
-        yield
-        if outermost and using == DEFAULT_DB_ALIAS and not connections[using].needs_rollback:
-            for work in _AT_THE_END:
-                work()
+    outermost = using == DEFAULT_DB_ALIAS and not _current(TEAMS_SETTING, using)
+    rescued: list[Work] = []
+    try:
+        with _local_setting(TEAMS_SETTING, value, using=using):
+            try:
+                yield
+            except OperationalError:  # it may be tried again, and says all of it again then
+                raise
+            except Exception:
+                rescued = _rescued(outermost)
+                raise
+            if connections[using].needs_rollback:
+                rescued = _rescued(outermost)
+            elif outermost:
+                for work in _AT_THE_END:
+                    work()
+    finally:
+        for work in rescued:
+            work()
 
 
-def at_the_end(work: Callable[[], None]) -> None:
+Work = Callable[[], None]
+
+
+def at_the_end(work: Work) -> None:
     """``work`` is done when an outermost ``tenant`` ends well, in its transaction still."""
     _AT_THE_END.append(work)
 
 
-_AT_THE_END: list[Callable[[], None]] = []
+def after_failing(rescue: Callable[[], Work]) -> None:
+    """When an outermost ``tenant`` is rolled back, ``rescue`` is asked before, and what it gives is done afterwards.
+
+    Not where the database itself gave up: whoever tries again does all of it once more.
+    """
+    _AFTER_FAILING.append(rescue)
+
+
+_AT_THE_END: list[Work] = []
+_AFTER_FAILING: list[Callable[[], Work]] = []
+
+
+def _rescued(outermost: bool) -> list[Work]:
+    return [rescue() for rescue in _AFTER_FAILING] if outermost else []
 
 
 @contextmanager

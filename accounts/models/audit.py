@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 from uuid import UUID
 
+import structlog
 from django.contrib.postgres.indexes import BrinIndex
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.persons import hide_persons
-from accounts.tenancy import TenantManager, at_the_end, current_team_ids, tenant
+from accounts.tenancy import TenantManager, after_failing, at_the_end, current_team_ids, tenant
 from config.ids import uuid7
 
 
 GENESIS = "0" * 64
 LONGEST_SUBJECT = 300
 LONGEST_WHY = 300
+
+log = structlog.get_logger(__name__)
 
 
 class AuditEntry(models.Model):
@@ -119,12 +123,10 @@ def note(entry: AuditEntry) -> None:
 
 def write_noted() -> None:
     """All that was noted so far, in its order; of several teams one after the other, always in the same order."""
-    waiting = [one[1] for one in connection.run_on_commit if isinstance(one[1], _Noted)]
+    waiting = _noted()
     if not waiting:
         return
-    connection.run_on_commit = [
-        one for one in connection.run_on_commit if not isinstance(one[1], _Noted)
-    ]
+    _forget_noted()
     entries = sorted((one.entry for one in waiting), key=_team)
     for team_id, of_team in groupby(entries, key=_team):
         if team_id in current_team_ids():
@@ -134,10 +136,40 @@ def write_noted() -> None:
             _write(team_id, list(of_team))
 
 
+def rescue_refusals() -> Callable[[], None]:
+    """What was refused in a transaction that is about to be rolled back, to be noted in one of its own."""
+    refused = [one.entry for one in _noted() if not one.entry.success]
+    _forget_noted()
+
+    return lambda: _note_anew(refused)
+
+
 def hide_noted(team_id: UUID) -> None:
     """Of a team, what waits to be written gets its pseudonyms now: of people whose keys are about to go."""
-    waiting = [one[1].entry for one in connection.run_on_commit if isinstance(one[1], _Noted)]
-    _hide(team_id, [one for one in waiting if one.team_id == team_id])
+    _hide(team_id, [one.entry for one in _noted() if one.entry.team_id == team_id])
+
+
+def _note_anew(refused: list[AuditEntry]) -> None:
+    if not refused:
+        return
+    try:
+        with tenant({one.team_id for one in refused}):
+            for one in refused:
+                note(one)
+    except (
+        DatabaseError
+    ):  # why it was rolled back is worth more than this, and must not be hidden by it
+        log.exception("refusals_not_written", entries=len(refused))
+
+
+def _noted() -> list[_Noted]:
+    return [one[1] for one in connection.run_on_commit if isinstance(one[1], _Noted)]
+
+
+def _forget_noted() -> None:
+    connection.run_on_commit = [
+        one for one in connection.run_on_commit if not isinstance(one[1], _Noted)
+    ]
 
 
 def _write(team_id: UUID, entries: list[AuditEntry]) -> None:
@@ -163,3 +195,4 @@ def _team(entry: AuditEntry) -> UUID:
 
 
 at_the_end(write_noted)
+after_failing(rescue_refusals)

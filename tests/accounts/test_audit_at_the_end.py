@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts import audit
@@ -64,15 +64,64 @@ def test_what_was_rolled_back_is_forgotten_and_a_refusal_in_it_is_not(cast: Any)
     assert subjects(cast.team_a) == ["kept", "refused", "refused"]
 
 
-@pytest.mark.django_db(
-    transaction=True
-)  # a test's own would be around it, and the block a savepoint in it
-def test_nothing_is_written_of_a_transaction_that_fails(cast: Any) -> None:
+# A test's own transaction would be around them, and the block a savepoint in it.
+alone = pytest.mark.django_db(transaction=True)
+
+
+@alone
+def test_of_a_transaction_that_fails_only_what_was_refused_is_written(cast: Any) -> None:
     with pytest.raises(LookupError):
         fails(cast.team_a, lambda: tenant([cast.team_a.pk]))
-    note(cast.team_a, "next")
 
-    assert subjects(cast.team_a) == ["next"]
+    assert subjects(cast.team_a) == ["refused"]
+    assert audit.verify(cast.team_a.pk).intact
+
+
+@alone
+def test_refusals_of_several_teams_and_of_nested_blocks_outlive_the_whole(cast: Any) -> None:
+    def both() -> None:
+        with tenant([cast.team_a.pk, cast.team_b.pk]):
+            note(cast.team_b, "theirs", success=False)
+            fails(cast.team_a, lambda: tenant([cast.team_a.pk]))
+
+    with pytest.raises(LookupError):
+        both()
+
+    assert (subjects(cast.team_a), subjects(cast.team_b)) == (["refused"], ["theirs"])
+
+
+@alone
+def test_refusal_outlives_a_block_that_was_marked_to_be_rolled_back(cast: Any) -> None:
+    with tenant([cast.team_a.pk]):
+        note(cast.team_a, "undone")
+        note(cast.team_a, "refused", success=False)
+        transaction.set_rollback(True)
+
+    assert subjects(cast.team_a) == ["refused"]
+
+
+@alone
+def test_what_the_database_gave_up_is_said_once_by_who_tries_again(cast: Any) -> None:
+    def gives_up() -> None:
+        with tenant([cast.team_a.pk]):
+            note(cast.team_a, "refused", success=False)
+            raise OperationalError
+
+    with pytest.raises(OperationalError):
+        gives_up()
+    with pytest.raises(LookupError):
+        fails(cast.team_a, lambda: tenant([cast.team_a.pk]))
+
+    assert subjects(cast.team_a) == ["refused"]
+
+
+def test_refusal_in_a_block_within_somebody_elses_transaction_is_written_at_once(cast: Any) -> None:
+    with transaction.atomic():
+        with pytest.raises(LookupError):
+            fails(cast.team_a, lambda: tenant([cast.team_a.pk]))
+        assert not connection.run_on_commit
+
+    assert subjects(cast.team_a) == ["refused"]
 
 
 def test_lines_of_several_teams_each_join_their_own_chain(cast: Any) -> None:
