@@ -37,9 +37,8 @@ async def streams(request):
 def records_and(then):
     def view(request):
         (team_id,) = principal_of(request).team_ids
-        said = {"team_id": team_id, "actor": "x", "subject": "x"}
-        audit.record(action="access.refused", success=False, **said)
-        audit.record(action="team.renamed", **said)
+        for action, success in (("access.refused", False), ("team.renamed", True)):
+            audit.record(team_id=team_id, actor="x", action=action, subject="x", success=success)
         return then()
 
     return view
