@@ -61,7 +61,7 @@ def ended(cluster: Cluster, cast: Cast, workflow: Workflow) -> tuple[Run, Any]:
 
 def kept(cast: Cast) -> dict[str, tuple[str, Any]]:
     with tenant([cast.team_a.pk]):
-        rows = Entry.objects.unscoped().filter(namespace__text__startswith="user:")
+        rows = Entry.objects.unscoped().living().filter(namespace__text__startswith="user:")
         return {row.key: (row.tier, row.metadata.get("origin")) for row in rows}
 
 
@@ -166,3 +166,83 @@ def test_memory_told_in_prompts_again_and_again_is_learnt_once(
             sizes.append([row.value for row in rows.exclude(category="execution")])
 
     assert sizes == [[fact]] * 4
+
+
+CHAT = """
+version: 0.6.0
+kind: app
+app: {name: Tea, mode: advanced-chat}
+workflow:
+  conversation_variables:
+    - {id: seen, name: seen, value_type: "array[object]", value: [], selector: [conversation, seen]}
+  graph:
+    nodes:
+      - {id: start, type: custom, data: {type: start, title: Start, variables: []}}
+      - {id: r, type: custom, data: {type: memory-recall, title: Recall, scope: user, key: tea}}
+      - id: seen
+        type: custom
+        data:
+          type: assigner
+          title: Seen
+          version: "2"
+          items:
+            - {variable_selector: [conversation, seen], input_type: variable, operation: over-write, value: [r, results]}
+      - id: say
+        type: custom
+        data:
+          type: llm
+          title: Say
+          model: {provider: offline, name: offline, mode: chat}
+          prompt_template: [{role: user, text: "{{#sys.query#}} {{#r.results#}}"}]
+          memory: {window: {enabled: false}, query_prompt_template: "{{#sys.query#}}"}
+      - {id: keep, type: custom, data: {type: memory-store, title: Keep, scope: user, key: said, value_selector: [say, text]}}
+      - {id: answer, type: custom, data: {type: answer, title: Answer, answer: "{{#say.text#}}"}}
+    edges:
+      - {id: a, source: start, target: r}
+      - {id: b, source: r, target: seen}
+      - {id: c, source: seen, target: say}
+      - {id: d, source: say, target: keep}
+      - {id: e, source: keep, target: answer}
+"""
+
+
+def test_what_a_turn_was_told_of_the_web_waits_in_the_turn_after_it_as_well(
+    cluster: Cluster, cast: Cast, page: FakeHttp
+) -> None:
+    """What was recalled is forgotten in between: only the chat itself still has it."""
+    trusting = made(
+        cast,
+        line(
+            fetching(page),
+            keeping("tea", ["web", "body"], trusts_outside=True),
+            out=["web", "body"],
+        ),
+    )
+    chat = made(cast, CHAT)
+    cluster.start()
+    ended(cluster, cast, trusting)
+
+    def turn(conversation: str) -> tuple[Any, list[str]]:
+        run = start_run(
+            cast.alice.principal, workflow=chat, query="When?", conversation=conversation
+        )
+        row = cluster.until_ended(run)
+        assert row["status"] == "succeeded", row
+        [left] = cluster.db.execute(
+            "select outside from workflows_conversation where id = %s", (row["conversation_id"],)
+        ).fetchone()
+        return kept(cast).get("said"), left
+
+    everything = ["conversation.seen", "sys.answers"]
+    assert turn("c1") == (("quarantine", "web"), everything)
+
+    caller = MemoryCaller(
+        cast.alice.principal, cast.team_a.pk, {"user_id": str(cast.alice.user.pk)}
+    )
+    for key in ("tea", "said"):
+        services.forget(caller, scope="user", key=key)
+    assert kept(cast) == {}
+
+    assert turn("c1") == (("quarantine", "web"), everything)
+    services.forget(caller, scope="user", key="said")
+    assert turn("c2") == (("long_term", None), [])

@@ -1,7 +1,7 @@
 """Strangers' words on their way through a workflow, and what memory does with them (security §5.4)."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -239,11 +239,16 @@ def copied(value: list[str], **data: Any) -> Any:
 
 
 async def later(
-    memory: InMemoryProvider, *nodes: Any, history: Sequence[StepRecord] = ()
+    memory: InMemoryProvider,
+    *nodes: Any,
+    history: Sequence[StepRecord] = (),
+    outside: Collection[str] = (),
+    **more: Any,
 ) -> tuple[RunResult, list[MemoryKeptOut]]:
     """A later run, whose document has nothing from outside in it."""
-    plan = compile_plan(path(start("q"), *nodes, end(o=["c", "stored"])), builtin_kinds())
-    began = RunStart("r2", inputs={"q": "When does tea open?"}, system=SYSTEM)
+    plan = compile_plan(path(start("q"), *nodes, end(o=["c", "stored"]), **more), builtin_kinds())
+    asked = {"q": "When does tea open?"}
+    began = RunStart("r2", inputs=asked, system=SYSTEM, outside=outside)
     journal = ListJournal()
     world = ports(memory=memory.port(), model=EchoModels())
     result = await drive(plan, began, world, journal, history=history)
@@ -431,3 +436,58 @@ async def test_model_that_is_told_earlier_answers_hears_the_web_in_them() -> Non
 
     assert {"windowed", "say"} <= found(chat)
     assert "without" not in found(chat)
+
+
+# -- what a turn leaves to the next one ----------------------------------------------------------
+
+SEEN = {"conversation": {"seen": ("string", "Tea"), "other": ("string", "Tea")}}
+KEEPS = assign("a", "seen", "over-write", ["r", "results"], "variable")
+WINDOW = {"window": {"enabled": False}}
+
+
+async def test_turn_that_memory_told_leaves_it_in_its_answer_and_in_its_variable() -> None:
+    """Nothing of its document brings anything in: the next turn can only know it from this one."""
+    memory = InMemoryProvider()
+    await remembers(memory, "conversation")
+    says = node("answer", "answer", answer="{{#r.results#}}")
+
+    told, _ = await later(
+        memory, recalled("conversation"), KEEPS, says, copied(["start", "q"]), **SEEN
+    )
+    clean, _ = await later(memory, KEEPS_CLEAN, copied(["start", "q"]), **SEEN)
+
+    assert told.outside == ("conversation.seen", "sys.answers")
+    assert clean.outside == ()
+
+
+KEEPS_CLEAN = assign("a", "seen", "over-write", ["start", "q"], "variable")
+READS = {
+    "a window of the chat": (["sys.answers"], [model(memory=WINDOW), copied(["say", "text"])]),
+    "the variable": (["conversation.seen"], [copied(["conversation", "seen"])]),
+    "a model told the variable": (
+        ["conversation.seen"],
+        [llm("say", ("user", "{{#conversation.seen#}}")), copied(["say", "text"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("way", READS)
+async def test_next_turn_that_reads_what_was_left_has_it_wait(way: str, left: bool) -> None:
+    outside, nodes = READS[way]
+
+    result, kept_out = await later(
+        InMemoryProvider(), *nodes, outside=outside if left else (), **SEEN
+    )
+
+    assert (result.outputs["o"], len(kept_out)) == (not left, left)
+
+
+@pytest.mark.parametrize("left", [["sys.answers"], ["conversation.seen"]])
+async def test_next_turn_that_reads_none_of_it_stays_clean_and_hands_it_on(left: list[str]) -> None:
+    nodes = [llm("say", ("user", "{{#conversation.other#}}")), copied(["say", "text"])]
+
+    result, kept_out = await later(InMemoryProvider(), *nodes, outside=left, **SEEN)
+
+    assert (result.outputs["o"], kept_out) == (True, [])
+    assert list(result.outside) == left

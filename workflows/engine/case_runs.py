@@ -38,6 +38,7 @@ class CaseHistory:
 @dataclass
 class _Talk:
     variables: Mapping[str, Json]
+    outside: tuple[str, ...] = ()
     history: CaseHistory = field(default_factory=CaseHistory)
 
 
@@ -97,13 +98,16 @@ async def _one_turn(
     )
     begun = time.monotonic()
     handle = runner.start(
-        inputs=check_start(document, turn.inputs), system=system, conversation=talk.variables
+        inputs=check_start(document, turn.inputs),
+        system=system,
+        conversation=talk.variables,
+        outside=talk.outside,
     )
     seen = _Seen()
     async for event in handle.events():
         seen.take(event)
     result = await handle.result()
-    talk.variables = result.conversation
+    talk.variables, talk.outside = result.conversation, result.outside
     answer = result.outputs.get("answer")
     if turn.say is not None and isinstance(answer, str):
         talk.history.said.append((turn.say, answer))

@@ -9,6 +9,7 @@ from workflows.engine.earlier import Earlier
 from workflows.engine.errors import LimitReached, RunTimedOut, WorkflowFault
 from workflows.engine.frame import Frame
 from workflows.engine.mocks import Mocks
+from workflows.engine.outside import left_of
 from workflows.engine.plan import Plan
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.records import RunStatus, StepRecord
@@ -104,6 +105,7 @@ def _result(shared: Shared, failure: Failure | None, *, paused: bool) -> RunResu
         steps=tuple(state.records),
         stream="".join(shared.stage.text),
         conversation=state.pool.conversation(),
+        outside=left_of(state.outside),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=shared.ports.clock.monotonic() - shared.started,

@@ -2,7 +2,8 @@
 
 Where a kind brings them in, that is told from the document alone, before anything runs. Where memory
 brings them back, its entries say so while the run goes on; the step keeps it with what it was given, so
-that a run that goes on after a crash is told the same. Careful on purpose: a model that read a web page
+that a run that goes on after a crash is told the same. What a turn of a conversation leaves of them, in
+its answer or in a variable, is told to the next one. Careful on purpose: a model that read a web page
 may say what the page wants said.
 """
 
@@ -24,6 +25,7 @@ _STRANGERS: Final = frozenset({WEB, "tool"})
 _SHORTEST_SELECTOR: Final = 2
 # What was answered so far, as a later turn of the conversation is told it.
 _ANSWERS: Final = "sys.answers"
+_VARIABLES: Final = f"{CONVERSATION}."
 
 
 class Flow:
@@ -39,7 +41,7 @@ class Flow:
     def reached(self, told: Collection[str] = ()) -> frozenset[str]:
         """Ids of nodes whose outputs may hold strangers' words, and variables of the conversation, dotted.
 
-        ``told``: nodes that memory told some.
+        ``told``: nodes that memory told some, and what earlier turns left.
         """
         return self.spread(self.brought.union(told)) if told else self._at_first
 
@@ -67,6 +69,11 @@ class Flow:
 def outside_of(nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> frozenset[str]:
     """What is known before anything runs."""
     return Flow(nodes, kinds).reached()
+
+
+def left_of(outside: Iterable[str]) -> tuple[str, ...]:
+    """Of what is outside at a turn's end, that which the conversation's next turn may read."""
+    return tuple(sorted(one for one in outside if one == _ANSWERS or one.startswith(_VARIABLES)))
 
 
 def is_from_outside(selectors: Iterable[Selector | None], outside: frozenset[str]) -> bool:

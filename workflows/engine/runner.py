@@ -7,7 +7,7 @@ result = await handle.result()
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 
 from workflows.engine.document import Document, Json
 from workflows.engine.dsl import load_document
@@ -89,6 +89,7 @@ class WorkflowRunner:
         inputs: Mapping[str, Json] | None = None,
         system: Mapping[str, Json] | None = None,
         conversation: Mapping[str, Json] | None = None,
+        outside: Collection[str] = (),
         run_id: str | None = None,
     ) -> "RunHandle":
         """Needs a running event loop. Raises InputRejected before anything has run."""
@@ -99,6 +100,7 @@ class WorkflowRunner:
             system=system or {},
             environment=self._environment,
             conversation=conversation or {},
+            outside=outside,
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )

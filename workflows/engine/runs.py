@@ -1,7 +1,7 @@
 """A run as the engine is handed it, and as it hands it back."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from workflows.engine.document import Json, Mode
@@ -23,6 +23,7 @@ class RunStart:
     system: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
+    outside: Collection[str] = ()  # where in it earlier turns left strangers' words
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # where more is allowed: part of the sentence that refuses
@@ -40,6 +41,7 @@ class RunResult:
     steps: tuple[StepRecord, ...] = ()
     stream: str = ""  # everything that was streamed to the person, in order
     conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now
+    outside: tuple[str, ...] = ()  # where in it strangers' words stand now
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0

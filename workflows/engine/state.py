@@ -100,10 +100,11 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
-        # See ``workflows.engine.outside``: what the document says, and what memory told since.
+        # See ``workflows.engine.outside``: what the document says, what earlier turns left, and
+        # what memory told since.
         self._flow = plan.flow
-        self._told: set[str] = set()
-        self.outside = plan.flow.reached()
+        self._told = set(start.outside)
+        self.outside = plan.flow.reached(self._told)
 
     def seed(self, record: StepRecord) -> None:
         """A result of a node that isn't in the plan, to be read."""

@@ -43,7 +43,7 @@ def gather(team_id: UUID, run_id: str, learning: "memory_app.Learning") -> "memo
     with tenant([team_id]):
         run = (
             Run.objects.unscoped()
-            .select_related("workflow", "snapshot")
+            .select_related("workflow", "snapshot", "conversation")
             .get(team_id=team_id, pk=run_id)
         )
         steps = list(Step.objects.unscoped().filter(run=run).order_by("id"))
@@ -87,9 +87,11 @@ def _answers(run: Run) -> list[str]:
 
 
 def _from_outside(run: Run, steps: Iterable[Step]) -> bool:
-    """Whether what it answered may be strangers' words: told by its document, or by memory on its way."""
+    """Whether what it answered may be strangers' words: told by its document, by its conversation, or by
+    memory on its way."""
     document = from_json(run.snapshot.document)
     told = {step.node_key for step in steps if heard(step.kind, step.inputs or {})}
+    told |= set(run.conversation.outside) if run.conversation else set()
     outside = Flow(document.nodes, kinds()).reached(told)
     return any(_speaks(step.kind) and step.node_key in outside for step in steps)
 

@@ -127,6 +127,7 @@ async def _drive(
         system=claim.row["system"],
         environment=setup.environment,
         conversation=setup.conversation if debug.variables is None else debug.variables,
+        outside=setup.outside,
         started_at=time.time() - claim.age,
         max_steps=settings.RUN_MAX_STEPS,
         steps_setting="the server's RUN_MAX_STEPS",
@@ -152,17 +153,25 @@ async def _drive(
         if held.lost is not None:
             await _interrupted(held, world, journal)
             return
-        result = RunResult(RunStatus.FAILED, error=fault.message, error_type=fault.error_type)
+        result = _broke(start, fault.message, fault.error_type)
     except Exception:
         log.exception("run_broke", extra={"run": str(claim.run_id)})
-        result = RunResult(
-            RunStatus.FAILED,
-            error="Something went wrong inside the engine; the log has the details.",
-        )
+        result = _broke(start, "Something went wrong inside the engine; the log has the details.")
     if result.status is RunStatus.PAUSED and brake is not None:
         await _pause(held, world, journal, ready, result, len(outside), brake.reason)
     else:
         await _finish(held, world, journal, result, ports)
+
+
+def _broke(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
+    """The conversation stays as the run found it."""
+    return RunResult(
+        RunStatus.FAILED,
+        error=error,
+        error_type=error_type,
+        conversation=start.conversation,
+        outside=tuple(start.outside),
+    )
 
 
 async def _history(
@@ -235,6 +244,7 @@ def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     }
     if claim.row["conversation_id"]:
         end["variables"] = result.conversation
+        end["outside"] = result.outside
         if result.succeeded:
             end["answer"] = str(result.outputs.get("answer", ""))
     return end

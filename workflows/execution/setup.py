@@ -1,6 +1,6 @@
 """What an attempt at a run needs from the database besides its own row; often nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from accounts.tenancy import tenant
 from config.crypto import decrypt
 from workflows.engine.document import Json
 from workflows.execution.claims import Claim
+from workflows.execution.debugging import Debug
 from workflows.execution.plans import Prepared
 from workflows.execution.threads import in_thread
 from workflows.models import Conversation, WorkflowSecret
@@ -18,6 +19,7 @@ class Setup:
     """``secrets`` are the live values of the document's secret variables, by name."""
 
     conversation: Mapping[str, Json] = field(default_factory=dict)
+    outside: Collection[str] = ()  # where in the conversation strangers' words stand
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -29,21 +31,27 @@ NOTHING = Setup()
 
 
 async def load_setup(claim: Claim, ready: Prepared) -> Setup:
-    if claim.row["conversation_id"] is None and not ready.secret_names:
+    if _talk_of(claim) is None and not ready.secret_names:
         return NOTHING
     return await in_thread(_load, claim, ready)
 
 
 def _load(claim: Claim, ready: Prepared) -> Setup:
     with tenant([claim.team_id]):
-        return Setup(_variables(claim), _secrets(claim, ready))
+        secrets, which = _secrets(claim, ready), _talk_of(claim)
+        talk = Conversation.objects.unscoped().filter(pk=which).first() if which else None
+        if talk is None:
+            return Setup(secrets=secrets)
+        # A turn that is tried once more brings the variables it had.
+        variables = talk.variables if claim.row["conversation_id"] else {}
+        return Setup(variables, talk.outside, secrets)
 
 
-def _variables(claim: Claim) -> Mapping[str, Json]:
-    if claim.row["conversation_id"] is None:
-        return {}
-    talk = Conversation.objects.unscoped().filter(pk=claim.row["conversation_id"]).first()
-    return talk.variables if talk else {}
+def _talk_of(claim: Claim) -> UUID | None:
+    """Its conversation; of a turn that is tried once more, the one it stood in."""
+    turn = Debug.of(claim.row).turn
+    talk = claim.row["conversation_id"] if turn is None else turn["conversation"]
+    return UUID(str(talk)) if talk else None
 
 
 def _secrets(claim: Claim, ready: Prepared) -> Mapping[str, str]:

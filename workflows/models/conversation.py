@@ -1,5 +1,6 @@
 """A chat thread: who it is for, its variables, and its turns."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -25,6 +26,10 @@ class Conversation(Personal):
     key = models.CharField(_("key"), max_length=255, default=new_key)
     name = models.CharField(_("name"), max_length=255, blank=True)
     variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
+    # Names, as ``workflows.engine.outside`` has them: of its variables, and of what was answered.
+    outside = ArrayField(
+        models.TextField(), verbose_name=_("where strangers' words stand"), default=list, blank=True
+    )
     dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)
