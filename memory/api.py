@@ -42,6 +42,23 @@ def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> sc
     return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)
 
 
+@router.get("/memory/search", response=schemas.SearchOut)
+def search_everywhere(request: HttpRequest, asked: Query[schemas.SearchQuery]) -> schemas.SearchOut:
+    """By words in every namespace you may look into; a key sees what is shared, as in their list.
+
+    Ranked together, with scores and what they are made of. Quarantined ones come last: this is for looking.
+    """
+    refuse_unknown(request, schemas.SearchQuery.model_fields)
+    given = asked.dict()
+    found = services.search_everywhere(caller_of(request), query=given.pop("q"), **given)
+    return schemas.SearchOut(
+        results=[schemas.entry_out(one) for one in found.entries],
+        total=found.total,
+        offset=found.offset,
+        complete=found.is_all,
+    )
+
+
 @router.post("/memory/entries", response={201: schemas.EntryOut})
 def store_entry(request: HttpRequest, body: schemas.StoreIn) -> Status[schemas.EntryOut]:
     """``source`` is another installation's word for what wrote it: its key needs ``memory:serve``."""

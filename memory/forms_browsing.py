@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from config.moments import kept, midnight
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
+from memory.core.scopes import scope_kinds
 from memory.logic.filter_words import read_filter
 from memory.models.entries import TierChoice
 from memory.services.amend import Amendment
@@ -190,12 +191,20 @@ _NEEDED = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "
 
 
 class PlacesForm(forms.Form):
-    """The overview's: by name, and by scope."""
+    """The overview's: by scope, and by words in names and in what is remembered, those of a tier or category."""
 
     q = forms.CharField(max_length=200, required=False, label=_("Search"))
     scope = forms.CharField(max_length=40, required=False)
+    tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
+    category = forms.CharField(max_length=40, required=False, label=_("Category"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
         self.is_valid()
         return self.cleaned_data.get(name)
+
+    @property
+    def known_scope(self) -> str | None:
+        """The chosen one; a word that is no scope is none."""
+        word = self.found("scope")
+        return word if word in {kind.word for kind in scope_kinds()} else None

@@ -114,6 +114,26 @@ class EntriesQuery(Body):
     offset: Offset = 0
 
 
+class SearchQuery(Body):
+    """``q``: words, in any namespace you may look into, or those of one scope."""
+
+    q: str = Field(min_length=1, max_length=500)
+    scope: str | None = Field(None, max_length=40)
+    category: str = Field("", max_length=40)
+    tier: Tier | None = None
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class SearchOut(Body):
+    """Best first, then what waits in quarantine. Not ``complete``: some of it another provider keeps."""
+
+    results: list[EntryOut]
+    total: int
+    offset: int
+    complete: bool
+
+
 class StoreIn(Body):
     """``namespace`` as in the list, e.g. ``user:{id}``; the same key overwrites."""
 

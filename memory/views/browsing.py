@@ -9,7 +9,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
@@ -28,10 +27,10 @@ from memory.services.standing import stood
 from memory.views.asking import caller_of, may, title_of, undoable_change
 from memory.views.columns import columns_of
 from memory.views.filters import actors_of, chips, view_tabs
+from memory.views.found import Parts, waits, why_found
 from memory.views.links import links_of
-from memory.views.overview import overview_of, waits
+from memory.views.overview import overview_of
 from memory.views.paging import PAGE_SIZE, OffsetPage, kept_query, with_query
-from memory.views.story import PARTS
 from memory.views.timeline import timeline_of
 
 
@@ -51,7 +50,7 @@ class RowShown:
     entry: MemoryEntry
     waits: bool
     percent: int | None
-    parts: tuple[tuple[str | Promise, float], ...]
+    parts: Parts
     changed: bool
 
 
@@ -159,9 +158,8 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
 
 
 def _row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> RowShown:
-    parts = [(PARTS.get(name, name), part) for name, part in entry.explain.items() if part > 0]
-    score = None if entry.score is None else round(entry.score * 100)
-    return RowShown(entry, waits(entry), score, tuple(parts), entry.id in changed)
+    percent, parts = why_found(entry)
+    return RowShown(entry, waits(entry), percent, parts, entry.id in changed)
 
 
 Body = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]

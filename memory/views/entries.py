@@ -31,7 +31,7 @@ from memory.views.asking import (
 from memory.views.browsing import Aside, show_namespace
 from memory.views.changes import after_forgetting
 from memory.views.differences import Piece, pieces_between
-from memory.views.overview import waits
+from memory.views.found import waits
 from memory.views.past import number_asked
 from memory.views.review_showing import held_why
 from memory.views.secrets_found import tell_of_secrets

@@ -10,15 +10,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import current_team_id, principal_of
 from memory import naming, selectors
-from memory.core.records import MemoryEntry, Tier
 from memory.forms_browsing import PlacesForm
-from memory.logic.tiers import Move
 from memory.models import Entry, Namespace
+from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.naming import Named
 from memory.services.keeping import Room, rooms
 from memory.services.private import hidden_from
 from memory.views.asking import caller_of
+from memory.views.found import found_of, waits
 from memory.views.paging import OffsetPage, with_query
 
 
@@ -64,8 +64,9 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
     """The page's context."""
     form = PlacesForm(request.GET)
     words, start = form.found("q") or "", form.found("offset") or 0
+    chosen = form.known_scope or ""
     totals = selectors.totals_for(principal_of(request), current_team_id(request))
-    scopes = _scopes([one.scope for one in totals], form.found("scope") or "")
+    scopes = _scopes([one.scope for one in totals], chosen)
     if words:
         found = _named_like(request, words, scopes)
         total, places = len(found), found[start : start + PLACES]
@@ -74,12 +75,15 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         places = _page(request, scopes, start)
     return {
         "groups": _groups(request, places),
-        "totals": _totals(request, totals, form.found("scope") or ""),
+        "totals": _totals(request, totals, chosen),
         "words": words,
-        "scope": form.found("scope") or "",
+        "form": form,
+        "tiers": TierChoice.choices,
+        **(found_of(request, form) if words else {}),
+        "scope": chosen,
         "page": OffsetPage(total, start, request.GET, PLACES),
         "is_empty": not totals,
-        "newest": _newest(request) if totals else (),
+        "newest": _newest(request) if totals and not words else (),
         "hidden": hidden_from(caller_of(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
@@ -93,11 +97,6 @@ SCOPE_HINTS: dict[str, Promise] = {
     ScopeChoice.CONVERSATION: _("What belongs to one conversation."),
     ScopeChoice.RUN: _("Notes of a run, cleared when it ends."),
 }
-
-
-def waits(entry: Entry | MemoryEntry) -> bool:
-    """In quarantine, and nobody has decided about it."""
-    return entry.tier == Tier.QUARANTINE and entry.metadata.get("review") != Move.REJECT
 
 
 def _scopes(known: Sequence[str], chosen: str) -> list[str]:

@@ -155,6 +155,7 @@ ROWS = [
         for place, expect in ((NAMESPACE, "403 403 204"), (PRIVATE_NAMESPACE, "404 404 404"))
     ),
     Row("GET", "api/v1/memory/namespaces", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/memory/search", "- 422 422 422 422 422"),
     Row("GET", "api/v1/memory/entries", "- 422 422 422 422 422"),
     Row(
         "POST",

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from memory import services
+from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 
 
@@ -77,3 +79,26 @@ WRONG = [
 @pytest.mark.parametrize(("path", "body"), WRONG, ids=repr)
 def test_request_that_makes_no_sense_is_refused(send: Any, path: str, body: Any) -> None:
     assert send("post", path, body).status_code == 422
+
+
+def test_search_over_http_finds_what_a_key_may_see_and_narrows(send: Any, alice: Person) -> None:
+    shared = {"namespace": "global:shop"}
+    own = f"user:{alice.user.pk}"
+    services.remember(at_door(alice), namespace=own, key="mine", value="green tea")
+    send("post", "/entries", {**PLACE, "key": "theirs", "value": "green tea"})
+    send("post", "/entries", {**shared, "key": "a", "value": "green tea"})
+    send("post", "/entries", {**shared, "key": "b", "value": "tea", "category": "note"})
+
+    found = send("get", "/search?q=green tea").json()
+    assert [one["key"] for one in found["results"]] == ["a", "b"]
+    assert (found["total"], found["offset"], found["complete"]) == (2, 0, True)
+    best = found["results"][0]
+    assert (best["namespace"], best["score"]) == ("global:shop", 1.0)
+    assert sum(best["explain"].values()) == pytest.approx(1.0)
+    assert send("get", "/search?q=tea&category=note&tier=long_term").json()["total"] == 1
+    assert send("get", "/search?q=tea&scope=user").json()["total"] == 0
+    assert [
+        one["key"] for one in send("get", "/search?q=tea&limit=1&offset=1").json()["results"]
+    ] == ["a"]
+    for wrong in ("", "?q=", "?q=tea&scope=moon", "?q=tea&tier=x", "?q=tea&limit=0", "?q=tea&x=1"):
+        assert send("get", f"/search{wrong}").status_code == 422, wrong

@@ -1,0 +1,76 @@
+"""What a search over everything found: each memory with where it lies and why it is here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import Promise
+
+from accounts.principals import principal_of
+from memory import naming, services
+from memory.core.records import MemoryEntry, Tier
+from memory.forms_browsing import PlacesForm
+from memory.logic.tiers import Move
+from memory.models import Entry, Namespace
+from memory.views.asking import caller_of
+from memory.views.paging import PAGE_SIZE, OffsetPage, offset_in
+from memory.views.story import PARTS
+
+
+Parts = tuple[tuple[str | Promise, float], ...]
+
+BEGINS = "from"  # of the memories; "offset" is that of the names
+
+
+@dataclass(frozen=True, slots=True)
+class FoundShown:
+    """``title``: what people call the namespace it lies in."""
+
+    entry: MemoryEntry
+    place: Namespace
+    title: str
+    percent: int | None
+    parts: Parts
+    waits: bool
+
+
+def found_of(request: HttpRequest, form: PlacesForm) -> dict[str, Any]:
+    """Of the overview's context, what the words brought."""
+    found = services.search_everywhere(
+        caller_of(request),
+        query=form.found("q"),
+        scope=form.known_scope,
+        tier=form.found("tier") or None,
+        category=form.found("category") or None,
+        limit=PAGE_SIZE,
+        offset=min(offset_in(request.GET, BEGINS), 1_000_000),
+    )
+    places = naming.named(list(found.places.values()), reader_id=principal_of(request).user_id)
+    titles = {one.row.text: one.title for one in places}
+    return {
+        "found": [_shown(one, found.places, titles) for one in found.entries],
+        "found_total": found.total,
+        "found_all": found.is_all,
+        "found_page": OffsetPage(found.total, found.offset, request.GET, parameter=BEGINS),
+        "categories": sorted({one.category for one in found.entries}),
+    }
+
+
+def why_found(entry: MemoryEntry) -> tuple[int | None, Parts]:
+    """How well it fits in a hundred, and what that is made of; none where nothing ranked it."""
+    parts = ((PARTS.get(name, name), part) for name, part in entry.explain.items() if part > 0)
+    return (None if entry.score is None else round(entry.score * 100)), tuple(parts)
+
+
+def waits(entry: Entry | MemoryEntry) -> bool:
+    """In quarantine, and nobody has decided about it."""
+    return entry.tier == Tier.QUARANTINE and entry.metadata.get("review") != Move.REJECT
+
+
+def _shown(
+    entry: MemoryEntry, places: Mapping[str, Namespace], titles: Mapping[str, str]
+) -> FoundShown:
+    percent, parts = why_found(entry)
+    text = entry.namespace
+    return FoundShown(entry, places[text], titles[text], percent, parts, waits(entry))
