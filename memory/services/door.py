@@ -16,7 +16,6 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts import audit
 from accounts.personas import played_by
 from accounts.tenancy import tenant
 from config.ids import uuid7
@@ -33,6 +32,7 @@ from memory.policies import Rules, rules_for
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
 from memory.services.pausing import Paused, is_left_off
+from memory.services.trail import record, record_refusal
 
 
 @dataclass(slots=True)
@@ -126,12 +126,11 @@ def opened(
             if door.glass:
                 detail["glass"] = door.glass
             yield door
-            _record(caller, action, named.text, detail, success=True)
+            record(caller, action, named.text, detail)
     except MemoryFault as fault:
-        refused = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
         subject = named.text if named else f"{scope or namespace}"
         with tenant([caller.team_id]):
-            _record(caller, "memory.refused", subject, refused, success=False)
+            record_refusal(caller, action, subject, fault, detail)
         raise
 
 
@@ -257,19 +256,3 @@ def _ownership(caller: MemoryCaller, place: Place) -> rows.Ownership:
     if named.seen_by is SeenBy.RUN and (guest := permissions.guest_of(caller.principal)):
         return rows.Ownership(participants=(guest,))  # only runs of its own are let in here
     return rows.NOBODY
-
-
-def _record(
-    caller: MemoryCaller, action: str, subject: str, detail: dict[str, Any], *, success: bool
-) -> None:
-    origin = caller.origin
-    where = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
-    audit.record(
-        team_id=caller.team_id,
-        actor=caller.principal.actor,
-        actor_kind=caller.principal.kind,
-        action=action,
-        subject=subject,
-        detail={**where, **detail},
-        success=success,
-    )

@@ -18,20 +18,21 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts import access, audit
-from accounts.models import AuditEntry, Role
+from accounts.models import AuditEntry, Membership, Role
 from accounts.personas import key_of, played_by
 from accounts.pseudonyms import outside_in
 from accounts.tenancy import tenant
 from config.again import tried_again
 from memory import permissions
-from memory.core.errors import AccessDenied, NotFound
+from memory.core.errors import AccessDenied, MemoryFault, NotFound
 from memory.core.policy import NO_LIMITS
-from memory.core.scopes import parse_namespace, resolve_namespace
+from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
 from memory.models import Namespace
 from memory.permissions import Place
 from memory.places import elsewhere
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
+from memory.services.trail import record, record_refusal
 
 
 # A team and a person's id → the namespaces of their conversations and runs.
@@ -159,11 +160,22 @@ def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
     place = Place(team_id, named, rows.find_namespace(team_id, named.text))
     if permissions.is_their_own(principal, place):
         return
+    known = known or _is_member(team_id, named)
     if known and principal.kind == "user" and _leads(principal.role_in(team_id), place):
         return
+    fault: MemoryFault = NotFound(_("There is no such person."))
     if principal.kind == "key" and not principal.allows("memory:write"):
-        raise AccessDenied(_("This key has no scope %(scope)s.") % {"scope": "memory:write"})
-    raise NotFound(_("There is no such person."))
+        fault = AccessDenied(_("This key has no scope %(scope)s.") % {"scope": "memory:write"})
+    if known:  # who is nobody here gets no line, which would make somebody of them
+        record_refusal(caller, "memory.erased", named.text, fault)
+    raise fault
+
+
+def _is_member(team_id: UUID, named: ParsedNamespace) -> bool:
+    """Of whom nothing may be remembered yet: that is what their receipt says, then."""
+    account = permissions.account_named(named)
+    members = Membership.objects.unscoped().filter(team_id=team_id, user=account)
+    return account is not None and members.exists()
 
 
 def _leads(role: Role | None, place: Place) -> bool:
@@ -243,15 +255,8 @@ def _record(caller: MemoryCaller, receipt: Receipt) -> None:
         "tables": dict(receipt.tables),
         "left": dict(receipt.left),
     }
-    audit.record(
-        team_id=caller.team_id,
-        actor=caller.principal.actor,
-        actor_kind=caller.principal.kind,
-        action="memory.erased",
-        subject=audit.without_key(f"user:{receipt.subject}"),
-        detail=detail,
-        is_hidden=True,
-    )
+    subject = audit.without_key(f"user:{receipt.subject}")
+    record(caller, "memory.erased", subject, detail, is_hidden=True)
 
 
 _RESOLVERS: dict[str, WhatIsOf] = {}

@@ -36,6 +36,7 @@ from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
 from memory.services.erase import what_is_theirs
+from memory.services.trail import record_refusal
 
 
 AT_ONCE: Final = 100  # entries
@@ -100,7 +101,10 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
         own = permissions.is_their_own(who, place) and who.allows("memory:read")
         seen = theirs if own else [row for row in theirs if _may_see(caller, row)]
         if not own and not seen:
-            raise NotFound(_("There is no such person."))
+            fault = NotFound(_("There is no such person."))
+            if theirs:
+                record_refusal(caller, "memory.exported", named.text, fault)
+            raise fault
         known = _RESOLVERS.get("person")
         told = known is not None and own and who.allows("runs:read")
         about = list(known(caller.team_id, subject)) if known and told else []

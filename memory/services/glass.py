@@ -34,6 +34,7 @@ from memory.models.glass import VERB, is_of
 from memory.permissions import Place
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
+from memory.services.trail import record, record_refusal
 
 
 MINUTES = (15, 60, 240)
@@ -68,7 +69,7 @@ def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: i
             expires_at=now + timedelta(minutes=minutes),
         )
         detail |= {"glass": str(glass.pk), "until": glass.expires_at.isoformat()}
-        _record(caller, "memory.glass_broken", row.text, detail)
+        record(caller, "memory.glass_broken", row.text, detail)
         return glass
 
 
@@ -81,7 +82,7 @@ def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
             glass.ended_at, glass.ended_by = timezone.now(), caller.principal.actor
             glass.save(update_fields=["ended_at", "ended_by"])
             text = glass.namespace.text
-            _record(caller, "memory.glass_ended", text, {"glass": str(glass.pk)})
+            record(caller, "memory.glass_ended", text, {"glass": str(glass.pk)})
         return glass
 
 
@@ -96,7 +97,7 @@ def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
         if who not in glass.seen_by:
             glass.seen_by = [*glass.seen_by, who]
             glass.save(update_fields=["seen_by"])
-            _record(caller, "memory.glass_seen", glass.namespace.text, {"glass": str(glass.pk)})
+            record(caller, "memory.glass_seen", glass.namespace.text, {"glass": str(glass.pk)})
         return glass
 
 
@@ -259,26 +260,7 @@ def _refusals_noted(
         with tenant([caller.team_id]):
             yield
     except (MemoryFault, AccountsFault) as fault:
-        told = {**detail, "op": action, "error": type(fault).__name__, "why": str(fault)[:300]}
         if caller.team_id in caller.principal.team_ids:
-            _record(caller, "memory.refused", subject, told, success=False)
+            with tenant([caller.team_id]):
+                record_refusal(caller, action, subject, fault, detail)
         raise
-
-
-def _record(
-    caller: MemoryCaller,
-    action: str,
-    subject: str,
-    detail: Mapping[str, Any],
-    *,
-    success: bool = True,
-) -> None:
-    audit.record(
-        team_id=caller.team_id,
-        actor=caller.principal.actor,
-        actor_kind=caller.principal.kind,
-        action=action,
-        subject=subject,
-        detail=detail,
-        success=success,
-    )

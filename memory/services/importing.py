@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts import audit
 from accounts.tenancy import tenant
 from config import strict
 from config.again import tried_again
@@ -28,6 +27,7 @@ from memory.services.door import opened
 from memory.services.importing_batch import Batch, Here, Terms, Unit
 from memory.services.importing_check import check_file
 from memory.services.importing_report import Clash, Imported, Refusal, Target
+from memory.services.trail import record
 from memory.services.undo import undo
 
 
@@ -169,12 +169,5 @@ def _mine(caller: MemoryCaller, header: exchange.Header) -> dict[str, str]:
 
 
 def _record_rehearsal(caller: MemoryCaller, report: Imported) -> None:
-    audit.record(
-        team_id=caller.team_id,
-        actor=caller.principal.actor,
-        actor_kind=caller.principal.kind,
-        action="memory.rehearsed",
-        subject="import",
-        detail={"import": True, "new": report.new, "overwritten": report.overwritten,
-                "refused": report.refused},
-    )  # fmt: skip
+    done = {"new": report.new, "overwritten": report.overwritten, "refused": report.refused}
+    record(caller, "memory.rehearsed", "import", {"import": True, **done})

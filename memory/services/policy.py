@@ -10,13 +10,14 @@ from typing import Any, Final
 from django.db.models import Count, Max, Sum
 from django.utils.translation import gettext as _
 
-from accounts import access, audit
+from accounts import access
 from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, rules_for
 from memory.services.caller import MemoryCaller
+from memory.services.trail import record
 
 
 VERB: Final = "memory.share"  # as in Django's admin: who decides about sharing decides about limits
@@ -176,14 +177,8 @@ def follow_team(caller: MemoryCaller, *, app_id: str) -> None:
 
 
 def _note(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
-    audit.record(
-        team_id=caller.team_id,
-        actor=caller.principal.actor,
-        actor_kind=caller.principal.kind,
-        action="memory.policy_changed",
-        subject=f"global:{app_id}" if app_id else f"team:{caller.team_id}",
-        detail={"before": before, "after": after},
-    )
+    subject = f"global:{app_id}" if app_id else f"team:{caller.team_id}"
+    record(caller, "memory.policy_changed", subject, {"before": before, "after": after})
 
 
 def _row(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts import access, audit
+from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
@@ -13,6 +13,7 @@ from memory.core.scopes import scope_named
 from memory.logic.reviewing import Mode
 from memory.models import CurationRule
 from memory.services.caller import MemoryCaller
+from memory.services.trail import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,12 @@ def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> L
                 "seconds": learning.seconds,
             },
         )
-        audit.record(
-            team_id=caller.team_id,
-            actor=caller.principal.actor,
-            actor_kind=caller.principal.kind,
-            action="memory.rule_changed",
-            subject=f"app:{app_id}",
-            detail={
-                "auto_memory": learning.auto_memory,
-                "scope": learning.scope,
-                "review": learning.review.value,
-            },
-        )
+        detail = {
+            "auto_memory": learning.auto_memory,
+            "scope": learning.scope,
+            "review": learning.review.value,
+        }
+        record(caller, "memory.rule_changed", f"app:{app_id}", detail)
     return learning
 
 

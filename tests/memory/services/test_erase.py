@@ -1,5 +1,6 @@
 """Erasing a person: nothing of theirs is left in any table, and nothing of anybody else's is gone."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -131,6 +132,39 @@ def test_owner_erases_an_outside_person_whose_memory_they_may_not_see(alice: Per
 
     assert receipt.tables["memory_entry"] == 3
     assert set(counts(alice.team.pk).values()) == {0}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_member_of_whom_nothing_is_remembered_gets_an_empty_receipt(cast: Cast, dry_run: bool):
+    own = str(cast.bob.user.pk)
+
+    for person in (cast.alice, cast.bob):
+        receipt = services.erase(at_door(person), subject=own, dry_run=dry_run)
+        assert (receipt.namespaces, set(receipt.tables.values())) == (0, {0})
+        body = json.dumps({"dry_run": dry_run})
+        address = f"/api/v1/memory/subjects/{own}/erase"
+        answer = person.client.post(address, body, content_type="application/json")
+        assert (answer.status_code, set(answer.json()["tables"].values())) == (200, {0})
+    page = cast.alice.client.get("/memory/erase/", {"subject": cast.bob.user.email})
+    assert "There is no such person" not in page.content.decode()
+    for name in ("ada", "vic", "carol"):
+        with pytest.raises(NotFound):
+            services.erase(at_door(cast.people[name]), subject=own, dry_run=dry_run)
+
+
+def test_refused_erasure_and_export_of_somebody_are_in_the_trail(cast: Cast):
+    remembered(cast.alice, str(cast.alice.user.pk))
+    for refused in (services.erase, services.export_person):
+        for subject in (str(cast.alice.user.pk), "nobody@example.org"):
+            with pytest.raises(NotFound):
+                refused(at_door(cast.bob), subject=subject)
+
+    with tenant([cast.team_a.pk]):
+        rows = AuditEntry.objects.unscoped().filter(action="memory.refused").order_by("seq")
+        told = [(one.actor, one.subject, one.detail["op"]) for one in rows]
+
+    who = (f"user:{cast.bob.user.pk}", f"user:{cast.alice.user.pk}")
+    assert told == [(*who, "memory.erased"), (*who, "memory.exported")]
 
 
 def test_admin_erases_an_outside_person_but_no_member(cast: Cast):

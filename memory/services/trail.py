@@ -1,0 +1,44 @@
+"""Lines of the audit trail as services write them: who did what to which memory, or was refused it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from accounts import audit
+from memory.services.caller import MemoryCaller
+
+
+Detail = Mapping[str, Any]  # JSON: numbers, ids, outcomes; never what is remembered
+
+NOTHING: Final[Detail] = MappingProxyType({})
+
+
+def record(
+    caller: MemoryCaller,
+    action: str,
+    subject: str,
+    detail: Detail = NOTHING,
+    *,
+    success: bool = True,
+    is_hidden: bool = False,
+) -> None:
+    origin = caller.origin
+    where = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
+    audit.record(
+        team_id=caller.team_id,
+        actor=caller.principal.actor,
+        actor_kind=caller.principal.kind,
+        action=action,
+        subject=subject,
+        detail={**where, **detail},
+        success=success,
+        is_hidden=is_hidden,
+    )
+
+
+def record_refusal(
+    caller: MemoryCaller, action: str, subject: str, fault: Exception, detail: Detail = NOTHING
+) -> None:
+    """``action`` was refused with ``fault``, which stays written whatever is rolled back with it."""
+    refused = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
+    record(caller, "memory.refused", subject, refused, success=False)
