@@ -1,10 +1,14 @@
 """How far a team's memory can be found by meaning: for who looks after it."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from accounts.tenancy import tenant
 from memory.embedding import column
@@ -18,6 +22,25 @@ STATE = """
            (array_agg(problem ORDER BY attempts DESC) FILTER (WHERE attempts > 0))[1]
     FROM memory_embedding WHERE team_id = %s
 """
+
+# What embedders say of themselves, as their rows keep it; of plug-ins' and the network's own words there is no table.
+SENTENCES: Final = (
+    gettext_noop("The embedder gave no vectors."),
+    gettext_noop("It gave %(given)s vectors for %(asked)s texts."),
+    gettext_noop("It failed: %(error)s."),
+    gettext_noop("It gave a vector that is none: not finite, or nothing but zeros."),
+    gettext_noop("It gave %(given)s dimensions where %(expected)s were expected."),
+    gettext_noop("Its vectors must all have as many dimensions, at most %(most)s."),
+    gettext_noop("It took too long to answer."),
+    gettext_noop("It answered no JSON."),
+    gettext_noop("Its answer is not of the OpenAI protocol, or has too few vectors."),
+    gettext_noop("Its answer leaves texts out."),
+    gettext_noop("It sent a vector that can't be read."),
+    gettext_noop("It limits how often it may be asked."),
+    gettext_noop("It refused the key."),
+    gettext_noop("It answered %(status)s."),
+    gettext_noop("It couldn't be reached."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +74,22 @@ def embedding_state(team_id: UUID) -> EmbeddingState | None:
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(STATE, [embedder.name, embedder.name, team_id])
         entries, embedded, failing, newest, problem = cursor.fetchone()
-    return EmbeddingState(embedder.name, "", entries, embedded, failing, newest, problem or "")
+    return EmbeddingState(
+        embedder.name, "", entries, embedded, failing, newest, in_words(problem or "")
+    )
+
+
+def in_words(problem: str) -> str:
+    """In the reader's language, as far as it is known what was said."""
+    for sentence, pattern in _PATTERNS:
+        if said := pattern.fullmatch(problem):
+            return _(sentence) % said.groupdict()
+    return problem
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    said = re.escape(sentence)
+    return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", said))
+
+
+_PATTERNS: Final = tuple((sentence, _pattern(sentence)) for sentence in SENTENCES)

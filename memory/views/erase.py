@@ -54,6 +54,7 @@ WORDS: dict[str, str | Promise] = {
     "workflows_runpartial": gettext_lazy("Unfinished answers"),
     "workflows_stepintent": gettext_lazy("Notes of effects about to happen"),
     "workflows_wouldbe": gettext_lazy("Memories of test runs"),
+    "accounts_auditperson": gettext_lazy("Keys to who they are in the audit trail"),
 }
 
 

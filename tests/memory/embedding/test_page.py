@@ -1,10 +1,19 @@
 """The page of limits says how far memory can be found by meaning, to those who look after it."""
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from memory import services
+from memory.core import embedding as contract
+from memory.core.embedding import EmbedderFault
+from memory.embedding import openai_compatible
+from memory.services import embedding
+from memory.services.embedding import in_words
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, signed_in
@@ -42,3 +51,35 @@ def test_members_who_change_no_limits_see_nothing_of_it(cast: Cast, tiny: Tiny) 
 
 def test_without_an_embedder_there_is_nothing_to_say(cast: Cast) -> None:
     assert "Found by meaning" not in shown(signed_in(cast.alice.user))
+
+
+def said_in(module: object) -> Iterator[str]:
+    """Every sentence of a module about its embedder, with a number for each value in it."""
+    tree = ast.parse(Path(str(vars(module)["__file__"])).read_text("utf-8"))
+    parts = {
+        id(part) for one in ast.walk(tree) if isinstance(one, ast.JoinedStr) for part in one.values
+    }
+    for one in ast.walk(tree):
+        if isinstance(one, ast.JoinedStr):
+            said = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "7" for part in one.values
+            )
+        elif isinstance(one, ast.Constant) and id(one) not in parts:
+            said = str(one.value)
+        else:
+            continue
+        if said.startswith(("It ", "Its ")) and said.endswith("."):
+            yield said
+
+
+def test_whatever_an_embedder_says_of_itself_is_said_in_the_readers_language(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embedding, "_", lambda sentence: f"in Chinese: {sentence}")
+
+    said = [str(EmbedderFault()), *said_in(contract), *said_in(openai_compatible)]
+
+    assert "It answered 7." in said
+    assert len(said) > 10
+    assert [in_words(one) for one in said] == [f"in Chinese: {one}" for one in said]
+    assert in_words("A plug-in’s own words: 503.") == "A plug-in’s own words: 503."
