@@ -1,5 +1,6 @@
 """``/api/v1/memory``: the services over HTTP."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -77,29 +78,36 @@ def recall_entries(request: HttpRequest, body: schemas.RecallIn) -> schemas.Reca
     return schemas.RecalledOut(results=[schemas.entry_out(one) for one in found], count=len(found))
 
 
-@router.post("/memory/forget", response=schemas.ForgottenOut)
-def forget_entries(request: HttpRequest, body: schemas.ForgetIn) -> schemas.ForgottenOut:
-    """Soft: the answer's ``change`` undoes all of it as one."""
+@router.post("/memory/forget", response=schemas.ForgottenOut | schemas.WouldGoOut)
+def forget_entries(
+    request: HttpRequest, body: schemas.ForgetIn
+) -> schemas.ForgottenOut | schemas.WouldGoOut:
+    """Soft: the answer's ``change`` undoes all of it as one. With ``dry_run`` nothing goes, and it says what would."""
     caller = caller_of(request)
+    if body.entries is not None and (
+        body.namespace or body.key is not None or body.filter is not None
+    ):
+        raise InvalidInput("entries: not together with namespace, key or filter.")
+    named: dict[str, Any] = {"namespace": body.namespace, "key": body.key, "filter": body.filter}
+    if body.dry_run:
+        plan = services.plan_forgetting(caller, entry_ids=body.entries, **named)
+        return schemas.would_go_out(plan)
     if body.entries is not None:
-        if body.namespace or body.key is not None or body.filter is not None:
-            raise InvalidInput("entries: not together with namespace, key or filter.")
         done = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
     else:
-        done = services.forget(
-            caller,
-            namespace=body.namespace,
-            key=body.key,
-            filter=body.filter,
-            reason=body.reason,
-        )
+        done = services.forget(caller, **named, reason=body.reason)
     return schemas.ForgottenOut(count=done.count, change=done.change_id)
 
 
-@router.post("/memory/clear", response=schemas.ForgottenOut)
-def clear_namespace(request: HttpRequest, body: schemas.ClearIn) -> schemas.ForgottenOut:
-    """Everything in a namespace, softly: ``change`` undoes it as one."""
-    done = services.clear(caller_of(request), namespace=body.namespace, reason=body.reason)
+@router.post("/memory/clear", response=schemas.ForgottenOut | schemas.WouldGoOut)
+def clear_namespace(
+    request: HttpRequest, body: schemas.ClearIn
+) -> schemas.ForgottenOut | schemas.WouldGoOut:
+    """Everything in a namespace, softly: ``change`` undoes it as one. With ``dry_run`` it says what would go."""
+    caller = caller_of(request)
+    if body.dry_run:
+        return schemas.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
+    done = services.clear(caller, namespace=body.namespace, reason=body.reason)
     return schemas.ForgottenOut(count=done.count, change=done.change_id)
 
 

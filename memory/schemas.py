@@ -1,7 +1,7 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
@@ -12,6 +12,7 @@ from memory.core.records import MemoryEntry, Tier
 from memory.logic.ingress import reasons_held
 from memory.models import Namespace, Revision
 from memory.services.erase import Receipt
+from memory.services.would_forget import WouldGo
 
 
 Json = Any  # a remembered value is whatever JSON somebody stored
@@ -198,7 +199,10 @@ class EntryEditIn(Body):
 
 
 class ForgetIn(Body):
-    """Either entries of one namespace by id, or a namespace with a key or a filter."""
+    """Either entries of one namespace by id, or a namespace with a key or a filter.
+
+    ``dry_run``: what would go, by table, and nothing does.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -215,6 +219,7 @@ class ForgetIn(Body):
     key: str | None = None
     filter: dict[str, Json] | None = None
     reason: str = Field("", max_length=500)
+    dry_run: bool = False
 
 
 class ClearIn(Body):
@@ -224,6 +229,7 @@ class ClearIn(Body):
 
     namespace: str = Field(max_length=200)
     reason: str = Field("", max_length=500)
+    dry_run: bool = False
 
 
 class HistoryQuery(Body):
@@ -242,6 +248,16 @@ class ForgottenOut(Body):
 
     count: int
     change: UUID | None
+
+
+class WouldGoOut(Body):
+    """Of a dry run. ``tables``: rows that would go; ``kept``: what stays, so that it can be undone."""
+
+    dry_run: Literal[True] = True
+    count: int
+    bytes: int
+    tables: dict[str, int]
+    kept: dict[str, int]
 
 
 class EraseIn(Body):
@@ -355,6 +371,12 @@ def revision_out(row: Revision) -> EntryRevisionOut:
         node_id=row.node_id,
         change_id=row.change_id,
         at=row.at,
+    )
+
+
+def would_go_out(plan: WouldGo) -> WouldGoOut:
+    return WouldGoOut(
+        count=plan.count, bytes=plan.size, tables=dict(plan.tables), kept=dict(plan.kept)
     )
 
 

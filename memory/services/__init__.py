@@ -45,6 +45,7 @@ from memory.services.tiers import (
 )
 from memory.services.undo import Undone, undo
 from memory.services.undo_run import RunUndone, undo_run
+from memory.services.would_forget import WouldGo, plan_clearing, plan_forgetting
 
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "RunUndone",
     "Shelf",
     "Undone",
+    "WouldGo",
     "approve",
     "clear",
     "clear_run_notes",
@@ -92,6 +94,8 @@ __all__ = [
     "page_revisions",
     "pause",
     "pause_for",
+    "plan_clearing",
+    "plan_forgetting",
     "plan_moves",
     "promote",
     "quarantine",

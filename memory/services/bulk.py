@@ -21,6 +21,7 @@ from memory.services.door import Door, opened
 from memory.services.forget import MOST_AT_ONCE, forget_many
 from memory.services.seeking import Sought, matching
 from memory.services.tiers import approve, promote, quarantine, reject
+from memory.services.would_forget import WouldGo, would_go
 
 
 AS_IT_IS: Final = Amendment()
@@ -48,13 +49,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What an act would touch. ``left_out``: of those chosen, how many it doesn't apply to."""
+    """What an act would touch. ``left_out``: of those chosen, how many it doesn't apply to; ``gone``: by table,
+    where it is forgetting."""
 
     act: Act
     entry_ids: tuple[str, ...]
     size: int
     keys: tuple[str, ...]
     left_out: int
+    gone: WouldGo | None = None
 
     @property
     def count(self) -> int:
@@ -68,19 +71,17 @@ class Shifted(AlreadyExists):
 @tried_again
 def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
     """Nothing is written but that somebody looked."""
-    with opened(caller, "view", "memory.listed", namespace=chosen.namespace) as door:
-        if door.elsewhere is not None:
-            raise InvalidInput("entries: what is kept elsewhere is changed one at a time.")
-        found = _found(door, chosen)
-        touched = [one for one in found if _applies(act, one)]
-        door.detail["keys"] = len(touched)
-        return Rehearsed(
-            act,
-            tuple(str(one.pk) for one in touched),
-            sum(one.size for one in touched),
-            tuple(one.key for one in touched[:5]),
-            len(found) - len(touched),
-        )
+    touched, left_out = _touched(caller, act, chosen)
+    with tenant([caller.team_id]):
+        gone = would_go(touched) if act is Act.FORGET else None
+    return Rehearsed(
+        act,
+        tuple(str(one.pk) for one in touched),
+        sum(one.size for one in touched),
+        tuple(one.key for one in touched[:5]),
+        left_out,
+        gone,
+    )
 
 
 @tried_again
@@ -95,7 +96,7 @@ def carry_out(
 ) -> UUID | None:
     """The change that undoes it. ``expected`` is how many were agreed to: any other number is refused."""
     _lock(caller, chosen.namespace)
-    touched = rehearse(caller, act=act, chosen=chosen).entry_ids
+    touched = [str(one.pk) for one in _touched(caller, act, chosen)[0]]
     if len(touched) != expected:
         raise Shifted(_("Meanwhile something else matches. Look again, please."))
     if not touched:
@@ -131,6 +132,17 @@ def _lock(caller: MemoryCaller, namespace: str) -> None:
     """So that between what is looked at here and what is done nothing else comes to match."""
     with tenant([caller.team_id]):
         rows.lock_namespace(caller.team_id, namespace)
+
+
+def _touched(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry], int]:
+    """Those it applies to, and how many it doesn't."""
+    with opened(caller, "view", "memory.listed", namespace=chosen.namespace) as door:
+        if door.elsewhere is not None:
+            raise InvalidInput("entries: what is kept elsewhere is changed one at a time.")
+        found = _found(door, chosen)
+        touched = [one for one in found if _applies(act, one)]
+        door.detail["keys"] = len(touched)
+    return touched, len(found) - len(touched)
 
 
 def _found(door: Door, chosen: Chosen) -> list[Entry]:

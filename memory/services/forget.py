@@ -50,8 +50,7 @@ def forget(
     """One entry by its id (missing: NotFound), or what a key or a filter names in a namespace."""
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
-    if key is None and not filter:
-        raise InvalidInput("key: say which memory to forget, by entry, key or filter.")
+    check_chosen(key, filter)
     with (
         done_once() as once,
         opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door,
@@ -62,7 +61,7 @@ def forget(
             return done
         if door.elsewhere is not None:
             return _forgotten_there(door, door.elsewhere, key, filter, once)
-        return forget_chosen(door, lambda found: _named(found, key, filter), reason)
+        return forget_chosen(door, lambda found: named_by(found, key, filter), reason)
 
 
 @tried_again
@@ -70,8 +69,7 @@ def forget_many(
     caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
 ) -> Forgotten:
     """Entries of one namespace, by id, all or none."""
-    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
-        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+    check_many(entry_ids)
     place = shared_place(caller, entry_ids)
     wanted = {UUID(str(one)) for one in entry_ids}
     with opened(caller, "forget", "memory.forgotten", namespace=place) as door:
@@ -100,6 +98,24 @@ def clear(
             door.detail["keys"] = gone
             return Forgotten(gone, None)
         return forget_chosen(door, lambda found: found, reason)
+
+
+def check_chosen(key: str | None, filter_: Mapping[str, Json] | None) -> None:
+    if key is None and not filter_:
+        raise InvalidInput("key: say which memory to forget, by entry, key or filter.")
+
+
+def check_many(entry_ids: Sequence[UUID | str]) -> None:
+    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
+        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+
+
+def named_by(
+    found: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
+) -> QuerySet[Entry]:
+    if key is not None:
+        found = found.filter(key=key)
+    return narrowed(found, parse_filter(filter_))
 
 
 def _forgotten_there(
@@ -153,11 +169,3 @@ def _done_before(door: Door) -> Forgotten | None:
         return None
     door.detail.update(keys=change.entry_count, change=str(made), repeated=True)
     return Forgotten(change.entry_count, made)
-
-
-def _named(
-    found: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
-) -> QuerySet[Entry]:
-    if key is not None:
-        found = found.filter(key=key)
-    return narrowed(found, parse_filter(filter_))

@@ -102,3 +102,29 @@ def test_search_over_http_finds_what_a_key_may_see_and_narrows(send: Any, alice:
     ] == ["a"]
     for wrong in ("", "?q=", "?q=tea&scope=moon", "?q=tea&tier=x", "?q=tea&limit=0", "?q=tea&x=1"):
         assert send("get", f"/search{wrong}").status_code == 422, wrong
+
+
+@pytest.mark.parametrize("way", ["key", "entries", "clear"])
+def test_dry_run_of_forgetting_counts_by_table_and_forgets_nothing(send: Any, way: str) -> None:
+    entry = send("post", "/entries", {**PLACE, "key": "cat", "value": "Miso"}).json()["id"]
+    ways: dict[str, tuple[str, dict[str, Any]]] = {
+        "key": ("/forget", {**PLACE, "key": "cat"}),
+        "entries": ("/forget", {"entries": [entry]}),
+        "clear": ("/clear", PLACE),
+    }
+    path, body = ways[way]
+
+    tried = send("post", path, {**body, "dry_run": True})
+
+    assert tried.status_code == 200
+    assert tried.json() == {
+        "dry_run": True,
+        "count": 1,
+        "bytes": 6,
+        "tables": {"memory_entry": 1, "memory_embedding": 0},
+        "kept": {"memory_revision": 1},
+    }
+    assert send("get", f"/entries/{entry}").status_code == 200
+    done = send("post", path, body).json()
+    assert (done["count"], set(done)) == (1, {"count", "change"})
+    assert send("get", f"/entries/{entry}").status_code == 404

@@ -47,6 +47,25 @@ def living(person: Person) -> dict[str, Entry]:
         return {one.key: one for one in Entry.objects.unscoped().living()}
 
 
+def test_overview_lists_the_fullest_application_and_the_newest_conversation_first(alice: Person):
+    for talk, words in (("zulu", 1), ("alpha", 3), ("mike", 2)):
+        for number in range(words):
+            remember_in(alice, talk, f"k{number}")
+    store(alice, "one", namespace="global:a")
+    store(alice, "one", namespace="global:b")
+    store(alice, "two", namespace="global:b")
+
+    shown = page(alice, "/memory/")
+
+    found = [name for name in re.findall(r"(?:conv|global):(\w+)<", shown.split("newest-title")[0])]
+    assert found == ["b", "a", "mike", "alpha", "zulu"]
+
+
+def remember_in(person: Person, conversation: str, key: str) -> None:
+    caller = in_run(person, conversation_id=conversation)
+    services.remember(caller, key=key, value="said", scope="conversation")
+
+
 def test_overview_adds_up_scopes_pages_them_and_finds_by_name(alice: Person) -> None:
     for number in range(60):
         store(alice, "k", namespace=f"global:app{number:02}")
@@ -114,6 +133,7 @@ def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alic
 
     asked = alice.client.post(act, {"all": "1", "act": "forget"}).content.decode()
     assert "29 entries" in asked
+    assert "Their history stays (revisions: 29)" in asked
     assert len(living(alice)) == 30
     sure = {"all": "1", "act": "forget", "sure": "1", "expected": "29", "reason": "old"}
     done = alice.client.post(act, sure, follow=True).content.decode()
