@@ -13,6 +13,7 @@ from uuid import UUID
 
 import structlog
 from django.db import connection
+from django.db.models.fields.json import KeyTextTransform
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -189,6 +190,18 @@ def record(
         return
     with tenant([team_id]):
         note(entry)
+
+
+def has_of_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
+    """Whether this actor has an entry of this action about a run already. Within ``tenant``."""
+    of_run = AuditEntry.objects.unscoped().alias(of=KeyTextTransform("run", "detail"))
+    return of_run.filter(
+        team_id=team_id,
+        of=run,
+        detail__has_key="run",  # the index holds no others
+        action=action,
+        actor=actor,
+    ).exists()
 
 
 def as_written(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from workflows.execution.following import Said, follow
 from workflows.execution.hub import hub
 from workflows.models import Run
 from workflows.selectors import run_for
+from workflows.services.looking import Watch, watch_over
 
 
 PING = 15.0  # seconds; proxies close what is silent for longer
@@ -34,23 +35,29 @@ HEADERS = {
 @require_safe
 async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """For pages, by session."""
-    run = await sync_to_async(_admitted)(request, run_id)
-    return stream_of(request, run)
+    principal, run = await sync_to_async(_admitted)(request, run_id)
+    return stream_of(request, principal, run)
 
 
-def stream_of(request: HttpRequest, run: Run) -> HttpResponseBase:
+def stream_of(request: HttpRequest, principal: Principal, run: Run) -> HttpResponseBase:
     """The stream of a run that the caller has found for the one who asks."""
     after = last_event_id(request)
     if run.has_ended and after >= run.last_seq > 0:
         return HttpResponse(status=204)  # tells a browser to stop asking
     return StreamingHttpResponse(
-        lines(run.team_id, run.pk, after), content_type="text/event-stream", headers=HEADERS
+        lines(run.team_id, run.pk, after, watch_over(principal, run)),
+        content_type="text/event-stream",
+        headers=HEADERS,
     )
 
 
-async def lines(team_id: UUID, run_id: UUID, after: int) -> AsyncIterator[bytes]:
+async def lines(
+    team_id: UUID, run_id: UUID, after: int, watch: Watch | None = None
+) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
     async for said in follow(hub(), team_id, run_id, after, patience=PING):
+        if watch is not None and said is not None and watch.is_due(said.name, said.data):
+            await sync_to_async(_noted)(watch)  # before it is shown
         yield b": still here\n\n" if said is None else frame(said)
 
 
@@ -86,5 +93,11 @@ def connections_given_back() -> Iterator[None]:
                 connection.close()
 
 
-def _admitted(request: HttpRequest, run_id: UUID) -> Run:
-    return find_run(principal_of(request), run_id)
+def _admitted(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
+    principal = principal_of(request)
+    return principal, find_run(principal, run_id)
+
+
+def _noted(watch: Watch) -> None:
+    with connections_given_back():
+        watch.note()

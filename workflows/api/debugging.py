@@ -22,6 +22,7 @@ from workflows.schemas_runs import (
     StepOut,
     WouldBeOut,
 )
+from workflows.services import looking
 from workflows.services.debugging import pauses, pins, would_be
 
 
@@ -65,7 +66,9 @@ def list_would_be(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]
     """What a run with ``memory: sandbox`` would have remembered or forgotten, in order."""
     principal = principal_of(request)
     run = selectors.run_for(principal, run_id)
-    return [would_be_out(row) for row in selectors.would_be_of(principal, run)]
+    rows = list(selectors.would_be_of(principal, run))
+    looking.note_reading(principal, run, {row.namespace for row in rows})
+    return [would_be_out(row) for row in rows]
 
 
 @router.post(

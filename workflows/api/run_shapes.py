@@ -3,8 +3,10 @@
 from accounts.access import Principal
 from workflows import selectors
 from workflows.engine.document import Json
+from workflows.engine.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, Step
 from workflows.models.run import RunStatus
+from workflows.services import looking
 
 
 def run_out(row: Run) -> dict[str, object]:
@@ -35,12 +37,8 @@ def run_out(row: Run) -> dict[str, object]:
 
 
 def detail_out(principal: Principal, row: Run) -> dict[str, object]:
-    return {
-        **run_out(row),
-        "steps": [step_out(step, row) for step in selectors.steps_of(principal, row)],
-        "memories_recalled": _said(principal, row, "memory_recalled"),
-        "memories_written": _said(principal, row, "memory_written"),
-    }
+    steps = [step_out(step, row) for step in selectors.steps_of(principal, row)]
+    return {**run_out(row), "steps": steps, **_memories(principal, row)}
 
 
 def step_out(row: Step, run: Run) -> dict[str, object]:
@@ -68,15 +66,9 @@ def step_out(row: Step, run: Run) -> dict[str, object]:
 
 
 def step_detail_out(principal: Principal, run: Run, row: Step) -> dict[str, object]:
-    return {
-        **step_out(row, run),
-        "memories_recalled": [
-            one for one in _said(principal, run, "memory_recalled") if one["node"] == row.node_key
-        ],
-        "memories_written": [
-            one for one in _said(principal, run, "memory_written") if one["node"] == row.node_key
-        ],
-    }
+    of_run = _memories(principal, run).items()
+    of_step = {name: [one for one in said if one["node"] == row.node_key] for name, said in of_run}
+    return {**step_out(row, run), **of_step}
 
 
 def is_pinned(run: Run, row: Step) -> bool:
@@ -96,6 +88,17 @@ def _asked(debug: Json) -> Json:
     return {name: value for name, value in debug.items() if name not in ("turn", "variables")}
 
 
-def _said(principal: Principal, row: Run, name: str) -> list[Json]:
-    events = selectors.events_of(principal, row, name)
-    return list(events.values_list("data", flat=True))
+def _memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
+    """What memory told the run and what it wrote. Who reads of an outside person's is in the trail.
+
+    Of one step as well: what another recalled may stand in its prompt.
+    """
+    events = list(selectors.events_of(principal, run, *_SHOWN_AS).values_list("name", "data"))
+    looking.note_reading(principal, run, looking.shown_in(events))
+    return {
+        shown_as: [data for name, data in events if name == said]
+        for said, shown_as in _SHOWN_AS.items()
+    }
+
+
+_SHOWN_AS = {MemoryRecalled.name: "memories_recalled", MemoryWritten.name: "memories_written"}

@@ -84,8 +84,8 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. ``text_chunk`` has no id; put its text at ``offset``
     (UTF-16 units) and drop what stood there, and a reconnect or a recovered run reads right.
     """
-    run = await sync_to_async(sse.find_run)(principal_of(request), run_id)
-    return sse.stream_of(request, run)
+    principal = principal_of(request)
+    return sse.stream_of(request, principal, await sync_to_async(sse.find_run)(principal, run_id))
 
 
 @router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")

@@ -48,6 +48,7 @@ def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
         run,
         recalled_in(principal, run, said=said),
         written_in(principal, run, said=said),
+        besides={row.namespace for row in changes},
     )
     return {
         "run": run,
@@ -62,10 +63,13 @@ def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
 
 
 def looked_at(
-    principal: Principal, run: Run, *lists: list[Recollection]
+    principal: Principal, run: Run, *lists: list[Recollection], besides: Iterable[str] = ()
 ) -> list[list[Recollection]]:
-    """As they are shown: what is private to an outside person says so, and that it was shown is in the trail."""
-    spaces = {one.namespace for rows in lists for one in rows}
+    """As they are shown: what is private to an outside person says so, and that it was shown is in the trail.
+
+    ``besides``: namespaces of what else the page shows.
+    """
+    spaces = {one.namespace for rows in lists for one in rows}.union(besides)
     whose = note_look(principal, run, spaces)
     if not whose:
         return [*lists]

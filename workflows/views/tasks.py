@@ -21,7 +21,7 @@ from workflows.views.finding import posted
 from workflows.views.paging import page_of
 from workflows.views.recollections import Recollection
 from workflows.views.run_learnt import learnt_of
-from workflows.views.run_memory import recalled_in
+from workflows.views.run_memory import looked_at, recalled_in
 from workflows.views.values import shown
 
 
@@ -102,4 +102,4 @@ def _told(principal: Principal, run: Run) -> list[Recollection]:
     if not memory_app.is_on():
         return []
     found = recalled_in(principal, run, written=memory_app.words_of)
-    return [one for one in found if one.injected]
+    return looked_at(principal, run, [one for one in found if one.injected])[0]
