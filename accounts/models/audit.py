@@ -7,7 +7,6 @@ from itertools import groupby
 from uuid import UUID
 
 import structlog
-from django.contrib.postgres.indexes import BrinIndex
 from django.db import DatabaseError, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
@@ -54,7 +53,7 @@ class AuditEntry(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("team_id", "seq"), name="accounts_auditentry_seq"),
         )
-        # What a page of the trail is asked by. The time goes by blocks, for a fraction of a tree's price.
+        # What a page of the trail is asked by.
         indexes = (
             models.Index(fields=("team_id", "subject", "-seq"), name="accounts_audit_subject"),
             models.Index(fields=("team_id", "actor", "-seq"), name="accounts_audit_actor"),
@@ -71,7 +70,7 @@ class AuditEntry(models.Model):
                 condition=Q(success=False),
                 name="accounts_audit_refused",
             ),
-            BrinIndex(fields=("at",), name="accounts_audit_at"),
+            models.Index(fields=("team_id", "at", "seq"), name="accounts_audit_when"),
         )
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from accounts.tenancy import TenantQuerySet, tenant
 
 PAGE: Final = 50
 BATCH: Final = 1000
+CLOCK_SET_BACK: Final = timedelta(hours=1)  # how far at most between two entries
 
 Format = Literal["jsonl", "csv"]
 COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "success", "detail", "prev_hash", "hash")  # fmt: skip
@@ -180,10 +181,40 @@ def _narrowed(
     rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
     if asked.run:
         rows = rows.filter(detail__has_key="run")  # the index holds no others
+    rows = _within(team_id, rows, asked)
     if asked.action.endswith("."):
         family = [name for name in audit.AUDIT_ACTIONS if name.startswith(asked.action)]
         return rows.filter(action__in=family)
     return rows.filter(action=asked.action) if asked.action else rows
+
+
+def _within(
+    team_id: UUID, rows: TenantQuerySet[AuditEntry], asked: Asked
+) -> TenantQuerySet[AuditEntry]:
+    """Moments as numbers too, which pages go by: else one of long ago reads all that came since.
+
+    Numbers grow with time, unless the clock is set back; by an hour it may be, the moments themselves decide.
+    """
+    if asked.since is not None:
+        first = _first_number(team_id, _moved(asked.since, -CLOCK_SET_BACK))
+        rows = rows.none() if first is None else rows.filter(seq__gte=first)
+    if asked.until is not None:
+        last = _first_number(team_id, _moved(asked.until, CLOCK_SET_BACK))
+        rows = rows if last is None else rows.filter(seq__lt=last)
+    return rows
+
+
+def _first_number(team_id: UUID, since: datetime) -> int | None:
+    """Of what was written from that moment on."""
+    rows = AuditEntry.objects.unscoped().filter(team_id=team_id, at__gte=since)
+    return rows.order_by("at", "seq").values_list("seq", flat=True).first()
+
+
+def _moved(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:  # at an end of time
+        return moment
 
 
 def _worded(text: str) -> str:
