@@ -26,6 +26,8 @@ from memory.services.pausing import Pause, pause_of
 MOST_SHOWN: Final = 200  # of all that is remembered; searching finds the rest
 MOST_FORGOTTEN: Final = 50
 LATELY: Final = timedelta(days=30)
+_NOTHING: Final = "–"
+_A_LINE: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +138,34 @@ def own_space(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
 
 def words_of(value: object) -> str:
     """A remembered value as a sentence where it is one; anything else as people would write it down."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        return "\n".join(f"{name}: {words_of(one)}" for name, one in value.items())
-    if isinstance(value, list):
-        return "\n".join(f"· {words_of(one)}" for one in value)
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping) and value:
+        return "\n".join(_member(str(name), one) for name, one in value.items())
+    if isinstance(value, list) and value:
+        return "\n".join(_beneath("· ", words_of(one)) for one in value)
+    return _single(value)
+
+
+def _member(name: str, value: object) -> str:
+    """Beside its name what is short, beneath it what has lines of its own."""
+    if not isinstance(value, Mapping | list) or not value:
+        return f"{name}: {_single(value)}"
+    if isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value):
+        beside = f"{name}: {', '.join(map(_single, value))}"
+        if len(beside) <= _A_LINE:
+            return beside
+    return f"{name}:\n{_beneath('  ', words_of(value))}"
+
+
+def _single(value: object) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if value is None or value in ({}, []):
+        return _NOTHING
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _beneath(mark: str, words: str) -> str:
+    return mark + words.replace("\n", "\n" + " " * len(mark))
 
 
 def _own_spaces(caller: MemoryCaller) -> list[Namespace]:

@@ -1,0 +1,30 @@
+"""A remembered value as its person reads it."""
+
+import pytest
+
+from memory.about import words_of
+from memory.core.records import Json
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("She drinks tea.", "She drinks tea."),
+        (1200, "1200"),
+        (True, "yes"),
+        (False, "no"),
+        (None, "–"),
+        ({}, "–"),
+        ([], "–"),
+        ([1, "two", False], "· 1\n· two\n· no"),
+        (
+            {"units": "metric", "languages": ["en", "fr"], "since": None},
+            "units: metric\nlanguages: en, fr\nsince: –",
+        ),
+        ({"learnt": ["one " * 20, "two " * 10]}, f"learnt:\n  · {'one ' * 20}\n  · {'two ' * 10}"),
+        ({"size": {"shoe": 39, "shirt": "M"}}, "size:\n  shoe: 39\n  shirt: M"),
+        ([{"a": 1, "b": 2}], "· a: 1\n  b: 2"),
+    ],
+)
+def test_value_reads_as_people_would_write_it_down(value: Json, words: str):
+    assert words_of(value) == words
