@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, Q, Sum, When
+from django.db.models import Case, Count, F, Q, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,7 +14,12 @@ from accounts.principals import Principal
 from memory import permissions
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
+from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import newest
+
+
+# There are many of these, and people look for the last.
+PASSING = (ScopeChoice.CONVERSATION, ScopeChoice.RUN)
 
 
 def filled_namespaces_for(
@@ -98,14 +103,15 @@ def namespace_page_for(
     limit: int,
     offset: int,
 ) -> Sequence[Namespace]:
-    """In the order of ``scopes``, in each one's own first, then the fullest."""
+    """In the order of ``scopes``, in each one's own first; then the fullest, of what passes the newest."""
     seen = Namespace.objects.visible_to(principal).filter(team_id=team_id, scope__in=scopes)
     place = Case(*(When(scope=one, then=at) for at, one in enumerate(scopes)), default=len(scopes))
     own = Case(When(owner_user=principal.user_id, then=0), default=1)
-    rows = seen.alias(place=place, own=own)
-    return list(
-        rows.order_by("place", "own", "-entry_count", "text", "id")[offset : offset + limit]
-    )
+    full = Case(When(scope__in=PASSING, then=0), default=F("entry_count"))
+    begun = Case(When(scope__in=PASSING, then=F("created_at")))
+    rows = seen.alias(place=place, own=own, full=full, begun=begun)
+    ordered = rows.order_by("place", "own", "-full", "-begun", "text", "id")
+    return list(ordered[offset : offset + limit])
 
 
 def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
