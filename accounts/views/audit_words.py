@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.services.trail import Line
+from accounts.services.trail import Change, Line
 
 
 # What actions write down beside themselves; a name that isn't here is shown as it was written.
@@ -59,16 +59,20 @@ class Shown:
 
 
 def shown(line: Line) -> Shown:
+    """A step from one revision to the next is one fact; what was changed field by field, a table."""
+    steps = [one for one in line.changes if _is_revision(line, one)]
     changes = [
-        (_field(line, one.field, one.was, one.now), one.was, one.now) for one in line.changes
+        (NAMES.get(one.field, one.field), one.was, one.now)
+        for one in line.changes
+        if one not in steps
     ]
-    rest = [Named(name, NAMES.get(name, name), value) for name, value in line.rest.items()]
+    rest = [Named("", _("Revision"), f"{one.was} → {one.now}") for one in steps]
+    rest += [Named(name, NAMES.get(name, name), value) for name, value in line.rest.items()]
     return Shown(line, changes, rest)
 
 
-def _field(line: Line, field: str, was: str, now: str) -> str | Promise:
+def _is_revision(line: Line, change: Change) -> bool:
     """Memory's doors write the numbers of revisions before and after, and nothing else there."""
-    numbers = {was, now} - {"–"}
-    if not field and line.entry.action.startswith("memory.") and all(map(str.isdecimal, numbers)):
-        return _("Revision")
-    return NAMES.get(field, field)
+    numbers = {change.was, change.now} - {"–"}
+    is_memory = not change.field and line.entry.action.startswith("memory.")
+    return is_memory and all(map(str.isdecimal, numbers))

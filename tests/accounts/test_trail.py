@@ -179,7 +179,8 @@ def test_page_calls_details_by_words_and_numbers_of_memory_revisions(cast: Cast)
 
     shown = page_of(cast.ada, "")
 
-    assert '<td>Revision</td><td class="was">2</td><td class="is">3</td>' in shown
+    assert '<dt>Revision</dt><dd class="break">2 → 3</dd>' in shown
+    assert "trail-diff" not in shown
     assert "<dt>Bytes</dt>" in shown
     assert '<dt class="mono">odd</dt>' in shown
 
