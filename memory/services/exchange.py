@@ -19,7 +19,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from memory.core.errors import MemoryFault
 from memory.core.records import Json, Tier
 from memory.core.values import MAX_KEY_LENGTH, check_json
-from memory.services.exchange_words import said
+from memory.services.exchange_words import said, unread
 
 
 FORMAT: Final = "mnemoflow-memory"
@@ -249,7 +249,7 @@ def _line(number: int, raw: bytes, parse: Parse) -> Numbered | Problem:
     try:
         found = parse(raw)
     except ValueError as wrong:
-        why = _("That can’t be read: %(why)s") % {"why": wrong}
+        why = _("That can’t be read: %(why)s") % {"why": unread(wrong)}
         return Problem(number, _field_of(raw, wrong), why)
     if not isinstance(found, dict):
         return Problem(number, "", _("An object in braces was expected."))

@@ -1,5 +1,6 @@
 """What is wrong with a line of an export, in a sentence for who wrote or sent the file."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -49,3 +50,29 @@ def said(fault: Mapping[str, Any]) -> str:  # Any: as pydantic has it
         return str(fault["msg"]).removeprefix("Value error, ")
     words: str = str(sentence) % fault.get("ctx", {})
     return words
+
+
+# What the strict reader says to programmes, for people: by its own words, and what of them is kept.
+UNREAD: Final[Mapping[str, Promise]] = {
+    r"Not JSON: .*\(char (?P<at>\d+)\)": _("It is not JSON from character %(at)s on."),
+    r"Not UTF-8: .* at byte (?P<at>\d+)": _("It is not UTF-8 from byte %(at)s on."),
+    r"Nested more than (?P<most>\d+) deep": _("It is nested more than %(most)s deep."),
+    r"The key '(?P<key>.+)' appears twice in one object": _(
+        "The key %(key)s appears twice in one object."
+    ),
+    r"(?P<name>\S+) is not a JSON number": _("%(name)s is not a JSON number."),
+    r"A number of more than (?P<most>\d+) digits": _("A number has more than %(most)s digits."),
+    r"The number (?P<number>\S+) is out of range": _("The number %(number)s is out of range."),
+    r"Text with a NUL character or half a surrogate pair": _(
+        "A text has a NUL character or half a surrogate pair."
+    ),
+}
+
+
+def unread(wrong: ValueError) -> str:
+    """In the reader's language why a line is no JSON that every reader takes alike."""
+    for pattern, sentence in UNREAD.items():
+        if found := re.fullmatch(pattern, str(wrong), re.DOTALL):
+            words: str = str(sentence) % found.groupdict()
+            return words
+    return str(wrong)
