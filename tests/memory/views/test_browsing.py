@@ -57,7 +57,7 @@ def test_overview_lists_the_fullest_application_and_the_newest_conversation_firs
 
     shown = page(alice, "/memory/")
 
-    found = [name for name in re.findall(r"(?:conv|global):(\w+)<", shown.split("newest-title")[0])]
+    found = re.findall(r"(?:conv|global):(\w+)<", shown.split("newest-title")[0])
     assert found == ["b", "a", "mike", "alpha", "zulu"]
 
 
