@@ -8,7 +8,7 @@ audited in one transaction and erased with proof. See adr 8.
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -32,27 +32,40 @@ T = TypeVar("T")
 HERE = "postgres"
 
 
+def _nobody_listens() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A provider for callers that are no coroutines; it raises what the provider raises."""
+    """A provider for callers that are no coroutines; it raises what the provider raises.
+
+    ``changed`` is told when something was: no transaction of ours takes that back.
+    """
 
     name: str
     provider: MemoryProvider
+    changed: Callable[[], None] = _nobody_listens
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        return _wait(self.provider.store(params))
+        return self._told(_wait(self.provider.store(params)))
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         return _wait(self.provider.recall(query))
 
     def delete(self, namespace: str, key: str) -> bool:
-        return _wait(self.provider.delete(namespace, key))
+        return self._told(_wait(self.provider.delete(namespace, key)))
 
     def clear_namespace(self, namespace: str) -> int:
-        return _wait(self.provider.clear_namespace(namespace))
+        return self._told(_wait(self.provider.clear_namespace(namespace)))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         return _wait(self._history(namespace, key))
+
+    def _told(self, done: T) -> T:
+        if done:
+            self.changed()
+        return done
 
     async def _history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         return await self.provider.history(namespace, key)

@@ -10,17 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+from django.db import OperationalError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.personas import played_by
 from accounts.tenancy import tenant
+from config.again import why_lost
 from config.ids import uuid7
 from memory import permissions
-from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
+from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
 from memory.core.policy import MemorySecurityPolicy, check_namespace
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
@@ -111,15 +113,21 @@ def opened(
     scope: str | None = None,
     namespace: str | None = None,
 ) -> Iterator[Door]:
-    """Resolve, check, hand over, audit."""
+    """Resolve, check, hand over, audit.
+
+    A transaction that is lost is tried again, but not once something was changed with another provider: a second
+    try would change it twice.
+    """
     named: ParsedNamespace | None = None
     detail: dict[str, Any] = {}
+    there = _There()
     try:
         named = _named(caller, scope, namespace)
         with tenant([caller.team_id]):
             door = _admitted(caller, verb, named)
             door.detail = detail
             if door.elsewhere is not None:
+                door.elsewhere = replace(door.elsewhere, changed=there.note)
                 detail["provider"] = door.elsewhere.name
             if door.withheld:
                 detail["paused"] = "recalling"
@@ -132,6 +140,24 @@ def opened(
         with tenant([caller.team_id]):
             record_refusal(caller, action, subject, fault, detail)
         raise
+    except OperationalError as error:
+        if there.is_changed and why_lost(error):
+            raise ProviderError(CHANGED_THERE) from error
+        raise
+
+
+CHANGED_THERE: Final = (
+    "It is changed where this memory is kept, but could not be written into the trail."
+)
+
+
+class _There:
+    """Whether anything was changed there, which no transaction takes back."""
+
+    is_changed = False
+
+    def note(self) -> None:
+        self.is_changed = True
 
 
 def would_find(

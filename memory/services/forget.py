@@ -19,7 +19,6 @@ from memory.providers.postgres.filters import narrowed
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
 from memory.services.one_place import shared_place
-from memory.services.remember import Done, done_once
 
 
 MOST_AT_ONCE = 5_000
@@ -51,16 +50,13 @@ def forget(
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
     check_chosen(key, filter)
-    with (
-        done_once() as once,
-        opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door,
-    ):
+    with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
         if key is not None:
             door.detail["key"] = key_hash(key)
         if (done := _done_before(door)) is not None:
             return done
         if door.elsewhere is not None:
-            return _forgotten_there(door, door.elsewhere, key, filter, once)
+            return _forgotten_there(door, door.elsewhere, key, filter)
         return forget_chosen(door, lambda found: named_by(found, key, filter), reason)
 
 
@@ -88,13 +84,9 @@ def clear(
     reason: str = "",
 ) -> Forgotten:
     """Everything in a namespace."""
-    with (
-        done_once() as once,
-        opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door,
-    ):
+    with opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door:
         if door.elsewhere is not None:
             gone = door.elsewhere.clear_namespace(door.text) if door.lock() else 0
-            once.elsewhere = gone > 0
             door.detail["keys"] = gone
             return Forgotten(gone, None)
         return forget_chosen(door, lambda found: found, reason)
@@ -119,14 +111,13 @@ def named_by(
 
 
 def _forgotten_there(
-    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None, once: Done
+    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None
 ) -> Forgotten:
     """What is kept elsewhere is gone for good: there is no change to undo."""
     found = []
     if door.lock() is not None:
         found = there.recall(MemoryQuery(door.text, key=key, filter=filter_))
     gone = sum(there.delete(door.text, entry.key) for entry in found)
-    once.elsewhere = gone > 0
     door.detail["keys"] = gone
     return Forgotten(gone, None)
 

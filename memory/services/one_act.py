@@ -21,7 +21,8 @@ class OneAct:
     """Implements ``memory.logic.ports.Entries`` for an open door's namespace, and no other.
 
     As ``within.WithinDoor``, whose every write stands for itself: here each is a revision of the
-    same change. The namespace is locked from the first moment.
+    same change. The namespace is locked from the first moment. What another provider keeps has no change, and
+    isn't undone; nor is it done twice (``door.opened``).
     """
 
     def __init__(self, door: Door, *, reason: str) -> None:

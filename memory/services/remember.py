@@ -1,13 +1,9 @@
 """Store an entry; the same key overwrites, and the old value stays readable as a revision."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
-from django.db import OperationalError
-
-from config.again import tried_again, why_lost
-from memory.core.errors import ProviderError
+from config.again import tried_again
 from memory.core.policy import check_value
 from memory.core.recalling import category_of
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
@@ -20,27 +16,6 @@ from memory.providers.postgres import rows
 from memory.services import gate
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door, key_hash, opened
-
-
-@dataclass(slots=True)
-class Done:
-    """Whether something was changed with another provider, which no transaction takes back."""
-
-    elsewhere: bool = False
-
-
-@contextmanager
-def done_once() -> Iterator[Done]:
-    """Around a door: when its transaction is lost after a change elsewhere, a second try would make it twice."""
-    done = Done()
-    try:
-        yield done
-    except OperationalError as error:
-        if done.elsewhere and why_lost(error):
-            raise ProviderError(
-                "It is changed where this memory is kept, but could not be written into the trail."
-            ) from error
-        raise
 
 
 @tried_again
@@ -65,10 +40,7 @@ def remember(
     All of it passes the gate. ``raw``: as a provider keeps it; whoever writes has a gate of their own.
     """
     raw = raw or guest_of(caller.principal) is not None
-    with (
-        done_once() as done,
-        opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door,
-    ):
+    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         params = StoreParams(
             namespace=door.text,
             key=key,
@@ -92,7 +64,6 @@ def remember(
         door.detail.update(key=key_hash(params.key), bytes=size, keys=1)
         if door.elsewhere is not None:
             kept = door.elsewhere.store(params)
-            done.elsewhere = True
             door.detail.update(entry=kept.id, before=kept.revision - 1, after=kept.revision)
             return kept
         act = door.act(Operation.STORE, reason)

@@ -278,22 +278,26 @@ def test_what_was_changed_elsewhere_is_not_changed_again_when_the_transaction_is
     remembers = partial(services.remember, run, scope="workflow", key="k", value="tea")
     forgets = partial(services.forget, run, scope="workflow", key="k")
     clears = partial(services.clear, run, scope="workflow")
-    record = door._record
+    page = [{"title": "Tea", "content": "Green tea is best at eighty degrees."}]
+    writes = partial(services.write_pages, run, scope="workflow", pages=page)
+    record = door.record
 
     def lost(act: Callable[[], Any]) -> None:
-        monkeypatch.setattr(door, "_record", losing_once(record))
+        monkeypatch.setattr(door, "record", losing_once(record))
         with pytest.raises(ProviderError, match="could not be written into the trail"):
             act()
-        monkeypatch.setattr(door, "_record", record)
+        monkeypatch.setattr(door, "record", record)
 
     lost(remembers)
     assert remembers().revision == 2
+    lost(writes)
     lost(forgets)
-    assert services.recall(run, scope="workflow") == []
+    (found,) = services.recall(run, scope="workflow")
+    assert (found.category, found.revision) == ("page", 1)
     remembers()
     lost(clears)
     assert services.recall(run, scope="workflow") == []
-    monkeypatch.setattr(door, "_record", losing_once(record))
+    monkeypatch.setattr(door, "record", losing_once(record))
     assert clears().count == 0  # nothing went: tried again, as ever
 
 
