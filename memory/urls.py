@@ -54,6 +54,7 @@ urlpatterns = [
     path("memory/export/", exchange.export, name="export"),
     path("memory/export/me/", exchange.export_me, name="export_me"),
     path("memory/erase/", erase.page, name="erase"),
+    path("memory/erase/people/", erase.people, name="erase_people"),
     path("memory/erase/<uuid:erasure_id>/", erase.receipt, name="erasure"),
     path("memory/erase/<uuid:erasure_id>/receipt/", erase.download, name="erasure_receipt"),
     path("memory/review/", review.review, name="review"),

@@ -9,6 +9,7 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -16,7 +17,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Role
 from accounts.principals import current_team_id, principal_of
+from memory import naming
 from memory.core.errors import InvalidInput, NotFound
+from memory.core.scopes import parse_namespace
+from memory.services.erasable import erasable
 from memory.services.erase import Receipt
 from memory.services.erasures import (
     RUNS,
@@ -70,7 +74,19 @@ class PersonForm(forms.Form):
         max_length=80,
         required=False,
         help_text=gettext_lazy(
-            "The id under which programmes name them; a member by their e-mail address."
+            "The id under which programmes name them; a member by their e-mail address. Those with a memory are"
+            " offered as you type."
+        ),
+        widget=forms.TextInput(
+            attrs={
+                "list": "erase-people",
+                "autocomplete": "off",
+                "autocapitalize": "none",
+                "spellcheck": "false",
+                "hx-get": reverse_lazy("memory:erase_people"),
+                "hx-trigger": "focus once, input changed delay:200ms",
+                "hx-target": "#erase-people",
+            }
         ),
     )
     runs = forms.BooleanField(
@@ -112,6 +128,19 @@ def page(request: HttpRequest) -> HttpResponse:
         )
         return _ask(request, form, subject, planned, status=422)
     return _ask(request, form, subject, planned)
+
+
+@login_required
+@require_safe
+def people(request: HttpRequest) -> HttpResponse:
+    """Whom one could mean, while a name is typed."""
+    found = erasable(caller_of(request), typed=request.GET.get("person", "")[:80])
+    others = naming.named(found.others, reader_id=principal_of(request).user_id)
+    context = {
+        "members": found.members,
+        "others": [(parse_namespace(one.row.text).ids[0], one.title) for one in others],
+    }
+    return render(request, "memory/_erase_people.html", context)
 
 
 @login_required

@@ -43,6 +43,8 @@ ROWS = [
     Row("GET", "memory/erase/", "- 200 200 200 200 -"),
     Row("POST", "memory/erase/", "- 200 200 200 200 -", body={"whose": "me"}),
     Row("POST", "memory/erase/", "- 404 404 404 404 -", {"person": "subject"}, {"whose": "other"}),
+    # The outsider leads a team of their own
+    Row("GET", "memory/erase/people/", "- 200 404 404 200 -"),
     Row("GET", "memory/erase/<uuid:erasure_id>/", "- 404 404 404 404 -", ERASURE),
     Row("GET", "memory/erase/<uuid:erasure_id>/receipt/", "- 404 404 404 404 -", ERASURE),
     # The API
