@@ -126,6 +126,13 @@ def may(principal: Principal, verb: Verb, place: Place) -> bool:
     return next(reasons(principal, verb, place), None) is not None
 
 
+def may_take_out(principal: Principal, place: Place) -> bool:
+    """Whether they may have it as a file: emergency access lets them look at the page, with who looked in the trail,
+    and ends; a file of it would not."""
+    first = next(reasons(principal, "view", place), None)
+    return first is not None and first is not Why.GLASS
+
+
 def names_it(principal: Principal, verb: Verb, row: Namespace) -> bool:
     """Whether a programme may by naming it, which no list over many does for it: an outside person's memory."""
     return Why.NAMES in reasons(principal, verb, place_of(row))

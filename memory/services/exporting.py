@@ -36,6 +36,7 @@ from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
 from memory.services.erase import what_is_theirs
+from memory.services.taking_out import check_takes_out
 from memory.services.trail import record_refusal
 
 
@@ -79,7 +80,7 @@ def asks_what_is_known_of(resolver: WhatIsKnownOf) -> None:
 
 @tried_again
 def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
-    """Refused as any look into it is."""
+    """Refused as any look into it is, and to whom emergency access alone lets look."""
     with opened(caller, "view", "memory.listed", namespace=namespace) as door:
         if door.place.row is None:
             raise NotFound(_("There is no such memory."))
@@ -99,7 +100,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
         place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
         who = caller.principal
         own = permissions.is_their_own(who, place) and who.allows("memory:read")
-        seen = theirs if own else [row for row in theirs if _may_see(caller, row)]
+        seen = theirs if own else [row for row in theirs if _may_take(caller, row)]
         if not own and not seen:
             fault = NotFound(_("There is no such person."))
             if theirs:
@@ -281,6 +282,7 @@ def _let_in(
     """What is a person's own they take with them, notes of their runs too, that no door opens to people."""
     if not own:
         with opened(caller, "view", "memory.exported", namespace=row.text) as door:
+            check_takes_out(door)
             yield door.elsewhere, door.detail
         return
     detail: dict[str, Any] = {}
@@ -295,9 +297,9 @@ def _let_in(
     )
 
 
-def _may_see(caller: MemoryCaller, row: Namespace) -> bool:
+def _may_take(caller: MemoryCaller, row: Namespace) -> bool:
     place = Place(caller.team_id, parse_namespace(row.text), row)
-    return permissions.may(caller.principal, "view", place)
+    return permissions.may_take_out(caller.principal, place)
 
 
 def _write_entries(body: _Body, row: Namespace, *, reads: bool) -> None:

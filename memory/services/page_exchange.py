@@ -19,6 +19,7 @@ from memory.logic.pages import KnowledgePage, from_entry
 from memory.services.caller import MemoryCaller
 from memory.services.door import entry_place, opened
 from memory.services.knowledge import MOST_AT_ONCE, page_entry
+from memory.services.taking_out import check_takes_out
 from memory.services.within import WithinDoor, at_once
 
 
@@ -41,6 +42,7 @@ def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
     with opened(caller, "view", "memory.exported", scope=scope, namespace=namespace) as door:
+        check_takes_out(door)
         pages = at_once(KnowledgeStore(door.text, WithinDoor(door)).pages())
         packed = pack({name: export_page(page) for name, page in _named(pages).items()})
         door.detail.update(keys=len(pages), bytes=len(packed), pages=True)
@@ -52,6 +54,7 @@ def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, byte
     """One page's file: its name, and what is in it."""
     place = entry_place(caller, entry_id)
     with opened(caller, "view", "memory.exported", namespace=place) as door:
+        check_takes_out(door)
         page = from_entry(page_entry(door, entry_id))
         data = export_page(page)
         door.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))

@@ -1,6 +1,7 @@
 """Emergency access on top of pages: who looks into yours, and into whose you look."""
 
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.http import HttpRequest
@@ -15,6 +16,7 @@ from memory.services.glass import current
 register = template.Library()
 
 ASKED = "_glasses"  # on a request: what was found for it already
+ALONE = "_by_glass_alone"
 GLASS_SHOWN = "_glass_shown"  # its page tells of emergency access itself
 
 
@@ -40,11 +42,15 @@ def glass_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
 def glass_here(context: dict[str, Any], row: Namespace) -> dict[str, Any]:  # Any: as above
     """On what is seen by emergency access alone: that it is, why, and until when."""
     request = context["request"]
-    glass = looks_in_by(principal_of(request), row)
-    if glass is not None:
-        glass.namespace = row
+    glass = _alone(request, row)
     told = _told(request, [glass] if glass else [])
     return {"told": told, "is_here": True, **_kept(context)}
+
+
+@register.simple_tag(takes_context=True)
+def by_glass_alone(context: dict[str, Any], row: Namespace) -> bool:  # Any: as above
+    """Whether nothing but emergency access lets them see it: then there is nothing to take out as a file."""
+    return _alone(context["request"], row) is not None
 
 
 def unseen_by(request: HttpRequest) -> list[Glass]:
@@ -59,6 +65,16 @@ def glasses_of(request: HttpRequest) -> list[Glass]:
         known = current(principal_of(request), current_team_id(request))
         setattr(request, ASKED, known)
     return known
+
+
+def _alone(request: HttpRequest, row: Namespace) -> Glass | None:
+    """Asked once a request and place, however many parts of its page want to know."""
+    known: dict[UUID, Glass | None] = request.__dict__.setdefault(ALONE, {})
+    if row.pk not in known:
+        known[row.pk] = looks_in_by(principal_of(request), row)
+        if (glass := known[row.pk]) is not None:
+            glass.namespace = row
+    return known[row.pk]
 
 
 def _told(request: HttpRequest, found: list[Glass]) -> list[dict[str, Any]]:  # Any: a template's

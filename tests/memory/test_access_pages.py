@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts.services import create_group, put_in
 from accounts.tenancy import tenant
@@ -112,6 +113,33 @@ def test_admin_looks_in_the_owner_is_told_on_the_page_and_ends_it(
     assert back["Location"] == "/memory/about/"
     after = page(cast.bob, "/memory/glass/")
     assert ("data-glass-notice" in after, "Police inquiry 7" in after) == (False, True)
+
+
+def test_who_looks_by_emergency_access_is_offered_no_file_and_gets_none(
+    cast: Cast, place: Namespace
+) -> None:
+    written = {"title": "Pay", "summary": "", "content": "Much.", "tags": [], "references": []}
+    (kept,) = services.write_pages(at_door(cast.bob), namespace=place.text, pages=[written])
+    asked = {"person": str(cast.bob.user.pk), "reason": "Police inquiry 7", "minutes": "60"}
+    cast.ada.client.post("/memory/glass/", asked)
+    ways = {
+        f"/memory/namespaces/{place.pk}/": f"/memory/export/?namespace={place.pk}",
+        reverse("memory:knowledge_shelf", args=[place.pk]): reverse(
+            "memory:knowledge_export", args=[place.pk]
+        ),
+        reverse("memory:knowledge_page", args=[kept.entry.id]): reverse(
+            "memory:knowledge_file", args=[kept.entry.id]
+        ),
+    }
+
+    for shown, file in ways.items():
+        assert f'href="{file}"' not in page(cast.ada, shown)
+        assert f'href="{file}"' in page(cast.bob, shown)
+        assert cast.ada.client.get(file).status_code == 403
+        assert cast.bob.client.get(file).status_code == 200
+    for file in ("memory/export", "knowledge/export"):
+        refused = cast.ada.client.get(f"/api/v1/{file}?namespace={place.text}")
+        assert refused.status_code == 403
 
 
 def test_notice_leads_back_to_a_page_and_never_to_where_a_form_was_sent(

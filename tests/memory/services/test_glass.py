@@ -27,6 +27,7 @@ from memory.services.glass import (
     notices,
     what_was_read,
 )
+from memory.services.page_exchange import export_one
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -339,3 +340,36 @@ def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
         monkeypatch.setattr(permissions, "place_of", found_and_ended)
         with pytest.raises(NotFound):
             selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk)
+
+
+def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, secret: str) -> None:
+    """It ends, and each look is told; a file would do neither."""
+    page = {"title": "Salary", "summary": "", "content": "Bob's pay.", "tags": [], "references": []}
+    (kept,) = services.write_pages(at_door(cast.bob), namespace=secret, pages=[page])
+    broken(cast.ada, secret)
+    ada, bob = at_door(cast.ada), at_door(cast.bob)
+    ways: list[Callable[[Any], Any]] = [
+        lambda who: services.export_namespace(who, namespace=secret),
+        lambda who: services.export_pages(who, namespace=secret),
+        lambda who: export_one(who, entry_id=kept.entry.id),
+    ]
+
+    for out in ways:
+        with pytest.raises(AccessDenied, match="not for taking it out"):
+            out(ada)
+        assert out(bob)
+    with pytest.raises(NotFound):
+        services.export_person(ada, subject=str(cast.bob.user.pk))
+    assert b"Bob's pay." not in b"".join(services.export_team(ada).chunks())
+    assert services.entries(ada, namespace=secret).total == 2
+    refused = [row for row in trail(cast.team_a.pk) if not row[2]]
+    assert [row[0] for row in refused if row[1] == secret] == ["memory.refused"] * 4, refused
+
+
+def test_who_is_let_in_by_a_grant_as_well_takes_it_out(cast: Cast, secret: str) -> None:
+    broken(cast.ada, secret)
+    services.share(at_door(cast.bob), namespace=secret, verb="view", member=cast.ada.user)
+
+    made = services.export_namespace(at_door(cast.ada), namespace=secret)
+
+    assert b"bob's secret" in b"".join(made.chunks())
