@@ -17,6 +17,7 @@ from memory.schemas import Json, Moment
 from memory.services import HistoryView, Opened, Shelf
 from memory.services.conversation import FoldView
 from memory.services.knowledge import MOST_AT_ONCE, MOST_FOUND
+from memory.services.whole_shelf import PageEntry
 
 
 Texts = list[str]
@@ -213,7 +214,7 @@ class FoldedHistoryOut(Body):
     folds: list[FoldOut]
 
 
-def page_out(page: KnowledgePage, entry: MemoryEntry) -> KnowledgePageOut:
+def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePageOut:
     return KnowledgePageOut(
         entry=UUID(entry.id),
         namespace=entry.namespace,

@@ -49,6 +49,10 @@ def likeness(one: Json, other: Json) -> Likeness:
 
 def normalised(text: str) -> str:
     """Without what doesn't change the meaning: case, spaces, punctuation, invisible characters."""
+    return _cached_normalised(text) if len(text) <= _LONGEST_NAME else _normalised(text)
+
+
+def _normalised(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(_expanded(plain)))
 
@@ -186,6 +190,10 @@ def _words_of(text: str) -> tuple[str, ...]:
 # At the gate a text meets hundreds of others, and most of them again the next time.
 _CACHED_LENGTH = 2_000
 _cached_words_of = lru_cache(maxsize=20_000)(_words_of)
+
+# Names of pages: those of a whole shelf are compared each time one of it is looked at.
+_LONGEST_NAME = 200
+_cached_normalised = lru_cache(maxsize=20_000)(_normalised)
 
 
 def is_telling(term: str) -> bool:

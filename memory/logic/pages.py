@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -88,7 +88,11 @@ def to_json(page: KnowledgePage) -> dict[str, Json]:
 
 
 def from_entry(entry: MemoryEntry) -> KnowledgePage:
-    value = entry.value
+    return page_of(entry.key, entry.value, entry.metadata, entry.revision)
+
+
+def page_of(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
+    """Of what an entry keeps; for thousands of them the rest of it needn't be read."""
     try:
         header = value.get("header")
         return KnowledgePage(
@@ -103,11 +107,11 @@ def from_entry(entry: MemoryEntry) -> KnowledgePage:
             aliases=tuple(value.get("aliases", ())),
             checked_at=_read(value.get("checked_at")),
             header=Header(header["text"], header["digest"]) if header else None,
-            revision=entry.revision,
-            origin=strangers_origin(entry.metadata),
+            revision=revision,
+            origin=strangers_origin(metadata),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Serialization(f"{entry.key} is not a page: {error!r}.") from None
+        raise Serialization(f"{key} is not a page: {error!r}.") from None
 
 
 def is_page(entry: MemoryEntry) -> bool:
@@ -122,7 +126,7 @@ def slug(title: str) -> str:
 
 def wiki_links(content: str) -> tuple[str, ...]:
     """What ``[[this]]`` and ``[[this|read as that]]`` name: an id, a title or an alias."""
-    return _each_once(match[1].strip() for match in _WIKI_LINK.finditer(content))
+    return _each_once(one.strip() for one in _WIKI_LINK.findall(content))
 
 
 _LONGEST_ID = 200

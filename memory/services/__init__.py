@@ -11,7 +11,6 @@ from memory.services.history import revisions, values
 from memory.services.importing import import_file, undo_import
 from memory.services.knowledge import (
     Opened,
-    Shelf,
     confirm_page,
     delete_page,
     find_pages,
@@ -45,6 +44,7 @@ from memory.services.tiers import (
 )
 from memory.services.undo import Undone, undo
 from memory.services.undo_run import RunUndone, undo_run
+from memory.services.whole_shelf import Shelf
 from memory.services.would_forget import WouldGo, plan_clearing, plan_forgetting
 
 

@@ -11,29 +11,21 @@ from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, Meaning, MemoryEntry, MemoryQuery
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.page_gate import judged_page, page_apart
-from memory.logic.page_index import PageIndex, StaleMark
-from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page, key_of
+from memory.logic.page_index import StaleMark
+from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page
 from memory.logic.paging import MERGE, Hit, Kept, Sought, draft_of, find, write
-from memory.logic.watched import Watched
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.meanings import near_keys
 from memory.services import gate
 from memory.services.caller import MemoryCaller
+from memory.services.compared import worth_comparing
 from memory.services.door import Door, entry_place, key_hash, opened
 from memory.services.edit import RevisionConflict
 from memory.services.forget import Forgotten, forget_chosen
 from memory.services.recall import meant, remember_reads
+from memory.services.whole_shelf import Shelf, shelf_behind
 from memory.services.within import WithinDoor, at_once
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """All pages of a namespace, by title, with what refers to what; ``entries`` by the page's id."""
-
-    pages: tuple[KnowledgePage, ...]
-    index: PageIndex
-    entries: Mapping[str, MemoryEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ class Opened:
 @tried_again
 def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None) -> Shelf:
     with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
-        found = _shelf(door)
+        found = shelf_behind(door)
         door.detail.update(keys=len(found.pages), pages=True)
         return found
 
@@ -63,7 +55,7 @@ def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
     with opened(caller, "view", "memory.listed", namespace=place) as door:
         entry = page_entry(door, entry_id)
         door.detail.update(entry=str(entry_id), keys=1)
-        return _opened(_shelf(door), from_entry(entry).id)
+        return _opened(door, entry)
 
 
 @tried_again
@@ -83,7 +75,8 @@ def find_pages(
     with opened(caller, "view", "memory.recalled", scope=scope, namespace=namespace) as door:
         sought = Sought(query, top_k, min_score, tuple(tags))
         near = _near(door, asked.meaning)
-        hits = at_once(find(sought, WithinDoor(door), door.text, near))
+        there = worth_comparing(door, query, near, narrowed=bool(tags))
+        hits = at_once(find(sought, there, door.text, near))
         door.detail.update(keys=len(hits), pages=True)
         if caller.origin.run_id and door.elsewhere is None:
             remember_reads(door, [hit.entry for hit in hits], injected=False)
@@ -157,7 +150,7 @@ def rewrite_page(
             at_once(store.update_page(made))
         door.detail.update(entry=entry.id, key=key_hash(entry.key), keys=1)
         held = tuple(one["reason"] for one in reasons)
-        return replace(_opened(_shelf(door), before.id), held=held)
+        return replace(_opened(door, page_entry(door, entry_id)), held=held)
 
 
 @tried_again
@@ -169,7 +162,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> Opened:
         page = from_entry(page_entry(door, entry_id))
         at_once(_store(door, "confirmed").confirm(page.id))
         door.detail.update(entry=str(entry_id), keys=1)
-        return _opened(_shelf(door), page.id)
+        return _opened(door, page_entry(door, entry_id))
 
 
 @tried_again
@@ -211,22 +204,13 @@ def check_sought(top_k: int, min_score: float) -> None:
         raise InvalidInput("min_score: from 0 to 1.")
 
 
-def _shelf(door: Door) -> Shelf:
-    watched = Watched(WithinDoor(door))
-    pages = at_once(KnowledgeStore(door.text, watched).pages())
-    index = PageIndex.of(pages)
-    by_id = {page.id: page for page in pages}
-    ordered = tuple(by_id[entry.id] for entry in index.entries)
-    return Shelf(ordered, index, {page.id: watched.found[key_of(page.id)] for page in pages})
-
-
-def _opened(shelf: Shelf, page_id: str) -> Opened:
-    page = next((one for one in shelf.pages if one.id == page_id), None)
-    if page is None:
-        raise NotFound(_("There is no such page."))
+def _opened(door: Door, entry: MemoryEntry) -> Opened:
+    """``entry`` as it is now."""
+    shelf, page = shelf_behind(door), from_entry(entry)
+    page_id = page.id
     return Opened(
         page,
-        shelf.entries[page_id],
+        entry,
         shelf.index.links.get(page_id, ()),
         shelf.index.backlinks.get(page_id, ()),
         tuple(mark for mark in shelf.index.stale if mark.page_id == page_id),

@@ -8,21 +8,20 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.errors import MemoryFault
-from memory.core.records import MemoryEntry, MemoryQuery
+from memory.core.records import MemoryEntry
 from memory.core.tokens import query_terms
-from memory.logic.pages import CATEGORY, KnowledgePage, from_entry, is_page
+from memory.logic.pages import KnowledgePage, from_entry
 from memory.logic.paging import Hit
 from memory.logic.retriever import RetrieverConfig, rank_pages
 from memory.models import Namespace, Posting
-from memory.providers.postgres.provider import search
 from memory.services.caller import MemoryCaller
+from memory.services.compared import found_by_text
 from memory.services.door import opened
 from memory.services.knowledge import check_sought
 from memory.services.shelves import shelves
 
 
 MOST_SHELVES: Final = 50  # of those with a word of the question, the last changed
-MOST_COMPARED: Final = 100  # pages of each: those that full text finds first
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +88,6 @@ def _candidates(
     caller: MemoryCaller, row: Namespace, query: str
 ) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
     with opened(caller, "view", "memory.recalled", namespace=row.text) as door:
-        entries: list[MemoryEntry] = []
-        if door.place.row is not None and door.elsewhere is None:
-            asked = MemoryQuery(
-                row.text, query_text=query, filter={"category": CATEGORY}, top_k=MOST_COMPARED
-            )
-            entries = [one for one in search(door.place.row, asked, door.now) if is_page(one)]
+        entries = found_by_text(door, query)
         door.detail.update(keys=len(entries), pages=True)
     yield from ((from_entry(one), one) for one in entries)

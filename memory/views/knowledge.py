@@ -1,5 +1,6 @@
 """Knowledge pages: where there are some, what is on a shelf, one of them, and what it said before."""
 
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from memory.views.asking import caller_of, entry_or_404, may, title_of, undoable
 from memory.views.knowledge_forms import SeekForm
 from memory.views.knowledge_places import place_choices
 from memory.views.markdown import rendered
-from memory.views.paging import PAGE_SIZE, OffsetPage
+from memory.views.paging import OffsetPage
 from memory.views.past import REVISIONS_A_PAGE, number_asked, older_than
 
 
@@ -62,20 +63,23 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
     caller, chosen = caller_of(request), SeekForm(request.GET).chosen()
     there = services.shelf(caller, namespace=row.text)
+    page = partial(OffsetPage, offset=chosen["offset"], query=request.GET)
     if chosen["text"]:
         tags = [chosen["tag"]] if chosen["tag"] else []
         hits = services.find_pages(caller, namespace=row.text, query=chosen["text"], tags=tags)
-        rows = shown.rows_found(there, row, hits)
+        listed = page(len(hits))
+        rows = shown.rows_found(there, row, listed.of(hits))
     else:
-        rows = shown.rows_of(there, row, tag=chosen["tag"], stale_only=chosen["stale"])
-    start = chosen["offset"]
+        pages = shown.pages_of(there, tag=chosen["tag"], stale_only=chosen["stale"])
+        listed = page(len(pages))
+        rows = shown.rows_of(there, row, listed.of(pages))
     context = {
         "namespace": row,
         "title": title_of(request, row),
         "chosen": chosen,
         "filtered": bool(chosen["text"] or chosen["tag"] or chosen["stale"]),
-        "rows": rows[start : start + PAGE_SIZE],
-        "page": OffsetPage(len(rows), start, request.GET),
+        "rows": rows,
+        "page": listed,
         "total": len(there.pages),
         "stale_count": len({mark.page_id for mark in there.index.stale}),
         "tags": shown.tags_of(there),

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 from uuid import UUID
 
@@ -64,17 +65,23 @@ def shelf_url(namespace_id: UUID) -> str:
     return reverse("memory:knowledge_shelf", args=[namespace_id])
 
 
-def rows_of(
-    shelf: Shelf, row: Namespace, *, tag: str = "", stale_only: bool = False
-) -> list[PageRow]:
-    stale = {mark.page_id for mark in shelf.index.stale}
+def pages_of(shelf: Shelf, *, tag: str = "", stale_only: bool = False) -> list[KnowledgePage]:
+    """By title."""
+    stale = {mark.page_id for mark in shelf.index.stale} if stale_only else set()
     return [
-        PageRow(
-            page, page_url(shelf.entries[page.id].id), shelf_url(row.pk), is_stale=page.id in stale
-        )
+        page
         for page in shelf.pages
         if (not tag or tag.casefold() in map(str.casefold, page.tags))
         and (not stale_only or page.id in stale)
+    ]
+
+
+def rows_of(shelf: Shelf, row: Namespace, pages: Iterable[KnowledgePage]) -> list[PageRow]:
+    stale = {mark.page_id for mark in shelf.index.stale}
+    address = shelf_url(row.pk)
+    return [
+        PageRow(page, page_url(shelf.entries[page.id].id), address, is_stale=page.id in stale)
+        for page in pages
     ]
 
 
@@ -125,8 +132,12 @@ def stale_rows(opened: Opened) -> list[StaleRow]:
 
 def finder(shelf: Shelf) -> Callable[[str], str]:
     """The address of the page that ``[[name]]`` means, by id, title or alias."""
-    names = names_of(shelf.pages)
-    return lambda name: _url_in(shelf, names.get(normalised(name), ""))
+
+    @cache  # most texts link to nothing, and need no names of thousands
+    def names() -> dict[str, str]:
+        return names_of(shelf.pages)
+
+    return lambda name: _url_in(shelf, names().get(normalised(name), ""))
 
 
 def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionTold, ...]:

@@ -1,0 +1,114 @@
+"""A question to a large shelf: compared with what is worth it, and answered as if with all of it."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.core.records import MemoryQuery
+from memory.models import Entry, Namespace
+from memory.services import compared, whole_shelf
+from memory.services.door import opened
+from memory.services.within import at_once
+from tests.memory.services.conftest import at_door
+from tests.support.cast import Person
+
+
+pytestmark = pytest.mark.django_db
+
+WIKI = "global:wiki"
+PAGES = [
+    {"title": f"Bed {n}", "content": f"Row {n} of the garden.", "tags": ["beds"]} for n in range(8)
+]
+TEA = {"title": "Tea", "summary": "How tea is brewed", "content": "Green tea wants 80 degrees."}
+EVERY_PAGE = MemoryQuery(WIKI, filter={"category": "page"})
+CUPS = {"title": "Cups", "content": "One for tea stands on the left.", "tags": ["kitchen"]}
+
+
+@pytest.fixture
+def shelf(alice: Person) -> Person:
+    services.write_pages(at_door(alice), namespace=WIKI, pages=[*PAGES, TEA, CUPS])
+    return alice
+
+
+def found(person: Person, query: str, **more: Any) -> list[str]:
+    hits = services.find_pages(at_door(person), namespace=WIKI, query=query, **more)
+    return [hit.item.page.title for hit in hits]
+
+
+def read(person: Person, query: str) -> int:
+    """How many pages the question was compared with."""
+    with opened(at_door(person), "view", "memory.recalled", namespace=WIKI) as door:
+        there = compared.worth_comparing(door, query, ())
+        return len(at_once(there.recall(EVERY_PAGE)))
+
+
+@pytest.mark.parametrize("query", ["tea", "garden row", "brewed degrees", "nothing of it"])
+def test_large_shelf_gives_what_a_small_one_would(
+    shelf: Person, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = found(shelf, query)
+
+    monkeypatch.setattr(compared, "LARGE", 5)
+
+    assert set(found(shelf, query)) == set(small)
+    assert found(shelf, query)[:1] == small[:1]
+
+
+def test_page_without_a_word_of_the_question_is_read_from_a_small_shelf_alone(
+    shelf: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(shelf, "tea") == 10
+
+    monkeypatch.setattr(compared, "LARGE", 5)
+
+    assert read(shelf, "tea") == 2
+
+
+def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(shelf: Person) -> None:
+    with opened(at_door(shelf), "view", "memory.recalled", namespace=WIKI) as door:
+        there = compared.Compared(door, "tea", ["page:bed-3", "page:tea", "page:gone"])
+        keys = [one.key for one in at_once(there.recall(EVERY_PAGE))]
+
+    assert sorted(keys) == ["page:bed-3", "page:cups", "page:tea"]
+
+
+def test_tags_are_looked_for_on_all_of_a_large_shelf(
+    shelf: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared, "LARGE", 5)
+    monkeypatch.setattr(compared, "MOST_COMPARED", 1)
+
+    assert found(shelf, "tea", tags=["kitchen"]) == ["Cups"]
+
+
+def test_shelf_says_whose_words_a_page_is_until_somebody_approves(shelf: Person) -> None:
+    rows = Entry.objects.unscoped()
+    with tenant([shelf.team.id]):
+        rows.filter(key="page:tea").update(metadata={"origin": "web"})
+        rows.filter(key="page:cups").update(metadata={"origin": "web", "review": "approve"})
+
+    pages = {one.id: one for one in services.shelf(at_door(shelf), namespace=WIKI).pages}
+
+    assert (pages["tea"].origin, pages["cups"].origin, pages["bed-1"].origin) == ("web", "", "")
+
+
+def test_shelf_reads_no_more_of_an_entry_than_it_shows(shelf: Person) -> None:
+    with (
+        opened(at_door(shelf), "view", "memory.listed", namespace=WIKI) as door,
+        CaptureQueriesContext(connection) as captured,
+    ):
+        there = whole_shelf.shelf_behind(door)
+
+    with tenant([shelf.team.id]):
+        place = Namespace.objects.unscoped().get(text=WIKI)
+        ids = dict(Entry.objects.unscoped().filter(namespace=place).values_list("value__id", "id"))
+    assert {name: one.id for name, one in there.entries.items()} == {
+        name: str(pk) for name, pk in ids.items()
+    }
+    (reading,) = captured
+    assert '"text"' not in reading["sql"]
+    assert "source_run" not in reading["sql"]
