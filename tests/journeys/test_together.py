@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Route, expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair
 from tests.support.stack import LiveStack
@@ -255,6 +255,35 @@ def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
     expect(alice.page.locator("#reported")).to_have_text("Decide: 1")
     assert template_of(both, "t1") == "C"
     assert alice.editor("(e) => [e.edits.ledger.clashes[0].clashes[0].yours]") == ["A D B"]
+
+
+def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: Pair):
+    """Her form asks the server after each save: the answer may hold his edit before the line tells of it."""
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    held: list[Route] = []
+
+    hers.press("Home")
+    both.until_equal()
+    alice.page.route("**/changes/**", lambda route: held.append(route), times=1)
+    his.fill("B")
+    his.blur()
+    both.until(lambda: template_of(both, "t1") == "B")
+    alice.editor("(e) => e.inspector.reload()")
+    hers.press_sequentially("A ")
+
+    expect(alice.page.locator("#reported")).to_have_text("Decide: 1")
+    for route in held:
+        route.continue_()
+    alice.page.unroute("**/changes/**")
+    both.until(
+        lambda: alice.editor("(e) => e.edits.revision") == bob.editor("(e) => e.edits.revision")
+    )
+    assert template_of(both, "t1") == "B"
+    assert alice.editor("(e) => e.edits.ledger.clashes.map((one) => one.clashes[0].yours)") == [
+        "A x"
+    ]
+    expect(alice.page.locator("#reported")).to_have_text("Decide: 1")
 
 
 def test_refused_edit_is_taken_back_and_reported(both: Pair):

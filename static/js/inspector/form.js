@@ -90,12 +90,27 @@ export class Form extends EventTarget {
     else this.dispatchEvent(new CustomEvent("saved", { detail: { path, el, change } }));
   }
 
-  /** What others made of the data. Returns the dirty controls whose field they changed too. */
-  receive(data, shown = {}) {
+  /** What others made of the data, as of a revision that this tab may not have heard of. */
+  receive(data, shown = {}, revision = 0) {
     if (this.isBusy) return;
+    const before = this.#inHand().map((el) => [el, this.at(pathOf(el))]);
     this.data = data;
     this.shown = shown;
+    for (const [el, value] of before) this.#overtake(el, value, revision);
     this.showDependent();
+  }
+
+  /** Whose change it was, the change itself says if it comes to be heard; a draft read anew has none to tell. */
+  #overtake(el, before, revision) {
+    const value = this.at(pathOf(el));
+    if (same(before, value) || same(readable(el), value) || this.#undecided.has(el)) return;
+    this.#overtaken.set(el, { value: value ?? GONE, change: { author: null, revision } });
+  }
+
+  /** The fields that are being typed in, and the one that somebody only is in. */
+  #inHand() {
+    const found = new Set([...this.#dirty.keys(), document.activeElement]);
+    return [...found].filter((el) => this.root.contains(el) && el.matches(CONTROL) && isTypedIn(el));
   }
 
   /**
@@ -103,16 +118,15 @@ export class Form extends EventTarget {
    * is in it, that waits until something is typed.
    */
   clashes(ops, change) {
-    for (const el of new Set([...this.#dirty.keys(), document.activeElement])) {
-      if (!this.root.contains(el) || !el.matches(CONTROL) || !isTypedIn(el)) continue;
+    for (const el of this.#inHand()) {
       const path = pathOf(el);
       const theirs = ops.findLast((op) => op.path && (starts(path, op.path) || starts(op.path, path)));
       if (!theirs || this.editor.edits.deciding.find({ ...this.op, path })) continue;
       const rest = path.slice(theirs.path.length);
       const value = (theirs.remove ? undefined : get({ value: theirs.value }, ["value", ...rest])) ?? GONE;
       const mine = readable(el);
-      if (same(mine, value)) continue;
-      if (!this.#dirty.has(el)) this.#overtaken.set(el, { value, change });
+      if (same(mine, value)) this.#overtaken.delete(el);
+      else if (!this.#dirty.has(el)) this.#overtaken.set(el, { value, change });
       else this.#report(el, mine, { value, change });
     }
   }
@@ -120,6 +134,7 @@ export class Form extends EventTarget {
   #report(el, mine, { value: theirs, change }) {
     clearTimeout(this.#timers.get(el));
     this.#dirty.delete(el);
+    this.#overtaken.delete(el);
     const { edits, root } = this.editor;
     const path = pathOf(el);
     const op = mine === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: mine };

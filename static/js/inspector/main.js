@@ -101,6 +101,7 @@ class Inspector {
     if (this.form?.isBusy) return this.#later(SOON, this.#isForeign);
     if (drawn) return this.#draw(html);
     const page = new DOMParser().parseFromString(html, "text/html");
+    if (this.#isOld(page)) return this.#later(SOON, this.#isForeign);
     if (this.#chosen?.startsWith("node:") && this.panel?.dataset.inspector === "node") this.#merge(page);
     else if (!this.root.contains(document.activeElement)) this.#draw(html);
   }
@@ -223,23 +224,34 @@ class Inspector {
     else if (!this.#isForeign) this.#later(SOON, false);
   }
 
+  /** Drawn before what this tab has heard of since: it would take that back. */
+  #isOld(page) {
+    const held = read(page.querySelector("#insp-held")?.textContent ?? "", {});
+    return held.revision < this.editor.edits.revision;
+  }
+
   #changed(change) {
     if (this.#chosen === null) return;
     const id = this.held?.id;
     if (change.html?.gone?.includes(id)) return this.#show("");
-    const own = (change.ops ?? []).filter((op) => op.id === id && op.path);
-    if (this.form && id && own.some((op) => !this.#isKnown(op, change))) this.form.clashes(own, change);
-    if (change.resync || (change.ops ?? []).some((op) => !this.#isKnown(op, change))) this.#later();
+    const news = (change.ops ?? []).filter((op) => !this.#isKnown(op, change));
+    const own = news.filter((op) => op.id === id && op.path);
+    if (this.form && id && own.length) this.form.clashes(own, change);
+    if (change.resync || news.length) this.#later();
   }
 
-  /** Whether an operation says what the form shows already, as our own do. */
+  /**
+   * Whether an operation says what the form shows already, as our own do. Of others' that can't be told from the form's
+   * data: a reload may have brought these earlier than the change was heard of, and left alone what one was in.
+   */
   #isKnown(op, change) {
     if (PLACES.has(op.op)) return true;
+    if (change.client !== this.editor.edits.client) return false;
     if (this.panel?.dataset.inspector === "workflow") return op.op === "feature" && this.form && same(get(this.form.data, op.path), op.remove ? undefined : op.value);
     if (!this.form || op.id !== this.held?.id) return false;
     if (op.op === "rename") return op.title === this.held.title;
     if (op.op !== "set") return false;
-    if (op.insert || (op.remove && typeof op.path.at(-1) === "number")) return this.form.isBusy && change.client === this.editor.edits.client;
+    if (op.insert || (op.remove && typeof op.path.at(-1) === "number")) return this.form.isBusy;
     return same(get(this.form.data, op.path), op.remove ? undefined : op.value);
   }
 
@@ -254,7 +266,7 @@ class Inspector {
     const held = read(page.querySelector("#insp-held").textContent, this.held);
     const blocks = blocksOf(page);
     this.held = held;
-    this.form.receive(held.data, held.shown);
+    this.form.receive(held.data, held.shown, held.revision);
     this.variables = new Variables(held.sources);
     if (this.#isForeign) this.#mergeFields(page, blocks);
     this.form.showMine();

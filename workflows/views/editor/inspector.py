@@ -57,7 +57,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         raise NotFound
     providers = _providers(principal, workflow)
     context = {
-        **_node_page(document, spec),
+        **_node_page(document, spec, workflow.revision),
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
@@ -90,7 +90,7 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     return render(request, "inspector/_workflow.html", context)
 
 
-def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
+def _node_page(document: Document, spec: NodeSpec, revision: int) -> dict[str, Any]:
     kinds = installed_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
     icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
@@ -118,15 +118,19 @@ def _node_page(document: Document, spec: NodeSpec) -> dict[str, Any]:
         "types": forms.TYPES,
         "form_types": forms.FORM_TYPES,
         "file_keys": forms.FILE_KEYS,
-        "held": _held(document, spec, kind, problems),
+        "held": _held(document, spec, kind, problems, revision),
     }
 
 
 def _held(
-    document: Document, spec: NodeSpec, kind: AnyKind, problems: Iterable[Problem]
+    document: Document, spec: NodeSpec, kind: AnyKind, problems: Iterable[Problem], revision: int
 ) -> dict[str, Json]:
-    """What the scripts know about the node; the form around it is HTML."""
+    """What the scripts know about the node; the form around it is HTML.
+
+    ``revision`` was read before the document: an edit in between is in both this and the next answer.
+    """
     return {
+        "revision": revision,
         "id": spec.id,
         "title": spec.title,
         "data": dict(spec.data),
