@@ -20,6 +20,7 @@ from memory.services.caller import MemoryCaller
 from memory.services.door import Door, opened
 from memory.services.forget import forget_chosen
 from memory.services.recall import remember_reads
+from memory.services.whole_talk import WholeTalk
 from memory.services.within import WithinDoor, at_once
 
 
@@ -140,8 +141,9 @@ def _talk(door: Door, wanted: Asked) -> Talk:
 
 
 def _memory(door: Door, folding: Folding) -> ConversationMemory:
+    """To look at; nothing is written through it."""
     return ConversationMemory(
-        _session(door), WithinDoor(door), new_id=_new_id, folding=folding, clock=lambda: door.now
+        _session(door), WholeTalk(door), new_id=_new_id, folding=folding, clock=lambda: door.now
     )
 
 
