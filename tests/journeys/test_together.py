@@ -270,20 +270,17 @@ def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: 
     his.blur()
     both.until(lambda: template_of(both, "t1") == "B")
     alice.editor("(e) => e.inspector.reload()")
-    hers.press_sequentially("A ")
-
-    expect(alice.page.locator("#reported")).to_have_text("Decide: 1")
     for route in held:
         route.continue_()
-    alice.page.unroute("**/changes/**")
     both.until(
         lambda: alice.editor("(e) => e.edits.revision") == bob.editor("(e) => e.edits.revision")
     )
-    assert template_of(both, "t1") == "B"
-    assert alice.editor("(e) => e.edits.ledger.clashes.map((one) => one.clashes[0].yours)") == [
-        "A x"
-    ]
+    hers.press_sequentially("A ")
+
     expect(alice.page.locator("#reported")).to_have_text("Decide: 1")
+    assert template_of(both, "t1") == "B"
+    mine = "(e) => e.edits.ledger.clashes.map((one) => one.clashes[0].yours)"
+    assert alice.editor(mine) == ["A x"]
 
 
 def test_refused_edit_is_taken_back_and_reported(both: Pair):
