@@ -17,7 +17,7 @@ from accounts.models import Membership, User
 from accounts.principals import user_principal
 from accounts.tenancy import lookup
 from memory import services
-user = User.objects.filter(is_active=True).order_by("date_joined", "pk").first()
+user = User.objects.get(is_superuser=True)
 who = user_principal(user)
 team = sorted(who.team_ids)[0]
 for subject, text in ((str(user.pk), "I like green tea"), ("{outside}", "Ben likes black tea")):

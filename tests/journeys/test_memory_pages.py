@@ -20,7 +20,7 @@ FILL = """
 from accounts.models import User
 from accounts.principals import user_principal
 from memory import services
-owner = user_principal(User.objects.order_by('id').first())
+owner = user_principal(User.objects.get(is_superuser=True))
 caller = services.MemoryCaller(owner, sorted(owner.team_ids)[0])
 for n in range({many}):
     services.remember(caller, namespace='global:{app}', key=f'order-{{n}}', value=f'{{n}} cups of tea', category='result')

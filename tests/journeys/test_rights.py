@@ -23,7 +23,7 @@ from accounts.services import add_member
 from accounts.tenancy import lookup, tenant
 from memory import services
 from memory.services import CallOrigin, MemoryCaller, reach_of
-owner = User.objects.order_by("date_joined").first()
+owner = User.objects.get(is_superuser=True)
 with lookup(str(owner.pk)):
     team = Membership.objects.unscoped().filter(user=owner).select_related("team").first().team
 mia = User.objects.create_user("{mail}", name="{name}")
