@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -23,6 +26,10 @@ from accounts.forms import InvitationForm, RoleForm, TeamForm
 from accounts.models import Role, Team, User
 from accounts.principals import TEAM_IN_SESSION, Principal, current_team_id, principal_of
 
+
+MEMBERS = 50  # a page
+LONGEST_SOUGHT = 200
+LONGEST_AT = 2_000  # of an address that a form brings back
 
 # The table of verbs in a sentence each; ``accounts.roles`` decides.
 TOLD_ROLES: Mapping[Role, Promise] = {
@@ -64,14 +71,14 @@ def change_role(request: HttpRequest, membership_id: UUID) -> HttpResponse:
         principal_of(request), membership_id=membership_id, role=form.cleaned_data["role"]
     )
     messages.success(request, _("The role was changed."))
-    return redirect("accounts:team")
+    return _back(request)
 
 
 @require_POST
 def remove(request: HttpRequest, membership_id: UUID) -> HttpResponse:
     services.remove_member(principal_of(request), membership_id=membership_id)
     messages.success(request, _("The member was removed."))
-    return redirect("accounts:team")
+    return _back(request)
 
 
 @never_cache
@@ -112,6 +119,29 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
+def _members(request: HttpRequest, principal: Principal, mine: Team) -> dict[str, object]:
+    """A page of them; of those with a word in name or address, where one is looked for."""
+    sought = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
+    found = selectors.members_of(principal, mine)
+    if sought:
+        found = found.filter(Q(user__name__icontains=sought) | Q(user__email__icontains=sought))
+    page = Paginator(found, MEMBERS).get_page(request.GET.get("page"))
+    kept = f"{urlencode({'q': sought})}&" if sought else ""
+    return {
+        "page": page,
+        "sought": sought,
+        "kept": kept,
+        "at": f"{kept}page={page.number}" if kept or page.number > 1 else "",
+    }
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    """To where in the list one was."""
+    asked = QueryDict(request.POST.get("at", "")[:LONGEST_AT])
+    kept = {name: asked[name] for name in ("q", "page") if asked.get(name)}
+    return redirect(f"{reverse('accounts:team')}?{urlencode(kept)}" if kept else "accounts:team")
+
+
 def _page(
     request: HttpRequest,
     principal: Principal,
@@ -128,7 +158,7 @@ def _page(
     form.fields["role"].choices = roles  # type: ignore[attr-defined]
     context = {
         "team": mine,
-        "members": selectors.members_of(principal, mine),
+        **_members(request, principal, mine),
         "invitations": selectors.invitations_of(principal, mine) if manages else [],
         "manages": manages,
         "owns": owns,
