@@ -234,16 +234,19 @@ class Shared:
 def grants_on(obj: models.Model) -> list[Shared]:
     """Whatever was shared of this object, people before groups; for the page that says who can see it."""
     which = {"content_type": _type(type(obj)), "object_pk": str(obj.pk)}
-    people = UserObjectPermission.objects.filter(**which).select_related("permission", "user")
-    groups = GroupObjectPermission.objects.filter(**which).select_related("permission")
+    people = UserObjectPermission.objects.filter(**which).select_related("user")
+    groups = GroupObjectPermission.objects.filter(**which)
+    shared = list(groups.values_list("group_id", _CODENAME))
     with tenant([_team_of(obj)]):
-        named = TeamGroup.objects.unscoped().filter(group__in=[row.group_id for row in groups])
+        named = TeamGroup.objects.unscoped().filter(group__in=[group for group, _name in shared])
         by_group = {row.group_id: row for row in named}
-    found = [Shared(_verb(row.permission), user=row.user) for row in people]
+    found = [
+        Shared(_verb(row.codename), user=row.user) for row in people.annotate(codename=F(_CODENAME))
+    ]
     found += [
-        Shared(_verb(row.permission), group=by_group[row.group_id])
-        for row in groups
-        if row.group_id in by_group
+        Shared(_verb(codename), group=by_group[group])
+        for group, codename in shared
+        if group in by_group
     ]
     return sorted(found, key=_by_name)
 
@@ -253,8 +256,11 @@ def _by_name(shared: Shared) -> tuple[bool, str, str, str]:
     return shared.user is None, str(who).casefold(), str(who.pk if who else ""), shared.verb
 
 
-def _verb(permission: Permission) -> str:
-    return permission.codename.replace("_", ".", 1)
+_CODENAME: Final = "permission__codename"
+
+
+def _verb(codename: str) -> str:
+    return codename.replace("_", ".", 1)
 
 
 def _is_of_team(who: User | Group, team_id: UUID) -> bool:

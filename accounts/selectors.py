@@ -73,6 +73,13 @@ def groups_named(principal: Principal, team: Team) -> list[TeamGroup]:
     return list(TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id"))
 
 
+def group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str]]:
+    """Id and name of each, for a list of a thousand to choose from."""
+    check(principal, "team.view", team)
+    rows = TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id")
+    return list(rows.values_list("pk", "name"))
+
+
 def member_at(principal: Principal, team_id: UUID, email: str) -> UUID:
     """The account of the member with this address."""
     rows = Membership.objects.visible_to(principal).filter(team_id=team_id)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role, TeamGroup, User
 from accounts.principals import current_team_id, principal_of
-from accounts.selectors import group_for, groups_named, members_of, team_for
+from accounts.selectors import group_choices, group_for, team_for
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -111,7 +111,8 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
         "glasses": shown(request, row.text) if found.runs in ("person", "conversation") else None,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
-        **_recipients(request, row),
+        "members": _members(found, principal.user_id),
+        "groups": _groups(request, row),
     }
     return render(request, "memory/access.html", context)
 
@@ -160,16 +161,18 @@ def _member(request: HttpRequest) -> User | TeamGroup:
     return selectors.member_for(principal, team_id, wanted)
 
 
-def _recipients(request: HttpRequest, row: Namespace) -> dict[str, object]:
+def _members(found: Explained, reader_id: UUID | None) -> list[tuple[UUID, str]]:
+    """With whom it can be shared: all of the team are explained already."""
+    people = [one for one in found.seers if one.kind == "user" and one.id != reader_id]
+    return [(one.id, one.name) for one in people]
+
+
+def _groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
+    if parse_namespace(row.text).seen_by is not SeenBy.TEAM:
+        return []
     principal = principal_of(request)
     team = team_for(principal, "team.view", current_team_id(request))
-    for_groups = parse_namespace(row.text).seen_by is SeenBy.TEAM
-    return {
-        "members": [
-            one.user for one in members_of(principal, team) if one.user_id != principal.user_id
-        ],
-        "groups": groups_named(principal, team) if for_groups else [],
-    }
+    return group_choices(principal, team)
 
 
 def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
