@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import Bar, report
+from bench._services import own_services, takes_really
 from bench.chatter import CURATOR, Chat, Judged, Script, chat, document, judged
 from bench.memory import _operator as new_operator
-from bench.memory import _services as services_up
 from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 
 
@@ -35,9 +35,10 @@ def main() -> int:
     parser.add_argument("--chats", type=int, default=3, help="of each curator")
     parser.add_argument("--runs", type=int, default=15, help="that are timed, of each application")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    takes_really(parser)
     options = parser.parse_args()
     script = Script()
-    with _world(script) as server:
+    with _world(script, really=options.really) as server:
         model = [_curated(server, script, chat(seed), "script") for seed in range(options.chats)]
         plain = [_curated(server, script, chat(seed), "") for seed in range(options.chats)]
         half = _beyond_repair(server, script)
@@ -71,7 +72,7 @@ def main() -> int:
 
 
 @contextmanager
-def _world(script: Script) -> Iterator[FakeOpenAI]:
+def _world(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
     def reply(request: Request) -> Answer:
         if CURATOR in request.last_message:
             return Answer(script.answer(request.last_message))
@@ -80,8 +81,7 @@ def _world(script: Script) -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as server:
         server.script(reply)
         os.environ["NET_ALLOW"] = server.allow
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        with services_up():
+        with own_services(really=really):
             from workflows.services.durable import ChildWorker
 
             worker = ChildWorker()

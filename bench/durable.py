@@ -9,14 +9,14 @@ own time, from the first attempt's start to its last commit, by the database's c
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
+
+from bench._services import own_services, takes_really
 
 
 NODES = 100
@@ -26,27 +26,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--small", type=int, default=200, help="five-node runs at once")
+    takes_really(parser)
     options = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    with _services():
+    with own_services(really=options.really):
+        _register_effect()
         asyncio.run(_measure(options.rounds, options.small))
 
 
-@contextmanager
-def _services() -> Iterator[None]:
-    import django
+def _register_effect() -> None:
+    from config import plugins
 
-    from config.embedded.session import embedded_services
-
-    with embedded_services():
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", database="owner", verbosity=0, interactive=False)
-        from config import plugins
-
-        plugins.manager().register(_Plugin())
-        yield
+    plugins.manager().register(_Plugin())
 
 
 class _Plugin:

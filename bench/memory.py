@@ -8,17 +8,17 @@ judges, and of the best; and the CPU time of this process (the database's is its
 
 import argparse
 import asyncio
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 from bench._common import LATENCY_HEADS, Bar, latency, percentile, report
+from bench._services import own_services, takes_really
 
 
 ENTRIES, TIMES, ROUNDS = 500, 100, 3
@@ -30,9 +30,9 @@ Times = dict[str, list[list[float]]]  # what → rounds of milliseconds
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    takes_really(parser)
     options = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    with _services():
+    with own_services(really=options.really):
         who = _operator()
         times = _timed(_caller(who))
         cpu = _cpu(_caller(who))
@@ -59,20 +59,6 @@ def main() -> int:
         for what, rounds in times.items()
     }
     return report(bars, measured, options.json)
-
-
-@contextmanager
-def _services() -> Iterator[None]:
-    import django
-
-    from config.embedded.session import embedded_services
-
-    with embedded_services():
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", database="owner", verbosity=0, interactive=False)
-        yield
 
 
 def _operator() -> Any:

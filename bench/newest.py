@@ -9,7 +9,6 @@ is carried out once more under EXPLAIN: how many rows of the table it read.
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import LATENCY_HEADS, Bar, latency, report
-from bench.memory import _operator, _services
+from bench._services import own_services, takes_really
+from bench.memory import _operator
 
 
 PEOPLE, EACH = 1_000, 100
@@ -31,9 +31,9 @@ SLOWEST, OF_NOTHING = 20.0, 5.0  # milliseconds
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    takes_really(parser)
     options = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    with _services():
+    with own_services(really=options.really):
         return _measure(options.json)
 
 

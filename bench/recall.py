@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import LATENCY_HEADS, ROOT, Bar, latency, peer_python, report, run_script
-from bench.memory import _operator, _services
+from bench._services import own_services, takes_really
+from bench.memory import _operator
 from bench.retrieval_sets import Namespace, Quality, Question, Set, quality, read_sets
 
 
@@ -42,14 +43,14 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
     parser.add_argument("--embedder", metavar="NAME", help="as in MEMORY_EMBEDDER")
     parser.add_argument("--no-peers", action="store_true", help="only ours")
+    takes_really(parser)
     options = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if options.embedder:
         os.environ["MEMORY_EMBEDDER"] = options.embedder
     sets = list(read_sets(options.data))
     if not sets:
         parser.error(f"no sets in {options.data}")
-    with _services():
+    with own_services(really=options.really):
         return _measure(sets, options)
 
 

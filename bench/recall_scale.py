@@ -8,7 +8,6 @@ rounds: their p95 is printed over all, of the round in the middle, which the bar
 """
 
 import argparse
-import os
 import random
 import sys
 import time
@@ -21,7 +20,8 @@ from typing import Any
 from uuid import UUID
 
 from bench._common import LATENCY_HEADS, Bar, latency, report
-from bench.memory import _operator, _services
+from bench._services import own_services, takes_really
+from bench.memory import _operator
 
 
 LARGE, PEOPLE, EACH = 50_000, 1_000, 100
@@ -35,9 +35,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--entries", type=int, default=1_000_000)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    takes_really(parser)
     options = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    with _services():
+    with own_services(really=options.really):
         return _measure(options)
 
 
