@@ -246,4 +246,4 @@ def _told_of(given: Given, names: Mapping[str, str]) -> str:
 
 
 def _moment(at: datetime) -> str:
-    return date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
+    return date_format(timezone.localtime(at), "DATETIME_FORMAT")
