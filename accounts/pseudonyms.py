@@ -23,8 +23,9 @@ PROSE: Final = (
 )  # words, whatever their length; other values are if they have spaces
 
 _ID = re.compile(r"[!-9;-~]{1,80}")
-# An account is told by a number already, and so is a programme that speaks for itself.
-_NUMBER = re.compile(r"(?:key-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# An account is told by a number already, and so is a programme that speaks for itself: of version 7, as all of ours
+# are. Others' are mostly of version 4, and somebody's id outside; one of version 7 can't be told from an account's here.
+_NUMBER = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
 _QUOTED = 100  # so much of what can't be an id a refusal repeats
 

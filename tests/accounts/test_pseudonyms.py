@@ -16,6 +16,7 @@ from accounts.pseudonyms import (
 
 
 ACCOUNT = "01a2046e-1111-7222-8333-444455556666"
+OUTSIDE = "5d2c7a1e-1111-4222-8333-444455556666"  # as programmes elsewhere number people
 HASH = "~" + "a" * 26
 
 
@@ -31,6 +32,7 @@ def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
         (f"user:ben@{ACCOUNT}", f"user:<ben@{ACCOUNT}>"),
         (f"user:{HASH}", f"user:<{HASH}>"),  # an id that looks like a pseudonym is an id
         (f"user:{ACCOUNT}", f"user:{ACCOUNT}"),
+        (f"user:{OUTSIDE}", f"user:<{OUTSIDE}>"),
         (f"user:key-{ACCOUNT}", f"user:key-{ACCOUNT}"),
         ("user:Zoe Smith", "user:~-"),  # nobody's id can be so
         ("user:zöe", "user:~-"),
@@ -53,6 +55,7 @@ def test_subject_of_an_outside_person_is_swapped(text: str, instead: str):
         ("user:zoe: 'zoe' can't name a memory", "user:<zoe>: '<zoe>' can't name a memory"),
         ("zoe was here, zoes weren't", "<zoe> was here, zoes weren't"),
         (f"user:{ACCOUNT} is private", f"user:{ACCOUNT} is private"),
+        (f"user:{OUTSIDE} is private", f"user:<{OUTSIDE}> is private"),
     ],
 )
 def test_refusal_that_quotes_a_person_is_swapped(why: str, instead: str):
@@ -89,5 +92,6 @@ def test_pseudonyms_turn_back_while_somebody_knows_them():
 
 
 def test_account_is_not_outside():
-    assert [is_outside(one) for one in ("zoe", ACCOUNT, "", "a b")] == [True, False, False, False]
+    ids = ("zoe", OUTSIDE, ACCOUNT, "", "a b")
+    assert [is_outside(one) for one in ids] == [True, True, False, False, False]
     assert outside_in(f"user:{ACCOUNT}") == []

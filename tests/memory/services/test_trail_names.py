@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts import audit
 from accounts.models import AuditEntry, AuditPerson
@@ -15,8 +16,14 @@ from accounts.services.trail import Asked, export, read
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import MemoryFault
-from memory.services import glass
+from memory.logic.curation.work import FinishedWork
+from memory.logic.reviewing import Mode
+from memory.services import glass, proposals, seeking, standing, timeline
+from memory.services.bulk import Act, Chosen, rehearse
+from memory.services.seeking import Sought
 from tests.memory.services.conftest import at_door, in_run
+from tests.memory.services.curating import answer, curated, learns, scripted
+from tests.memory.services.exchanging import entry, file_of, space
 from tests.support.cast import Cast
 
 
@@ -73,6 +80,73 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
         return set(AuditEntry.objects.unscoped().values_list("action", flat=True))
 
 
+def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
+    """Pages, talks, what runs taught, and files about somebody."""
+    team, own = cast.team_a.pk, f"user:{who}"
+    run = in_run(cast.alice, user_id=who, conversation_id="c1")
+    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice).key))
+    _pages(run, key, who)
+    _learnt(cast, run, key, who)
+    for action in ("append", "read", "clear"):
+        said = [{"role": "user", "content": f"{who} drinks tea"}] if action == "append" else []
+        services.converse(run, action=action, messages=said)
+    services.look_back(at_door(cast.alice), namespace="conv:c1")
+    _files(cast, key, who)
+    rehearse(key, act=Act.FORGET, chosen=Chosen(own, sought=Sought(text=who)))
+    seeking.seek(key, namespace=own, sought=Sought(text=who))
+    timeline.timeline(key, namespace=own, sought=Sought())
+    standing.stood(key, namespace=own, at=timezone.now(), sought=Sought(text=who))
+    services.undo_run(key, run_id="r1", reason=f"{who} asked us")
+    services.erase(key, subject=who, dry_run=True)
+    with pytest.raises(MemoryFault):
+        services.erase(at_door(cast.bob), subject=who)
+    with tenant([team]):
+        return set(AuditEntry.objects.unscoped().values_list("action", flat=True))
+
+
+def _pages(run: Any, key: Any, who: str) -> None:
+    own, asked = f"user:{who}", f"{who} asked us"
+    page = {"title": f"What {who} drinks", "content": "Green tea.", "tags": [who]}
+    (kept,) = services.write_pages(run, scope="user", pages=[page], reason=asked)
+    services.find_pages(run, scope="user", query=f"What does {who} drink?")
+    services.find_everywhere(key, query="green tea")
+    opened = services.open_page(key, entry_id=kept.entry.id)
+    said = {"content": f"{who} drinks black tea."}
+    changes: dict[str, Any] = {"if_revision": opened.entry.revision, "changes": said}
+    services.rewrite_page(key, entry_id=kept.entry.id, **changes, reason=asked)
+    with pytest.raises(MemoryFault):
+        services.rewrite_page(key, entry_id=kept.entry.id, **changes)
+    packed = services.export_pages(key, namespace=own)
+    services.delete_page(key, entry_id=kept.entry.id, reason=asked)
+    services.import_pages(key, namespace=own, archive=packed, reason=asked)
+
+
+def _learnt(cast: Cast, run: Any, key: Any, who: str) -> None:
+    learns(cast.alice, review=Mode.ALL)
+    said = [f"{who} likes oolong tea in the morning.", f"{who} lives in a house in Lisbon."]
+    ask, _asked = scripted(answer(key_learnings=said, summary=f"{who} was asked about tea."))
+    curated(cast.alice, FinishedWork(f"Ask {who}", outputs=said), ask=ask, caller=run)
+    one, other, *_more = proposals.proposals(key, namespace=f"user:{who}").proposals
+    reason = {"reason": f"{who} says so"}
+    proposals.apply_proposal(key, proposal_id=one.pk, **reason)
+    proposals.undo_proposal(key, proposal_id=one.pk, **reason)
+    proposals.reject_proposal(key, proposal_id=other.pk, always=True, **reason)
+    proposals.reopen_proposal(key, proposal_id=other.pk, **reason)
+
+
+def _files(cast: Cast, key: Any, who: str) -> None:
+    own, elsewhere = f"user:{who}", f"user:{who}-elsewhere"
+    lines = [space(elsewhere), entry(namespace=elsewhere, value=f"{who} drinks tea")]
+    for dry_run in (True, False):
+        done = services.import_file(key, file_of(*lines), into={elsewhere: own}, dry_run=dry_run)
+    services.undo_import(key, changes=done.changes)
+    refused = services.import_file(at_door(cast.bob), file_of(*lines))
+    assert (done.refused, refused.refused) == (0, 1)
+    list(services.export_person(key, subject=who).chunks())
+    with pytest.raises(MemoryFault):
+        services.export_person(at_door(cast.bob), subject=who)
+
+
 @pytest.fixture
 def life(cast: Cast, api_key: Any) -> set[str]:
     return lived(cast, api_key)
@@ -86,6 +160,22 @@ def test_id_is_nowhere_in_the_table_whatever_is_done(cast: Cast, life: set[str])
     } <= life  # fmt: skip
     assert "canary" not in raw(cast)
     assert audit.verify(cast.team_a.pk).intact
+
+
+# Programmes elsewhere number people, too, and a number names them as well as a word does.
+@pytest.mark.parametrize("who", [WHO, "5d2c7a1e-9a3b-4c4d-8e5f-0123456789ab"])
+def test_id_is_nowhere_in_the_table_whatever_is_worked_on(cast: Cast, api_key: Any, who: str):
+    done = worked(cast, api_key, who)
+
+    assert {
+        "memory.stored", "memory.recalled", "memory.refused", "memory.proposal_applied",
+        "memory.proposal_rejected", "memory.proposal_reopened", "memory.undone", "memory.cleared",
+        "memory.imported", "memory.rehearsed", "memory.exported", "memory.forgotten",
+    } <= done  # fmt: skip
+    assert who not in raw(cast)
+    assert "canary" not in raw(cast)
+    assert audit.verify(cast.team_a.pk).intact
+    assert len(shown(cast, subject=f"user:{who}")) > 20
 
 
 def test_who_may_read_the_trail_reads_whom_it_means(cast: Cast, life: set[str]):
