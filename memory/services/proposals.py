@@ -135,6 +135,7 @@ def merge_proposal(
         return row
 
 
+@tried_again
 def reject_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, always: bool = False, reason: str = ""
 ) -> Proposal:
@@ -143,6 +144,7 @@ def reject_proposal(
     return _moved(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
 
+@tried_again
 def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     return _moved(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
 
