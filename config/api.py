@@ -10,6 +10,7 @@ from ninja.parser import Parser
 
 from config import strict
 from config.errors import register
+from config.schema import knows_its_query
 
 
 class StrictParser(Parser):
@@ -30,6 +31,7 @@ api = NinjaAPI(
     docs_url="/docs",
 )
 register(api)
+api.add_decorator(knows_its_query, mode="view")
 
 ROUTERS = [
     "accounts.api",

@@ -3,14 +3,19 @@
 The database's integers end where Python's don't: an unbounded number is a server error.
 """
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 from django.http import HttpRequest
 from ninja import Schema
 from ninja.errors import ValidationError
+from ninja.operation import Operation
 from pydantic import ConfigDict, Field
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Offset = Annotated[int, Field(ge=0, le=1_000_000)]
 Limit = Annotated[int, Field(ge=1, le=200)]
@@ -24,10 +29,30 @@ class Body(Schema):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
 
 
-def refuse_unknown(request: HttpRequest, known: Iterable[str]) -> None:
-    """Query parameters as strict as bodies: ninja leaves out those it was not asked to read."""
-    unknown = sorted(set(request.GET) - set(known))
-    if unknown:
+def knows_its_query(run: Callable[P, R]) -> Callable[P, R]:
+    """Of every operation: query parameters as strict as bodies. Ninja leaves out those it was not asked to read, and a
+    filter that was misspelt would answer with everything.
+    """
+    operation = getattr(run, "__self__")  # noqa: B009  # the method is ninja's, of an operation
+    view, known = operation.view_func, frozenset(_asked_for(operation))
+
+    @wraps(view)
+    def held(request: HttpRequest, *args: Any, **given: Any) -> Any:
+        _refuse_unknown(request, known)
+        return view(request, *args, **given)
+
+    operation.view_func = held
+    return run
+
+
+def _asked_for(operation: Operation) -> Iterator[str]:
+    for model in operation.models:
+        if model.__ninja_param_source__ == "query":
+            yield from model.__ninja_flatten_map__
+
+
+def _refuse_unknown(request: HttpRequest, known: frozenset[str]) -> None:
+    if unknown := sorted(set(request.GET) - known):
         message = "Extra inputs are not permitted"
         raise ValidationError(
             [

@@ -9,7 +9,6 @@ from ninja import Header, Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
-from config.schema import refuse_unknown
 from memory import permissions, schemas, services
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.records import Source
@@ -37,19 +36,19 @@ def list_namespaces(request: HttpRequest, scope: str | None = None) -> list[sche
 @router.get("/memory/entries", response=schemas.EntriesOut)
 def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> schemas.EntriesOut:
     """Newest first, quarantined ones included."""
-    refuse_unknown(request, schemas.EntriesQuery.model_fields)
     page = services.entries(caller_of(request), **asked.dict())
     found = [schemas.entry_out(entry) for entry in page.entries]
     return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)
 
 
 @router.get("/memory/search", response=schemas.SearchOut)
-def search_everywhere(request: HttpRequest, asked: Query[schemas.SearchQuery]) -> schemas.SearchOut:
+def search_everywhere(
+    request: HttpRequest, asked: Query[schemas.EverywhereQuery]
+) -> schemas.SearchOut:
     """By words in every namespace you may look into; a key sees what is shared, as in their list.
 
     Ranked together, with scores and what they are made of. Quarantined ones come last: this is for looking.
     """
-    refuse_unknown(request, schemas.SearchQuery.model_fields)
     given = asked.dict()
     found = services.search_everywhere(caller_of(request), query=given.pop("q"), **given)
     return schemas.SearchOut(
@@ -74,7 +73,10 @@ def store_entry(request: HttpRequest, body: schemas.StoreIn) -> Status[schemas.E
 @router.post("/memory/recall", response=schemas.RecalledOut)
 def recall_entries(request: HttpRequest, body: schemas.RecallIn) -> schemas.RecalledOut:
     """By key, by text (best first, with scores), or the newest."""
-    found = services.recall(caller_of(request), **body.dict())
+    caller = caller_of(request)
+    # Another installation whose memory this is keeps to the provider's contract: no number, no end.
+    whole = body.top_k is None and permissions.guest_of(caller.principal) is not None
+    found = services.recall(caller, **{**body.dict(), "top_k": None if whole else body.most()})
     return schemas.RecalledOut(results=[schemas.entry_out(one) for one in found], count=len(found))
 
 
@@ -114,7 +116,6 @@ def clear_namespace(
 @router.get("/memory/history", response=schemas.ValuesOut)
 def list_values(request: HttpRequest, asked: Query[schemas.HistoryQuery]) -> schemas.ValuesOut:
     """Every value of the living entry under a key; none: nothing lives there."""
-    refuse_unknown(request, schemas.HistoryQuery.model_fields)
     found = services.values(caller_of(request), **asked.dict())
     return schemas.ValuesOut(values=[schemas.entry_out(entry) for entry in found])
 

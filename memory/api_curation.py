@@ -6,7 +6,6 @@ from django.http import HttpRequest
 from ninja import Query, Router, Status
 
 from accounts.auth import api_auth
-from config.schema import refuse_unknown
 from memory import schemas_curation as schemas
 from memory.api import caller_of
 from memory.services import curate, proposals, rules
@@ -20,7 +19,6 @@ ITEM = "/memory/review/{uuid:proposal_id}"
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, asked: Query[schemas.RuleQuery]) -> schemas.RuleBody:
     """What holds for an application's runs: its own rule, else the team's."""
-    refuse_unknown(request, schemas.RuleQuery.model_fields)
     return schemas.rule_out(rules.rule_for(caller_of(request), app_id=asked.app))
 
 
@@ -29,7 +27,6 @@ def write_rule(
     request: HttpRequest, asked: Query[schemas.RuleQuery], body: schemas.RuleBody
 ) -> schemas.RuleBody:
     """``auto_memory`` is the switch: learn from finished runs, and remind the next similar one."""
-    refuse_unknown(request, schemas.RuleQuery.model_fields)
     learning = schemas.learning_in(body)
     return schemas.rule_out(rules.set_rule(caller_of(request), app_id=asked.app, learning=learning))
 
@@ -39,7 +36,6 @@ def list_curations(
     request: HttpRequest, asked: Query[schemas.CurationQuery]
 ) -> list[schemas.CurationOut]:
     """Of your own runs, and of namespaces you may look into; newest first, failures with their reason."""
-    refuse_unknown(request, schemas.CurationQuery.model_fields)
     found = curate.curations(
         caller_of(request),
         status=asked.status.value if asked.status else None,
@@ -59,7 +55,6 @@ def retry_curation(request: HttpRequest, curation_id: UUID) -> Status[schemas.Cu
 @router.get("/memory/review", response=schemas.ReviewOut)
 def review(request: HttpRequest, asked: Query[schemas.ReviewQuery]) -> schemas.ReviewOut:
     """The queue, the surest first, and how often people agreed with who proposed."""
-    refuse_unknown(request, schemas.ReviewQuery.model_fields)
     caller = caller_of(request)
     page = proposals.proposals(
         caller,

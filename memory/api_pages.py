@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Header, Query, Router, Status
 
 from accounts.auth import api_auth
-from config.schema import refuse_unknown
 from memory import schemas, services
 from memory import schemas_pages as pages
 from memory.api import caller_of, revision_named
@@ -18,14 +17,12 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 @router.get("/knowledge/pages", response=pages.ShelfOut)
 def list_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.ShelfOut:
     """All pages of a namespace, by title, with what refers to what and what is stale."""
-    refuse_unknown(request, pages.PagesQuery.model_fields)
     return pages.shelf_out(services.shelf(caller_of(request), namespace=asked.namespace))
 
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)
 def search_pages(request: HttpRequest, asked: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
     """Best first, with the parts the score is made of; without a namespace on all shelves together."""
-    refuse_unknown(request, pages.SearchQuery.model_fields)
     caller, tags = caller_of(request), [asked.tag] if asked.tag else []
     if not asked.namespace:
         found = services.find_everywhere(
@@ -113,7 +110,6 @@ def confirm_page(request: HttpRequest, entry_id: UUID) -> pages.OpenedOut:
 @router.get("/knowledge/export")
 def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpResponse:
     """A ZIP of Markdown files, one a page; a page that was imported is its file again, byte for byte."""
-    refuse_unknown(request, pages.PagesQuery.model_fields)
     packed = services.export_pages(caller_of(request), namespace=asked.namespace)
     return HttpResponse(
         packed,
@@ -139,5 +135,4 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[page
 @router.get("/memory/conversation", response=pages.FoldedHistoryOut, tags=["memory"])
 def read_history(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
     """The messages a conversation keeps for its models, the summary of the rest, and what was folded."""
-    refuse_unknown(request, pages.PagesQuery.model_fields)
     return pages.history_out(services.look_back(caller_of(request), namespace=asked.namespace))

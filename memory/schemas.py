@@ -1,7 +1,7 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
@@ -115,7 +115,7 @@ class EntriesQuery(Body):
     offset: Offset = 0
 
 
-class SearchQuery(Body):
+class EverywhereQuery(Body):
     """``q``: words, in any namespace you may look into, or those of one scope."""
 
     q: str = Field(min_length=1, max_length=500)
@@ -160,6 +160,9 @@ class StoreIn(Body):
     source: SourceIn | None = None
 
 
+RECALLED_BY_TEXT: Final = 5  # as the node that recalls; a prompt is no place for everything
+
+
 class RecallIn(Body):
     model_config = ConfigDict(
         json_schema_extra={
@@ -175,10 +178,23 @@ class RecallIn(Body):
     key: str | None = None
     query_text: str | None = Field(None, max_length=MAX_QUERY_LENGTH)
     filter: dict[str, Json] | None = None
-    top_k: int | None = Field(None, ge=0, le=MAX_TOP_K)
+    top_k: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_TOP_K,
+        description=(
+            f"At most so many. Without it {RECALLED_BY_TEXT} where there is a query_text and "
+            f"{MAX_TOP_K} otherwise; a key with memory:serve gets all."
+        ),
+    )
     language: str = Field("english", max_length=20)
     recency_days: float | None = None
     as_of: AwareDatetime | None = None
+
+    def most(self) -> int:
+        if self.top_k is not None:
+            return self.top_k
+        return MAX_TOP_K if self.query_text is None else RECALLED_BY_TEXT
 
 
 class EntryEditIn(Body):

@@ -1,18 +1,21 @@
 """Bodies and answers of the runs API."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from config.schema import Limit, Offset
 from workflows.engine.records import RunStatus
+from workflows.run_filters import RunFilter
 
 
 Inputs = dict[str, Any]  # JSON, checked against the start node's form
 
 
+Sought = Annotated[str, Field(max_length=255)]
 NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 
 
@@ -109,6 +112,31 @@ class RunDetailOut(RunOut):
     steps: list[StepOut]
     memories_recalled: list[dict[str, Any]]
     memories_written: list[dict[str, Any]]
+
+
+class RunsQuery(Schema):
+    """``user`` is whom they are for, by your own id for them or their account's; ``text`` is in what went in; ``node``
+    has been reached, by its id; ``since`` and ``until`` are days, both among them."""
+
+    workflow: UUID | None = None
+    status: RunStatus | None = None
+    user: Sought = ""
+    text: Sought = ""
+    node: Sought = ""
+    since: date | None = None
+    until: date | None = None
+    offset: Offset = 0
+    limit: Limit = 50
+
+    def narrowed_to(self) -> RunFilter:
+        return RunFilter(
+            status=self.status.value if self.status else "",
+            user=self.user,
+            said=self.text,
+            node=self.node,
+            since=self.since,
+            until=self.until,
+        )
 
 
 class RunPageOut(Schema):

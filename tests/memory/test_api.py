@@ -128,3 +128,29 @@ def test_dry_run_of_forgetting_counts_by_table_and_forgets_nothing(send: Any, wa
     done = send("post", path, body).json()
     assert (done["count"], set(done)) == (1, {"count", "change"})
     assert send("get", f"/entries/{entry}").status_code == 404
+
+
+def test_recall_by_text_gives_a_handful_unless_it_is_told_how_many(send: Any) -> None:
+    many = [{**PLACE, "key": f"k{n}", "value": f"cat number {n}"} for n in range(8)]
+    for one in many:
+        send("post", "/entries", one)
+
+    def count(**asked: Any) -> int:
+        return int(send("post", "/recall", {**PLACE, **asked}).json()["count"])
+
+    assert count(query_text="cat") == 5
+    assert count(query_text="cat", top_k=7) == 7
+    assert count(query_text="cat", top_k=None) == 5
+    assert count() == 8
+
+
+def test_recall_for_another_installation_is_the_whole_answer(api_key: Any, alice: Person) -> None:
+    guest = api_key(alice, scopes={"memory:read", "memory:write", "memory:serve"})
+    asked = {**PLACE, "query_text": "cat"}
+    for n in range(8):
+        entry = {**PLACE, "key": f"k{n}", "value": f"cat {n}"}
+        guest.post(f"{API}/entries", entry, content_type="application/json")
+
+    answer = guest.post(f"{API}/recall", asked, content_type="application/json")
+
+    assert answer.json()["count"] == 8

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.test import AsyncClient
+from django.utils import timezone
 
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, KeyClient
@@ -219,3 +221,33 @@ async def test_key_is_asked_for_on_every_route(workflow: Workflow) -> None:
     ]
 
     assert [answer.status_code for answer in answers] == [401] * 5
+
+
+def test_list_is_narrowed_by_whom_it_is_for_what_was_said_and_when(
+    api: KeyClient, workflow: Workflow, worker: Worker
+) -> None:
+    ana = start(api, workflow, inputs={"text": "Where is Miso?"}, user="ana").json()["id"]
+    anatol = start(api, workflow, inputs={"text": "Nowhere"}, user="anatol").json()["id"]
+
+    def listed(**asked: str) -> list[str]:
+        answer = api.get(ROOT, asked)
+        assert answer.status_code == 200, answer.content
+        assert answer.json()["count"] == len(answer.json()["items"])
+        return [one["id"] for one in answer.json()["items"]]
+
+    today = timezone.localdate()
+    tomorrow = today + timedelta(days=1)
+    assert listed(user="ana") == [ana]
+    assert listed(text="miso") == [ana]
+    assert listed(since=today.isoformat(), until=today.isoformat()) == [anatol, ana]
+    assert listed(since=tomorrow.isoformat()) == []
+    assert listed(node="start") == []  # nobody drove them yet
+    worker.advance(UUID(ana))
+    assert listed(node="start") == [ana]
+
+
+@pytest.mark.parametrize("asked", ["since=tomorrow", "status=odd", "person=ana"])
+def test_filter_that_makes_no_sense_is_refused_rather_than_left_out(
+    api: KeyClient, asked: str
+) -> None:
+    assert api.get(f"{ROOT}?{asked}").status_code == 422

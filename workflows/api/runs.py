@@ -7,19 +7,25 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from ninja import Router, Status
+from ninja import Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import Principal, principal_of
 from accounts.tenancy import tenant
-from config.schema import Limit, Offset
 from workflows import selectors, sse
 from workflows.api.run_shapes import detail_out, run_out
-from workflows.engine.records import RunStatus
 from workflows.execution.following import RUN_FINISHED, follow
 from workflows.execution.hub import hub
 from workflows.models import Run
-from workflows.schemas_runs import ComparisonOut, DebugIn, RunDetailOut, RunOut, RunPageOut, StartIn
+from workflows.schemas_runs import (
+    ComparisonOut,
+    DebugIn,
+    RunDetailOut,
+    RunOut,
+    RunPageOut,
+    RunsQuery,
+    StartIn,
+)
 from workflows.services import runs
 from workflows.services.debugging.comparing import compare_steps, compare_values
 from workflows.services.debugging.options import RunOptions, part_asked
@@ -54,18 +60,13 @@ async def start_run(
 @router.get("/runs", response=RunPageOut, summary="List runs")
 def list_runs(
     request: HttpRequest,
-    workflow: UUID | None = None,
-    status: RunStatus | None = None,
-    offset: Offset = 0,
-    limit: Limit = 50,
+    asked: Query[RunsQuery],
 ) -> dict[str, object]:
     """Runs you started, that are for you, or of a key you made; newest first."""
-    principal = principal_of(request)
-    found = selectors.runs_for(principal)
-    if workflow is not None:
-        found = found.filter(workflow=selectors.workflow_for(principal, workflow))
-    if status is not None:
-        found = found.filter(status=status.value)
+    principal, limit, offset = principal_of(request), asked.limit, asked.offset
+    found = asked.narrowed_to().of_rows(selectors.runs_for(principal))
+    if asked.workflow is not None:
+        found = found.filter(workflow=selectors.workflow_for(principal, asked.workflow))
     rows = found.select_related("version", "conversation")[offset : offset + limit]
     return {"items": [run_out(row) for row in rows], "count": found.count()}
 

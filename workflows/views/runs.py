@@ -23,7 +23,7 @@ from workflows.templatetags.problems import in_words
 from workflows.views.editor.page import page_context
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import page_of
-from workflows.views.run_filters import RunFilter
+from workflows.views.run_filters import filter_asked
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
 from workflows.views.undoing import undone_change
@@ -40,7 +40,7 @@ from workflows.views.workflow_page import (
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     principal = principal_of(request)
-    asked = RunFilter.of(request.GET)
+    asked = filter_asked(request.GET)
     mine = selectors.runs_for(principal).filter(team_id=current_team_id(request))
     rows = asked.of_rows(mine)
     workflow = None
