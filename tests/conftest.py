@@ -1,5 +1,6 @@
 """What every test may use. The fixtures live in `tests/support`, one noun a module."""
 
+import gc
 import os
 
 import pytest
@@ -12,6 +13,17 @@ pytest_plugins = [
     "tests.support.stack",
     "tests.support.embedding",
 ]
+
+
+# Ten thousand tests and what they import are gone through again and again while they are collected, and again by
+# tests that want no more than their own rubbish taken out.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
