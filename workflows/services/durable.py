@@ -139,7 +139,7 @@ class ChildWorker:
     def _let_go(self, process: "subprocess.Popen[bytes]") -> None:
         """Until it has handed back its runs, which shows in nobody listening any more.
 
-        What Celery does after that is two seconds of waiting for timers of its own.
+        What Celery does after that is waiting for a broker that has nothing to say, a second or two.
         """
         until = time.monotonic() + 15
         while process.poll() is None and time.monotonic() < until:
