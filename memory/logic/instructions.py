@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """``rule`` is its name in the table below; ``excerpt`` is what matched."""
+    """``rule`` is an id of the table below, whatever language it was said in; ``excerpt`` is what matched.
+
+    Both are kept with what is held; pages say the rule in their reader's language.
+    """
 
     rule: str
     excerpt: str
@@ -58,6 +61,9 @@ _ORDERS = (
     r"|constraints?|messages?|context|training)"
 )
 _GAP = r"(?:[^.!?]|\.(?=\w)){0,40}?"
+_SHORT_GAP = r"[^.!?,;\n]{0,30}?"
+_NOT_OWN = r"(?!(?: of)? (?:my|our|mine)\b)"
+_TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendpoint\b)"
 
 
 def _rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
@@ -80,12 +86,27 @@ _RULES = (
     ),
     _rule(
         "ignore instructions",
+        # "Forget what you were told about fat" begins half of all articles; what was said before is meant.
+        r"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|discard)\s+"
+        r"(?:all |everything |anything )?(?:of )?(?:what(?:ever)? |that )?you(?:'ve| have| had)?"
+        rf"(?: been| were) (?:told|instructed|asked|given|taught)\b{_GAP}\b(?:before|earlier"
+        r"|previously|so far|until now|up to now|above|by (?:your|the) (?:system|developers?"
+        r"|operators?|owners?|creators?|users?))\b",
+    ),
+    _rule(
+        "ignore instructions",
         r"\bdo not follow\s+(?:any |the |your |all )*(?:previous|prior|above|original|system)\b",
     ),
     _rule(
         "new instructions",
         rf"\b(?:new|updated|revised|real|actual|secret"
         rf"|hidden)\s+(?:system\s+)?{_ORDERS}\s*(?:follow\s*)?[:：]",
+    ),
+    _rule(
+        "new instructions",
+        r"\byour (?:(?:new|real|actual|true|only|updated) (?:main |primary )?(?:task|mission"
+        r"|objective|goal|orders?|instructions?)|(?:task|mission|objective|goal) from now on)"
+        r"\s+(?:is|are|will be)(?: now)?(?: to\b|\s*[:：])",
     ),
     _rule(
         "another role",
@@ -131,6 +152,24 @@ _RULES = (
         r"|\blink\b|\bimage\b)",
     ),
     _rule(
+        "send data away",
+        # Every one of somebody else's, to an address: "the minutes" or "all my mail" is an errand of one's
+        # own, and "we forward all mail" a report.
+        r"(?<!\bwe )(?<!\bi )(?<!\bthey )(?<!\bwill )(?<!\bcan )\b(?:forward|redirect|relay"
+        r"|b?cc|exfiltrate|transmit|leak)\s+(?:me )?(?:a copy of )?"
+        rf"(?:every|each|all|any){_NOT_OWN}\b{_SHORT_GAP}\b(?:messages?|e-?mails?|mails?"
+        r"|conversations?|chats?|repl(?:y|ies)|answers?|responses?|prompts?|questions?|inputs?"
+        rf"|documents?|files?|entr(?:y|ies)|notes?|data|information)\b{_GAP}{_TO_ADDRESS}",
+    ),
+    _rule(
+        "send data away",
+        r"(?<!\bwe )(?<!\bi )(?<!\bthey )(?<!\bwill )(?<!\bcan )\b(?:forward|redirect|relay|send"
+        r"|post|upload|e-?mail|transmit|copy)\s+(?:everything|anything|whatever|all|every|each|any)"
+        rf"{_NOT_OWN}\b{_SHORT_GAP}\b(?:the users?|(?:the )?user's|your (?:memor(?:y|ies)|context"
+        r"|conversations?|chats?|notes|files)|(?:you|they|people) (?:know|see|read|receive|get|hear"
+        rf"|learn|remember|say|writes?|tell|type|are told))\b{_GAP}{_TO_ADDRESS}",
+    ),
+    _rule(
         "remember an order",
         r"\b(?:remember|memori[sz]e|store|save|note|add|write)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:in"
         r"|to|into|that|as)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:you (?:must|should|always|will)"
@@ -160,39 +199,62 @@ _RULES = (
         r"|trigger)\s+(?:the\s+)?[`'\"]?\w+[`'\"]?\s+(?:tool|function|command|plugin|action)\b",
     ),
     _rule(
-        "忽略指令",
+        "ignore instructions",
         r"(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忽略|无视|忘记|忘掉|忽视|抛开|不要理会|不要遵守|覆盖|绕过)(?:掉"
         r"|了)?[^。!！?？\n]{0,12}?(?:之前|以前|先前|上述|上面|以上|前面|此前|原来|原有|系统|所有|你的|一切)[^。!！?？\n]{0,12}?(?:指令"
         r"|指示|提示|提示词|规则|设定|要求|限制|约束|命令|内容|对话)",
     ),
     _rule(
-        "新的指令",
+        "ignore instructions",
+        r"(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忽略|无视|忽视|抛开|不要理会|不用理会|别管|不要管)(?:掉|了)?[^。!！?？\n]{0,8}?"
+        r"(?:你(?:之前|以前|先前|此前)?(?:所)?(?:被告知|被要求|被教导|被吩咐)|(?:之前|以前|先前|此前|前面|刚才|过去)"
+        r"[^。!！?？\n]{0,8}?(?:告诉|教|给|吩咐|交代|要求|命令)(?:过)?(?:了)?你)"
+        r"|(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忘记|忘掉)(?:掉|了)?[^。!！?？\n]{0,8}?"
+        r"(?:告诉|教|给|吩咐|交代|要求|命令|告知)[^。!！?？\n]{0,6}?(?:一切|所有|全部)",
+    ),
+    _rule(
+        "new instructions",
         r"(?:新的?|最新|真正的?|隐藏的?)(?:系统)?(?:指令|指示|提示词|规则)(?:如下)?\s*[::]",
     ),
     _rule(
-        "换个角色",
+        "new instructions",
+        r"你的(?:新的?|真正的?|唯一的?)(?:任务|目标|使命|职责|指令)(?:就)?(?:是|为|[::])"
+        r"(?!\s*(?:什么|啥|谁|哪|几|否|不是))",
+    ),
+    _rule(
+        "another role",
         r"你现在(?:开始)?(?:是|扮演|将作为|要扮演)(?:一个|一名|一位|我的|没有|不受)|(?:假装|扮演)(?:你)?(?:是|成)?(?:一个|一名)?(?:不受限制"
         r"|没有限制|没有任何限制)|(?:进入|开启|启用|切换到)(?:开发者|调试|管理员|越狱|上帝)模式",
     ),
     _rule(
-        "说出指令",
+        "reveal instructions",
         r"(?:输出|显示|告诉我|透露|打印|重复|泄露|展示)[^。!！?？\n]{0,12}?(?:你的)?(?:系统提示词?|系统消息|初始指令|隐藏指令|提示词)",
     ),
     _rule(
-        "瞒着用户",
+        "hide from the person",
         r"(?:不要|别|请勿|不得|无需)(?:告诉|通知|告知|提醒|让|向)(?:用户|使用者|对方|任何人|人类)",
     ),
     _rule(
-        "外传数据",
+        "send data away",
         r"(?:把|将)[^。!！?？\n]{0,20}?(?:对话|聊天记录|记忆|密码|密钥|凭据|令牌|数据|信息)[^。!！?？\n]{0,12}?(?:发送|上传|转发|提交"
         r"|传)(?:到|给|至)",
     ),
     _rule(
-        "记住命令",
+        "send data away",
+        r"(?:把|将)(?!我)[^。!！?？我\n]{0,6}?(?:每一?[条封个次]|所有|全部|任何|一切)(?:的)?(?!我)"
+        r"[^。!！?？我\n]{0,12}?(?:消息|邮件|来信|短信|回复|回答|提问|问题|文件|内容|资料|记录)"
+        r"[^。!！?？\n]{0,8}?(?:转发|抄送|发送|上传|提交|发|传)(?:到|给|至)"
+        r"[^。!！?？\n]{0,30}?(?:[\w.-]@\w|https?://)"
+        r"|(?<!我们)(?<!我)(?<!他们)(?:转发|抄送)(?:每一?[条封个次]|所有|全部|任何|一切)(?:的)?(?!我)"
+        r"[^。!！?？我\n]{0,12}?(?:消息|邮件|来信|短信|回复|回答|内容|资料|记录)"
+        r"[^。!！?？\n]{0,8}?(?:到|给|至)[^。!！?？\n]{0,30}?(?:[\w.-]@\w|https?://)",
+    ),
+    _rule(
+        "remember an order",
         r"(?:记住|牢记|记下|存入记忆|保存到记忆)[^。!！?？\n]{0,40}?(?:你必须|你应该|你要|总是推荐|始终推荐|一律|永远不要|可信来源|权威来源|首选)",
     ),
     _rule(
-        "长期命令",
+        "standing order",
         r"(?:从现在开始|从今以后|今后|以后每次|每当用户|每次用户|无论用户)[^。!！?？\n]{0,40}?(?:你必须|你要|必须|一律|总是|都要|不得|永远|推荐|回复|回答)",
     ),
 )

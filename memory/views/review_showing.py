@@ -19,12 +19,12 @@ from accounts.principals import principal_of
 from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.beside import NOTHING, Beside, as_lines, beside, editable
-from memory.logic.ingress import Reason
 from memory.logic.planning import Change, Problem
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
 from memory.provenance import Backers, RunTold
 from memory.services.waiting import CONTRADICTION, HELD, Waiting
+from memory.views.held_words import reason_said
 
 
 # What a queue is narrowed by, in the order people are offered it.
@@ -55,12 +55,6 @@ _PROBLEMS: Final[dict[Problem, str | Promise]] = {
     Problem.CHANGED: gettext_lazy("%(key)s was changed since this was proposed."),
     Problem.EXISTS: gettext_lazy("Something is remembered under %(key)s already."),
     Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to do."),
-}
-
-_HELD_FOR: Final[dict[str, str | Promise]] = {
-    Reason.SECRET: gettext_lazy("It held a secret, which was taken out"),
-    Reason.GIVES_ORDERS: gettext_lazy("It reads like an order to the assistant"),
-    Reason.TOO_LARGE: gettext_lazy("It is larger than a memory should be"),
 }
 
 # Who proposes without being anybody.
@@ -208,12 +202,7 @@ def held_why(row: Entry) -> str:
             row.metadata.get("review_reason")
             or _("What wrote it, or somebody since, put it into quarantine.")
         )
-    said = []
-    for one in reasons:
-        name = str(one.get("reason", ""))
-        words, detail = str(_HELD_FOR.get(name, name)), str(one.get("detail") or "")
-        said.append(f"{words} ({detail})." if detail else f"{words}.")
-    return " ".join(said)
+    return " ".join(map(reason_said, reasons))
 
 
 def _sides(one: Waiting) -> list[Side]:

@@ -1,0 +1,70 @@
+"""Why something waits in quarantine, in the reader's language.
+
+What is kept of it are ids: of the reason, and of each rule that its text broke, with the words of the text.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memory.logic.ingress import Reason
+
+
+REASONS: Final[Mapping[str, Promise]] = {
+    Reason.SECRET: _("It held a secret, which was taken out"),
+    Reason.GIVES_ORDERS: _("It reads like an order to the assistant"),
+    Reason.TOO_LARGE: _("It is larger than a memory should be"),
+    Reason.FROM_OUTSIDE: _("It comes from outside"),
+}
+
+# The rules of memory.logic.instructions.
+RULES: Final[Mapping[str, Promise]] = {
+    "hidden characters": _("hidden characters"),
+    "ignore instructions": _("ignore instructions"),
+    "new instructions": _("new instructions"),
+    "another role": _("another role"),
+    "reveal instructions": _("reveal instructions"),
+    "hide from the person": _("hide from the person"),
+    "markup of a prompt": _("markup of a prompt"),
+    "send data away": _("send data away"),
+    "remember an order": _("remember an order"),
+    "standing order": _("standing order"),
+    "order to an assistant": _("order to an assistant"),
+    "order to use a tool": _("order to use a tool"),
+}
+
+# As rows of earlier versions have them: in the language of the text.
+_FORMER: Final[Mapping[str, str]] = {
+    "忽略指令": "ignore instructions",
+    "新的指令": "new instructions",
+    "换个角色": "another role",
+    "说出指令": "reveal instructions",
+    "瞒着用户": "hide from the person",
+    "外传数据": "send data away",
+    "记住命令": "remember an order",
+    "长期命令": "standing order",
+}
+
+
+def reason_said(found: Mapping[str, Any]) -> str:
+    """A reason as it is kept: {reason, detail}. One that is not known stands as it is."""
+    name, detail = str(found.get("reason", "")), str(found.get("detail") or "")
+    words = str(REASONS.get(name, name))
+    if name == Reason.GIVES_ORDERS:
+        detail = orders_said(detail)
+    return f"{words} ({detail})." if detail else f"{words}."
+
+
+def orders_said(detail: str) -> str:
+    """``detail`` as the gate writes it: each rule, and after a colon the text's own words."""
+    return _RULE.sub(lambda one: f"{one[1]}{_rule(one[2])}", detail)
+
+
+def _rule(name: str) -> str:
+    return str(RULES[_FORMER.get(name, name)])
+
+
+_RULE: Final = re.compile(rf"(^|; )({'|'.join(map(re.escape, (*RULES, *_FORMER)))})(?=: |; |$)")
