@@ -62,8 +62,22 @@ class RefusalOut(Body):
     why: str
 
 
+class CaughtOut(Body):
+    """What the gate found in a line that comes. ``secrets``: kinds of what is blotted out; ``orders``: what they
+    were known by, and then it waits in quarantine for a person."""
+
+    line: int
+    namespace: str
+    key: str
+    secrets: list[str]
+    orders: str
+
+
 class ImportTargetOut(Body):
-    """A namespace of the file, and what it is here. ``same``: there already; ``kept``: what was here holds."""
+    """A namespace of the file, and what it is here. ``same``: there already; ``kept``: what was here holds.
+
+    ``redacted``: lines that held a secret; ``held``: of those that come, so many wait for a person.
+    """
 
     named: str
     to: str
@@ -72,11 +86,14 @@ class ImportTargetOut(Body):
     same: int
     kept: int
     refused: int
+    redacted: int
+    held: int
     why: str
 
 
 class ImportOut(Body):
-    """With problems nothing was done. ``changes`` undo together; ``skipped`` lines are for reading alone."""
+    """With problems nothing was done. ``changes`` undo together; ``skipped`` lines are for reading alone;
+    ``caught`` has the first of what the gate found, by line."""
 
     dry_run: bool
     problems: list[LineProblemOut]
@@ -85,9 +102,12 @@ class ImportOut(Body):
     same: int
     kept: int
     refused: int
+    redacted: int
+    held: int
     skipped: int
     namespaces: list[ImportTargetOut]
     refusals: list[RefusalOut]
+    caught: list[CaughtOut]
     changes: list[UUID]
 
 
@@ -102,6 +122,8 @@ def import_out(done: Imported) -> ImportOut:
         same=done.same,
         kept=done.kept,
         refused=done.refused,
+        redacted=done.redacted,
+        held=done.held,
         skipped=done.skipped,
         namespaces=[
             ImportTargetOut(
@@ -112,6 +134,8 @@ def import_out(done: Imported) -> ImportOut:
                 same=one.same,
                 kept=one.kept,
                 refused=one.refused,
+                redacted=one.redacted,
+                held=one.held,
                 why=one.why,
             )
             for one in done.targets
@@ -119,6 +143,16 @@ def import_out(done: Imported) -> ImportOut:
         refusals=[
             RefusalOut(line=one.line, namespace=one.namespace, key=one.key, why=one.why)
             for one in done.refusals
+        ],
+        caught=[
+            CaughtOut(
+                line=one.line,
+                namespace=one.namespace,
+                key=one.key,
+                secrets=list(one.secrets),
+                orders=one.orders,
+            )
+            for one in done.caught
         ],
         changes=done.changes,
     )

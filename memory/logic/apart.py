@@ -15,4 +15,8 @@ MEANT_FOR: Final = "meant_for"  # in its metadata, the key of its place
 
 def held_for(key: str, params: StoreParams) -> StoreParams:
     metadata = {**params.metadata, MEANT_FOR: key}
-    return replace(params, key=f"held:{key}"[:MAX_KEY_LENGTH], metadata=metadata)
+    return replace(params, key=held_key(key), metadata=metadata)
+
+
+def held_key(key: str) -> str:
+    return f"held:{key}"[:MAX_KEY_LENGTH]

@@ -7,6 +7,7 @@ the field that is wrong, so that somebody can mend the file at once.
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -233,7 +234,10 @@ def read(file: BinaryIO, parse: Parse) -> Iterator[Numbered | Problem]:
 
 def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
     """One byte more than a line may have is asked for, and the rest of a longer one is left out."""
+    first = True
     while raw := file.readline(LONGEST_LINE + 1):
+        if first:  # the mark that some editors put before a text is none of it
+            raw, first = raw.removeprefix(BOM_UTF8), False
         if len(raw) > LONGEST_LINE:
             yield raw
             while rest := file.readline(LONGEST_LINE):

@@ -1,8 +1,8 @@
 """Import: a file that memory wrote, checked line by line, then brought in a batch a transaction.
 
 A dry run does all of it and takes it back, so that what it says is what would happen. A file with a line
-that can't be read changes nothing. What rights, policy or quota refuse is left out and named; the rest comes,
-as one change a namespace, and they undo together.
+that can't be read changes nothing. What rights, policy or quota refuse is left out and named; the rest comes
+through the gate, as one change a namespace, and they undo together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,9 @@ from memory.providers.postgres.bringing import leave_empty
 from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import opened
-from memory.services.importing_batch import Batch, Here, Terms, Unit
+from memory.services.importing_batch import Batch, Here, Terms
 from memory.services.importing_check import check_file
+from memory.services.importing_gate import Gate, Unit
 from memory.services.importing_report import Clash, Imported, Refusal, Target
 from memory.services.trail import record
 from memory.services.undo import undo
@@ -96,9 +97,10 @@ class _Work(Terms):
     def bring(self, file: BinaryIO) -> None:
         here: Here | None = None
         waiting: list[Unit] = []
+        gate = Gate()
         for number, line in _lines(file):
             if isinstance(line, exchange.RevisionLine):
-                waiting[-1].past.append(line)
+                gate.revision(number, line, waiting[-1])
                 continue
             if len(waiting) >= AT_ONCE or isinstance(
                 line, exchange.NamespaceLine | exchange.GroupLine | exchange.EndLine
@@ -111,11 +113,12 @@ class _Work(Terms):
                 self.report.targets.append(here.target)
                 self._open(here)
             elif isinstance(line, exchange.EntryLine):
-                waiting.append(Unit(number, line))
+                waiting.append(gate.entry(number, line))
             elif isinstance(line, exchange.GroupLine):
                 self._end_group(here, line)
             elif not isinstance(line, exchange.EndLine):
                 self.report.leave(line)
+        self.report.caught.sort(key=lambda one: one.line)
 
     def _open(self, here: Here) -> None:
         """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
@@ -139,7 +142,7 @@ class _Work(Terms):
         with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
             batch = Batch(self, here, door, door.claim())
             batch.bring(units)
-            door.detail.update(keys=batch.done, **{"from": here.target.named})
+            door.detail.update(keys=batch.done, **batch.judged, **{"from": here.target.named})
             if here.change is not None:
                 door.detail["change"] = str(here.change.pk)
 
@@ -170,4 +173,5 @@ def _mine(caller: MemoryCaller, header: exchange.Header) -> dict[str, str]:
 
 def _record_rehearsal(caller: MemoryCaller, report: Imported) -> None:
     done = {"new": report.new, "overwritten": report.overwritten, "refused": report.refused}
+    done |= {"redacted": report.redacted, "held": report.held}
     record(caller, "memory.rehearsed", "import", {"import": True, **done})

@@ -1,6 +1,6 @@
 """What an import brings, a batch at a time: entries with their past, beside or in the place of what is there."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
-from memory.core.records import Json, Source, StoreParams
+from memory.core.records import Json, Source, StoreParams, Tier
 from memory.core.values import check_params, search_text
+from memory.logic.apart import held_key
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -21,7 +22,8 @@ from memory.providers.postgres.bringing import Brought, bring, moved_id
 from memory.services import exchange
 from memory.services.caller import MemoryCaller
 from memory.services.door import Door
-from memory.services.importing_report import Clash, Imported, Refusal, Target
+from memory.services.importing_gate import Unit
+from memory.services.importing_report import Caught, Clash, Imported, Refusal, Target
 
 
 # History that a file tells is told by a file: nobody here has seen who did it, and no run of ours is it.
@@ -39,15 +41,6 @@ class Terms:
 
 
 @dataclass(slots=True)
-class Unit:
-    """An entry with its past, and the line it stands in."""
-
-    number: int
-    line: exchange.EntryLine
-    past: list[exchange.RevisionLine] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class Here:
     """Where the lines go at the moment."""
 
@@ -56,6 +49,7 @@ class Here:
     change: Change | None = None
     shifts: MutableMapping[str, int] = field(default_factory=dict)
     refused: bool = False
+    keys: set[int] = field(default_factory=set)  # what the names that came hash to
 
 
 @dataclass(slots=True)
@@ -67,40 +61,73 @@ class Batch:
     door: Door
     namespace: Namespace
     done: int = 0
+    judged: dict[str, int] = field(default_factory=dict)  # what the gate did, for the trail
 
     def bring(self, units: Sequence[Unit]) -> None:
         rows.expire(self.namespace, self.door.now)
-        keys = [unit.line.key for unit in units if unit.line.forgotten_at is None]
-        living = {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
+        living = self._living(units)
         fresh = []
         for unit in units:
-            there = living.get(unit.line.key) if unit.line.forgotten_at is None else None
+            there = self._met(unit, living) if unit.line.forgotten_at is None else None
+            if there is not None and self._is_settled(unit, there):
+                continue
+            if unit.line.forgotten_at is None and self._is_named_twice(unit):
+                continue
             if there is None:
                 fresh.append(unit)
             else:
-                self._meet(unit, there)
+                self._overwrite(unit, there)
         self._add(fresh)
         if self.here.change is not None:
             self.here.change.entry_count += self.done
             self.here.change.save(update_fields=["entry_count"])
 
-    def _meet(self, unit: Unit, there: Entry) -> None:
-        """Something lives under that key already."""
-        line, target = unit.line, self.here.target
-        if _says_the_same(line, there):
+    def _living(self, units: Sequence[Unit]) -> dict[str, Entry]:
+        """By the keys they have, or would have if they were held apart."""
+        lines = [unit for unit in units if unit.line.forgotten_at is None]
+        keys = {unit.line.key for unit in lines}
+        keys |= {held_key(unit.line.key) for unit in lines if unit.is_held}
+        return {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
+
+    def _met(self, unit: Unit, living: Mapping[str, Entry]) -> Entry | None:
+        """What lives under its key already. What has to wait takes nothing that is in use out of use."""
+        there = living.get(unit.line.key)
+        in_use = there is not None and there.tier != Tier.QUARANTINE
+        if there is None or not in_use or not unit.is_held or self._is_kept(unit, there):
+            return there
+        unit.hold_apart()
+        return living.get(unit.line.key)
+
+    def _is_settled(self, unit: Unit, there: Entry) -> bool:
+        target = self.here.target
+        if _says_the_same(unit, there):
             target.same += 1
-        elif self.terms.clash is Clash.MINE or (
-            self.terms.clash is Clash.NEWER and line.updated_at <= there.updated_at
-        ):
+        elif self._is_kept(unit, there):
             target.kept += 1
         else:
-            self._overwrite(unit, there)
+            return False
+        return True
+
+    def _is_kept(self, unit: Unit, there: Entry) -> bool:
+        """Whether what is here holds: also where the file says nothing else."""
+        older = unit.line.updated_at <= there.updated_at
+        mine = self.terms.clash is Clash.MINE or (self.terms.clash is Clash.NEWER and older)
+        return mine or _says_the_same(unit, there)
+
+    def _is_named_twice(self, unit: Unit) -> bool:
+        """Without their secrets two keys of a file may be one."""
+        mark = hash(unit.line.key)
+        if mark in self.here.keys:
+            self._refuse(unit, InvalidInput(_("Another memory of the file has this name here.")))
+            return True
+        self.here.keys.add(mark)
+        return False
 
     def _overwrite(self, unit: Unit, there: Entry) -> None:
         """What the file tells of the time before comes with it, after what was here and before what is from now on."""
         line, now = unit.line, self.door.now
         try:
-            self._check_end(line)
+            self._check_end(unit)
             ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
             params = StoreParams(
                 namespace=self.namespace.text,
@@ -124,6 +151,7 @@ class Batch:
             return
         self.here.target.overwritten += 1
         self.done += 1
+        self._tell(unit)
 
     def _tell_past(self, unit: Unit, there: Entry) -> None:
         """Told today: a look back at an earlier day finds what was here then, not what was so elsewhere."""
@@ -143,7 +171,7 @@ class Batch:
             try:
                 bytes_ = check_value(self.door.policy, unit.line.value)
                 if unit.line.forgotten_at is None:
-                    self._check_end(unit.line)
+                    self._check_end(unit)
                     self._check_room(count + 1, size + bytes_)
                     count, size = count + 1, size + bytes_
             except (QuotaExceeded, InvalidInput) as fault:
@@ -151,6 +179,7 @@ class Batch:
                 continue
             if (one := self._brought(unit, bytes_, taken)) is not None:
                 brought.append(one)
+                self._tell(unit)
         if brought:
             policy = self.door.policy
             rows.take_room(self.namespace, policy, entries=count, size=size)
@@ -158,8 +187,9 @@ class Batch:
         self.here.target.new += count
         self.done += count
 
-    def _check_end(self, line: exchange.EntryLine) -> None:
-        if line.expires_at is not None and line.expires_at <= self.door.now:
+    def _check_end(self, unit: Unit) -> None:
+        end = unit.said.expires_at  # what is held has none any more
+        if end is not None and end <= self.door.now:
             raise InvalidInput(_("It has ended."))
 
     def _check_room(self, entries: int, size: int) -> None:
@@ -221,6 +251,19 @@ class Batch:
             self.terms.report.changes.append(self.here.change.pk)
         return self.here.change.pk
 
+    def _tell(self, unit: Unit) -> None:
+        """What the gate did to it, now that it comes."""
+        target, line = self.here.target, unit.line
+        held = int(unit.is_held and line.forgotten_at is None)
+        target.redacted += unit.secret_lines
+        target.held += held
+        for name, more in (("redacted", unit.secret_lines), ("held", held)):
+            if more:
+                self.judged[name] = self.judged.get(name, 0) + more
+        for one in unit.found:
+            caught = Caught(one.line, target.named, line.key, one.secrets, one.orders)
+            self.terms.report.catch(caught)
+
     def _refuse(self, unit: Unit, fault: MemoryFault) -> None:
         self.here.target.refused += 1
         self.terms.report.refuse(
@@ -228,7 +271,12 @@ class Batch:
         )
 
 
-def _says_the_same(line: exchange.EntryLine, there: Entry) -> bool:
+def _says_the_same(unit: Unit, there: Entry) -> bool:
+    """As it stands in the file, which somebody here may have agreed to, or as the gate left it."""
+    return any(_is_same(line, there) for line in (unit.said, unit.line))
+
+
+def _is_same(line: exchange.EntryLine, there: Entry) -> bool:
     mine: tuple[Json, ...] = (there.value, there.metadata, there.category, there.tier)
     theirs = (line.value, line.metadata, line.category, line.tier.value)
     return (

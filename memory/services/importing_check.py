@@ -1,5 +1,6 @@
 """Whether a file can be imported at all: every line by itself, and what it says of the ones before."""
 
+import json
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
@@ -8,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from config import strict
 from memory.core.errors import InvalidInput, MemoryFault
+from memory.core.records import Json
 from memory.core.scopes import parse_namespace
 from memory.services import exchange
 
@@ -127,4 +129,26 @@ class _Seen:
         if not self.revision < line.number <= self.entry.revision:
             return exchange.Problem(number, "number", _("Revisions come in their order."))
         self.revision = line.number
+        return self._of_newest(number, line) if line.number == self.entry.revision else None
+
+    def _of_newest(self, number: int, line: exchange.RevisionLine) -> exchange.Problem | None:
+        """An entry is what its newest revision says, or one of them lies."""
+        now = self.entry
+        if now is None:
+            raise AssertionError("asked of a revision without an entry")
+        for name in _STATE:
+            if _canonical(getattr(now, name)) != _canonical(getattr(line, name)):
+                known = {"key": now.key, "field": name}
+                said = _(
+                    "“%(key)s” says something else than this, its newest revision, in %(field)s."
+                )
+                return exchange.Problem(number, name, said % known)
         return None
+
+
+_STATE: Final = ("value", "metadata", "category", "tier", "importance")
+
+
+def _canonical(value: Json) -> str:
+    """Told apart where Python would not: a yes and a one."""
+    return json.dumps(value, sort_keys=True)

@@ -40,6 +40,17 @@ class Refusal:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What the gate found in a line that comes. ``orders``: what they were known by; then it waits for a person."""
+
+    line: int
+    namespace: str
+    key: str
+    secrets: tuple[str, ...]  # their kinds
+    orders: str
+
+
 @dataclass(slots=True)
 class Target:
     """A namespace of the file, what it is here, and what became of its entries."""
@@ -51,6 +62,8 @@ class Target:
     same: int = 0  # there already, and says just that
     kept: int = 0  # what was here holds
     refused: int = 0
+    redacted: int = 0  # lines that held a secret, which is blotted out
+    held: int = 0  # of those that come: entries that wait for a person
     why: str = ""  # not let in at all
 
 
@@ -63,12 +76,17 @@ class Imported:
     problems: list[exchange.Problem] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    caught: list[Caught] = field(default_factory=list)  # by line, no more than refusals
     left: dict[str, int] = field(default_factory=dict)  # lines for reading alone, by their type
     changes: list[UUID] = field(default_factory=list)
 
     def refuse(self, refusal: Refusal) -> None:
         if len(self.refusals) < MOST_REFUSALS:
             self.refusals.append(refusal)
+
+    def catch(self, caught: Caught) -> None:
+        if len(self.caught) < MOST_REFUSALS:
+            self.caught.append(caught)
 
     def leave(self, line: exchange.ReadLine | exchange.AboutLine) -> None:
         self.left[line.type] = self.left.get(line.type, 0) + 1
@@ -101,3 +119,11 @@ class Imported:
     @property
     def refused(self) -> int:
         return sum(one.refused for one in self.targets)
+
+    @property
+    def redacted(self) -> int:
+        return sum(one.redacted for one in self.targets)
+
+    @property
+    def held(self) -> int:
+        return sum(one.held for one in self.targets)

@@ -19,9 +19,11 @@ from accounts.principals import current_team_id, principal_of
 from memory import naming, selectors, services
 from memory.core.errors import InvalidInput
 from memory.downloads import FileAnswer
+from memory.logic.ingress import Reason
 from memory.services.importing_check import MOST_BYTES
-from memory.services.importing_report import Clash, Imported, Target
+from memory.services.importing_report import Caught, Clash, Imported, Target
 from memory.views.asking import caller_of
+from memory.views.held_words import reason_said
 
 
 CHUNK: Final = 256 * 1024
@@ -139,6 +141,7 @@ def _show(
         "digest": digest,
         "comes": report.new + report.overwritten if report else 0,
         "targets": _targets(request, report),
+        "caught": [(one, _caught_why(one)) for one in report.caught] if report else [],
     }
     if getattr(request, "htmx", False):
         # What was asked for is a report, and here it is, whatever it says of the file.
@@ -161,6 +164,13 @@ def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target
     named = naming.named(found, reader_id=principal.user_id)
     titles = {one.row.text: one.title for one in named}
     return [(one, titles.get(one.to, one.to)) for one in report.targets]
+
+
+def _caught_why(one: Caught) -> str:
+    """What the gate did with a line, as a quarantine's reasons are said."""
+    reasons = {Reason.SECRET: ", ".join(one.secrets), Reason.GIVES_ORDERS: one.orders}
+    told = [{"reason": name, "detail": detail} for name, detail in reasons.items() if detail]
+    return " ".join(map(reason_said, told))
 
 
 def _digest(file: "UploadedFile[bytes]") -> str:
