@@ -42,10 +42,14 @@ class GlassQuerySet(TenantQuerySet["Glass"]):
 
 def is_of(user_id: UUID) -> Q:
     """Those into what is this person's; who looked into their own had no need to be told."""
+    return is_into_what_is(user_id) & ~Q(by=user_id)
+
+
+def is_into_what_is(user_id: UUID) -> Q:
     theirs = Q(namespace__participants__contains=[user_id])
     for one in _THEIRS:
         theirs |= Q(**{one: user_id})
-    return theirs & ~Q(by=user_id)
+    return theirs
 
 
 def _teams_of(principal: Principal) -> list[UUID]:

@@ -30,7 +30,7 @@ from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Entry, Glass, Namespace
-from memory.models.glass import VERB, is_of
+from memory.models.glass import VERB, is_into_what_is, is_of
 from memory.permissions import Place
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
@@ -48,6 +48,15 @@ class Looked:
 
     times: int
     entries: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GlassPage:
+    """``total``: all there are, of which these are some."""
+
+    glasses: list[Glass]
+    total: int
+    offset: int
 
 
 @tried_again
@@ -116,6 +125,22 @@ def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 
             found = found.filter(namespace__text=namespace)
         found = found.select_related("namespace", "by")
         return list(found.order_by("-created_at", "-id")[:limit])
+
+
+def glass_page(
+    caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
+) -> GlassPage:
+    """Newest first: a person's page of those into what is theirs, or of all others that they may see."""
+    who = caller.principal.user_id
+    if who is None:
+        return GlassPage([], 0, offset)
+    own = is_into_what_is(who)
+    with tenant([caller.team_id]):
+        seen = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        found = seen.filter(own if into_own else ~own).order_by("-created_at", "-id")
+        rows_ = list(found.select_related("namespace", "by")[offset : offset + limit + 1])
+        is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
+        return GlassPage(rows_[:limit], offset + len(rows_) if is_last else found.count(), offset)
 
 
 def notices(principal: Principal, team_id: UUID) -> list[Glass]:

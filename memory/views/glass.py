@@ -1,7 +1,7 @@
 """Emergency access: what happened to one's own memory, asking for it, ending it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -22,10 +22,14 @@ from memory.core.scopes import parse_namespace
 from memory.models import Entry, Glass
 from memory.models.glass import VERB
 from memory.services import glass as services
-from memory.services.glass import LONGEST_REASON, MINUTES, Looked
+from memory.services.glass import LONGEST_REASON, MINUTES, GlassPage, Looked
 from memory.services.private import people_remembered
 from memory.templatetags.memory_glass import unseen_by
 from memory.views.asking import caller_of
+from memory.views.paging import PAGE_SIZE, OffsetPage, offset_in
+
+
+NONE: Final = GlassPage([], 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,11 @@ def seen(request: HttpRequest, glass_id: UUID) -> HttpResponse:
 
 def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
     """Those the reader may see, with what was read under each."""
+    return _shown(request, services.glasses(caller_of(request), namespace=namespace))
+
+
+def _shown(request: HttpRequest, found: list[Glass]) -> list[Shown]:
     principal = principal_of(request)
-    found = services.glasses(caller_of(request), namespace=namespace)
     read = services.what_was_read(found)
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
     theirs = {one.pk: services.is_told(principal, one) for one in found}
@@ -127,10 +134,14 @@ def _title(named: naming.Named, *, may_know: bool) -> str:
 def _page(request: HttpRequest, problem: str) -> HttpResponse:
     principal, team_id = principal_of(request), current_team_id(request)
     may_break = access.can(principal, VERB, team_id)
-    everything = shown(request)
+    mine = _turned(request, "mine", into_own=True)
+    others = _turned(request, "offset", into_own=False) if may_break else NONE
+    rows = _shown(request, [*mine.glasses, *others.glasses])
     context: dict[str, Any] = {  # Any: what a template takes
-        "into_mine": [one for one in everything if one.is_theirs],
-        "others": [one for one in everything if not one.is_theirs],
+        "into_mine": rows[: len(mine.glasses)],
+        "mine_page": _pager(request, mine, "mine"),
+        "others": rows[len(mine.glasses) :],
+        "others_page": _pager(request, others, "offset"),
         "may_break": may_break,
         "members": _others(request, team_id) if may_break else [],
         "people": _offered(request) if may_break else [],
@@ -141,6 +152,16 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/access_glass.html", context, status=422 if problem else 200)
+
+
+def _turned(request: HttpRequest, parameter: str, *, into_own: bool) -> GlassPage:
+    """Where the address has turned one of the two lists to."""
+    start = offset_in(request.GET, parameter)
+    return services.glass_page(caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start)
+
+
+def _pager(request: HttpRequest, page: GlassPage, parameter: str) -> OffsetPage:
+    return OffsetPage(page.total, page.offset, request.GET, parameter=parameter)
 
 
 def _others(request: HttpRequest, team_id: UUID) -> list[Any]:

@@ -1,12 +1,14 @@
 """Pages of rights: who can see a namespace and why, sharing it, emergency access, and the notice of it."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.services import create_group, put_in
 from accounts.tenancy import tenant
@@ -209,6 +211,43 @@ def test_notice_costs_a_page_one_question(cast: Cast, place: Namespace) -> None:
         return sum("memory_glass" in one["sql"] for one in found)
 
     assert asked() == 2  # the notice and the list
+
+
+def test_both_lists_of_emergency_access_are_turned_apart(cast: Cast, place: Namespace) -> None:
+    """An admin's own memory was looked into by the owner, and they themselves looked into Bob's."""
+    services.remember(in_run(cast.ada), scope="user", key="mine", value="ada's secret")
+    with tenant([cast.team_a.pk]):
+        own = Namespace.objects.unscoped().get(text=f"user:{cast.ada.user.pk}")
+        begun = timezone.now() - timedelta(days=2)
+        Glass.objects.unscoped().bulk_create(
+            Glass(
+                team=cast.team_a,
+                namespace=namespace,
+                by=by.user,
+                reason=f"{word} {number:02}.",
+                created_at=begun + timedelta(minutes=number),
+                expires_at=begun + timedelta(minutes=number + 15),
+                seen_by=[cast.ada.user.pk, cast.bob.user.pk],  # no notices on top
+            )
+            for word, namespace, by in (("own", own, cast.alice), ("bob", place, cast.ada))
+            for number in range(27)
+        )
+
+    def told(query: str = "") -> tuple[list[str], list[str]]:
+        text = page(cast.ada, f"/memory/glass/{query}")
+        return re.findall(r"Reason: own (\d\d)", text), re.findall(r"Reason: bob (\d\d)", text)
+
+    newest, oldest = [f"{n:02}" for n in range(26, 1, -1)], ["01", "00"]
+    assert told() == (newest, newest)
+    assert told("?mine=25") == (oldest, newest)
+    assert told("?offset=25") == (newest, oldest)
+    assert told("?mine=25&offset=25") == (oldest, oldest)
+    assert told("?mine=nonsense&offset=900") == (newest, [])
+    first = page(cast.ada, "/memory/glass/?mine=25")
+    assert 'href="?mine=25&amp;offset=25"' in first  # each keeps where the other is
+    theirs = page(cast.bob, "/memory/glass/")
+    assert theirs.count("Reason: bob") == 25
+    assert "Reason: own" not in theirs
 
 
 def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
