@@ -82,9 +82,15 @@ def choose_what_matches(page: Page) -> None:
     expect(counted(page)).to_contain_text(str(MANY))
     page.locator("input[name=all]").check()
     expect(page.locator("[data-chosen-count]")).to_have_text(str(MANY))
+    boxes = page.locator("input[name=entry]")
+    expect(page.locator("input[name=entry]:checked")).to_have_count(boxes.count())
+    boxes.first.uncheck()
+    expect(page.locator("input[name=all]")).not_to_be_checked()
+    page.locator("input[name=all]").check()
     page.locator("#choose button").click()
     asked = page.locator("[role=alertdialog]")
     expect(asked).to_contain_text(str(MANY))
+    expect(page.locator("input[name=entry]:checked:disabled")).to_have_count(boxes.count())
     expect(asked.locator("button[type=submit]")).to_be_focused()
     assert complaints(page, OVERFLOW, NAMELESS, CONTRAST) == []
 

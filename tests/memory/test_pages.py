@@ -130,6 +130,7 @@ def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> 
 
     asked = alice.client.post(address, chosen).content.decode()
     assert "2 entries (18\xa0bytes) would be forgotten" in asked
+    assert asked.count(" disabled checked>") == 2
     assert _living(alice) == 3  # a dry run changes nothing
     done = alice.client.post(
         address, {"entry": [stored[0].id, stored[1].id], "sure": "1"}, follow=True

@@ -44,11 +44,21 @@ function showSlider(root) {
   }
 }
 
+function chooseRows(box) {
+  for (const one of rows(box.closest("[data-browse]"))) one.checked = box.checked;
+}
+
+// Of all there are some that aren't any more: what is left of the page is chosen by name.
+function notAll(box) {
+  const all = box.closest("[data-browse]").querySelector("input[name=all]");
+  if (all && !box.checked) all.checked = false;
+}
+
 const INPUTS = {
   ".mem-slider": slide,
-  "[data-choose-page]": (box) => {
-    for (const one of rows(box.closest("[data-browse]"))) one.checked = box.checked;
-  },
+  "input[name=all]": chooseRows,
+  "input[name=entry], [data-choose-page]": notAll,
+  "[data-choose-page]": chooseRows,
 };
 
 document.addEventListener("input", (event) => {
