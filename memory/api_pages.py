@@ -120,15 +120,30 @@ def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpRe
 
 @router.post("/knowledge/import", response={201: pages.ImportedOut})
 def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[pages.ImportedOut]:
-    """Markdown files as text, or a ZIP of them. A page that is there becomes what its file says."""
+    """Markdown files as text, or a ZIP of them. A page that is there becomes what its file says; one that reads
+    like orders waits for a person instead, and no secret comes in."""
     done = services.import_pages(
         caller_of(request),
         namespace=body.namespace,
         archive=body.archive,
         files={name: text.encode() for name, text in body.files.items()},
         reason=body.reason,
+        dry_run=body.dry_run,
     )
-    found = pages.ImportedOut(pages=[one.id for one in done.pages], skipped=list(done.skipped))
+    found = pages.ImportedOut(
+        pages=[one.id for one in done.pages],
+        skipped=list(done.skipped),
+        caught=[
+            pages.CaughtPageOut(
+                file=one.file,
+                page=one.page_id,
+                secrets=list(one.secrets),
+                held_for=list(one.held_for),
+            )
+            for one in done.caught
+        ],
+        dry_run=body.dry_run,
+    )
     return Status(201, found)
 
 

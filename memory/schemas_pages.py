@@ -161,7 +161,7 @@ class RewriteIn(Body):
 
 
 class PagesImportIn(Body):
-    """``files``: text by name; ``archive``: a ZIP of such files, in base64."""
+    """``files``: text by name; ``archive``: a ZIP of such files, in base64. ``dry_run`` changes nothing."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -176,13 +176,26 @@ class PagesImportIn(Body):
     files: dict[str, str] = {}
     archive: Base64Bytes | None = None
     reason: str = Field("", max_length=500)
+    dry_run: bool = False
+
+
+class CaughtPageOut(Body):
+    """``secrets``: kinds of what is blotted out of it; ``held_for``: why it waits in quarantine for a person."""
+
+    file: str
+    page: str
+    secrets: Texts
+    held_for: Texts
 
 
 class ImportedOut(Body):
-    """``skipped``: files of the archive that are no pages."""
+    """``pages`` that are in use now; ``skipped``: files that are no pages; ``caught``: what the gate found in
+    those that come, the ones it holds included."""
 
     pages: Texts
     skipped: Texts
+    caught: list[CaughtPageOut]
+    dry_run: bool
 
 
 class FoldedOut(Body):

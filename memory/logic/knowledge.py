@@ -122,7 +122,11 @@ class KnowledgeStore:
 
     async def import_file(self, data: bytes, name: str) -> KnowledgePage:
         """The file is the page from now on, its own times included: exported it is the same file."""
-        return await self._store(import_page(data, name=name, now=self._clock()))
+        return await self.bring(import_page(data, name=name, now=self._clock()))
+
+    async def bring(self, page: KnowledgePage) -> KnowledgePage:
+        """As it is, its own times included, into the place of what is there."""
+        return await self._store(page)
 
     async def export_file(self, page_id: str) -> bytes:
         return export_page(await self._known(page_id))

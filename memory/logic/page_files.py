@@ -59,7 +59,9 @@ def split(text: str) -> tuple[str, str]:
     found = _HEAD.match(text)
     if found and len(found[0]) <= _LONGEST_HEAD and _parsed(found["yaml"]) is not None:
         return found[0], text[found.end() :]
-    return "", text
+    # The mark that some editors begin a file with belongs to the file, not to what it says.
+    mark = text[: text.startswith(_MARK)]
+    return mark, text[len(mark) :]
 
 
 def file_name(page: KnowledgePage) -> str:
@@ -70,6 +72,7 @@ _HEAD = re.compile(
     r"\ufeff?---[ \t]*\r?\n(?P<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|\Z)",
 )
 _LONGEST_HEAD = 64_000
+_MARK = "\ufeff"
 _CREATED = ("created_at", "created", "date")
 _UPDATED = ("updated_at", "updated", "modified")
 _HEADING = re.compile(r"^[ ]{0,3}#[ \t]+(\S[^\r\n]{0,300})", re.MULTILINE)

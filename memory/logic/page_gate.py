@@ -1,7 +1,8 @@
 """A page before a workflow writes it: no secret in it, no order of a stranger, and what is to be looked at first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from memory.core.records import Json, StoreParams, Tier
@@ -10,11 +11,13 @@ from memory.logic.ingress import HELD_FOR, judge
 from memory.logic.knowledge import KnowledgeStore
 from memory.logic.near import normalised
 from memory.logic.origins import STRANGERS, Origin, origin_of
+from memory.logic.page_files import import_page
 from memory.logic.pages import KnowledgePage, key_of, slug
 
 
 _TEXTS: Final = ("title", "summary", "content")
 _LISTS: Final = ("tags", "aliases")
+_SECRETS: Final = "redacted"  # in the metadata of what was judged
 
 
 def judged_page(
@@ -24,17 +27,38 @@ def judged_page(
 
     ``otherwise``: whose words they are where the draft doesn't say.
     """
-    said = {name: getattr(page, name) for name in _TEXTS}
-    said |= {name: list(getattr(page, name)) for name in _LISTS}
     hold = draft.get("hold") is True
     origin = origin_of(draft.get("origin"))
     judged_as = origin_of(draft.get("origin"), otherwise)
-    params = judge(StoreParams("", "", said), judged_as, hold=hold).params
-    clean: dict[str, Any] = {
-        name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
-    }
+    clean, params = _judged(page, judged_as, hold=hold)
     whose = str(origin) if origin in STRANGERS else ""
-    return replace(page, **clean, origin=whose), params.metadata.get(HELD_FOR, ())
+    return replace(clean, origin=whose), params.metadata.get(HELD_FOR, ())
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFile:
+    """``secrets``: kinds of what was blotted out; ``reasons`` it has to wait for, {reason, detail} each."""
+
+    page: KnowledgePage
+    secrets: tuple[str, ...]
+    reasons: Sequence[Json]
+
+
+def judged_file(data: bytes, *, name: str, now: datetime) -> JudgedFile:
+    """A page out of a file, which is a stranger whoever sends it, head and all.
+
+    What passes is the file, byte for byte.
+    """
+    page = import_page(data, name=name, now=now)
+    whole = judge(StoreParams("", name, data.decode()), Origin.TOOL).params
+    if _SECRETS in whole.metadata:
+        page = import_page(whole.value.encode(), name=whole.key, now=now)
+    clean, params = _judged(page, Origin.TOOL)
+    if _SECRETS in params.metadata:  # written so that only a reader of heads sees it: not kept
+        clean = replace(clean, header=None)
+    kinds = (*whole.metadata.get(_SECRETS, ()), *params.metadata.get(_SECRETS, ()))
+    reasons = whole.metadata.get(HELD_FOR) or params.metadata.get(HELD_FOR, ())
+    return JudgedFile(clean, tuple(dict.fromkeys(kinds)), reasons)
 
 
 async def page_apart(
@@ -48,3 +72,15 @@ async def page_apart(
     metadata = {**params.metadata, HELD_FOR: list(reasons)}
     held = replace(params, tier=Tier.QUARANTINE, metadata=metadata)
     return held_for(key_of(named.id), held)
+
+
+def _judged(
+    page: KnowledgePage, origin: Origin, *, hold: bool = False
+) -> tuple[KnowledgePage, StoreParams]:
+    said = {name: getattr(page, name) for name in _TEXTS}
+    said |= {name: list(getattr(page, name)) for name in _LISTS}
+    params = judge(StoreParams("", "", said), origin, hold=hold).params
+    clean: dict[str, Any] = {
+        name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
+    }
+    return replace(page, **clean), params

@@ -1,4 +1,4 @@
-"""Pages as a ZIP of Markdown files, out and in again, byte for byte."""
+"""Pages as a ZIP of Markdown files, out and in again: byte for byte, where they pass the gate."""
 
 import io
 import zipfile
@@ -11,15 +11,18 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge import KnowledgeStore
-from memory.logic.page_files import export_page, file_name, import_page
+from memory.logic.page_files import export_page, file_name
+from memory.logic.page_gate import judged_file, page_apart
 from memory.logic.pages import KnowledgePage, from_entry
 from memory.services.caller import MemoryCaller
 from memory.services.door import entry_place, opened
 from memory.services.knowledge import MOST_AT_ONCE, page_entry
 from memory.services.taking_out import check_takes_out
+from memory.services.trail import record
 from memory.services.within import WithinDoor, at_once
 
 
@@ -31,10 +34,29 @@ _STAMP = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """``skipped``: files that are no pages, by name."""
+    """``skipped``: files that are no pages, by name. ``caught``: of pages that come, what the gate found."""
 
     pages: tuple[KnowledgePage, ...]
     skipped: tuple[str, ...]
+    caught: tuple["CaughtPage", ...] = ()
+
+    @property
+    def redacted(self) -> tuple["CaughtPage", ...]:
+        return tuple(one for one in self.caught if one.secrets)
+
+    @property
+    def held(self) -> tuple["CaughtPage", ...]:
+        return tuple(one for one in self.caught if one.held_for)
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtPage:
+    """``secrets``: kinds of what is blotted out; ``held_for``: why it waits in quarantine and isn't in ``pages``."""
+
+    file: str
+    page_id: str
+    secrets: tuple[str, ...]
+    held_for: tuple[str, ...]
 
 
 @tried_again
@@ -70,22 +92,76 @@ def import_pages(
     scope: str | None = None,
     namespace: str | None = None,
     reason: str = "",
+    dry_run: bool = False,
 ) -> Imported:
     """A ZIP of files, or files by name, or both; all or none.
 
-    A page that is there becomes what its file says; its old value stays a revision.
+    A page that is there becomes what its file says; its old value stays a revision. A page that reads
+    like orders waits for a person instead. ``dry_run``: all of it is done, and taken back.
     """
     found, skipped = _files(archive, files)
+    place = (scope, namespace)
+    if not dry_run:
+        return _bring(caller, found, skipped, place, reason)
+    try:
+        with tenant([caller.team_id]):
+            done = _bring(caller, found, skipped, place, reason)
+            raise _TakenBack
+    except _TakenBack:
+        told = {"redacted": len(done.redacted), "held": len(done.held)}
+        with tenant([caller.team_id]):
+            record(
+                caller,
+                "memory.rehearsed",
+                "import",
+                {"import": True, "pages": True, "keys": len(done.pages), **told},
+            )
+    return done
+
+
+class _TakenBack(Exception):
+    """The end of a dry run."""
+
+
+def _bring(
+    caller: MemoryCaller,
+    found: Mapping[str, bytes],
+    skipped: tuple[str, ...],
+    place: tuple[str | None, str | None],
+    reason: str,
+) -> Imported:
+    scope, namespace = place
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
         door.claim()
-        _check_ids(
-            {name: import_page(found[name], name=_base(name), now=door.now) for name in found}
-        )
+        judged = {
+            name: judged_file(data, name=_base(name), now=door.now) for name, data in found.items()
+        }
+        _check_ids({name: one.page for name, one in judged.items()})
         within = WithinDoor(door, reason=reason or "import")
         store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=caller.source)
-        pages = [at_once(store.import_file(data, _base(name))) for name, data in found.items()]
-        door.detail.update(keys=len(pages), pages=True, imported=True)
-        return Imported(tuple(pages), skipped)
+        pages, caught = [], []
+        for name, one in judged.items():
+            if one.reasons and (there := _just_so(store, one.page.id, found[name])):
+                pages.append(there)
+                continue
+            if one.reasons:
+                at_once(within.store(at_once(page_apart(store, one.page, one.reasons))))
+            else:
+                pages.append(at_once(store.bring(one.page)))
+            if one.secrets or one.reasons:
+                held_for = tuple(str(reason["reason"]) for reason in one.reasons)
+                caught.append(CaughtPage(name, one.page.id, one.secrets, held_for))
+        done = Imported(tuple(pages), skipped, tuple(caught))
+        door.detail.update(keys=len(judged), pages=True, imported=True)
+        told = {"redacted": len(done.redacted), "held": len(done.held)}
+        door.detail.update({name: number for name, number in told.items() if number})
+        return done
+
+
+def _just_so(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
+    """The page that is there, if it is that file already, at the word of somebody here."""
+    there = at_once(store.get_page(page_id))
+    return there if there is not None and export_page(there) == data else None
 
 
 def _files(

@@ -137,6 +137,12 @@ def bring_in(request: HttpRequest) -> HttpResponse:
             "names": ", ".join(done.skipped[:5])
         }
     messages.success(request, said)
+    for words, caught in (
+        (_("Held for review, because they read like orders: %(names)s."), done.held),
+        (_("There was a secret in these. It was blotted out and isn’t kept: %(names)s."), done.redacted),
+    ):  # fmt: skip
+        if caught:
+            messages.warning(request, words % {"names": ", ".join(one.file for one in caught[:5])})
     return HttpResponseRedirect(_shelf_of(request, place) or back)
 
 

@@ -193,7 +193,7 @@ def test_api_exports_tries_imports_and_takes_back(cast: Cast, api_key: Any) -> N
     did = send("import", {"file": text, "into": {SHARED: "global:copy"}, "dry_run": False}).json()
     assert did["namespaces"][0] | {"why": ""} == {
         "named": SHARED, "to": "global:copy", "new": 1, "overwritten": 0, "same": 0, "kept": 0,
-        "refused": 0, "why": "",
+        "refused": 0, "redacted": 0, "held": 0, "why": "",
     }  # fmt: skip
     with tenant([cast.team_b.pk]):
         assert Entry.objects.unscoped().get().namespace.text == "global:copy"

@@ -64,6 +64,10 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"line {refusal.line}: {refusal.key or refusal.namespace}: {refusal.why}"
             )
+        for caught in report.caught:
+            done = [f"blotted out: {', '.join(caught.secrets)}"] if caught.secrets else []
+            done += [f"held for review: {caught.orders}"] if caught.orders else []
+            self.stderr.write(f"line {caught.line}: {caught.key}: {'; '.join(done)}")
         for change in report.changes:
             self.stdout.write(f"change {change}")
         if report.dry_run:
