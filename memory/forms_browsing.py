@@ -66,7 +66,7 @@ class Lives(TextChoices):
 
 
 class SearchForm(forms.Form):
-    """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
+    """Nothing chosen is no filter; nonsense in the address is nothing chosen, and the page says so."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
     by = forms.ChoiceField(choices=[("text", _("Words")), ("key", _("Key"))], required=False)
@@ -92,11 +92,16 @@ class SearchForm(forms.Form):
 
     def clean_at(self) -> datetime | None:
         """A moment with its zone, or as a clock here shows it; of what is to come there is no memory."""
+        said = self.cleaned_data["at"]
         try:
-            found = parse_datetime(self.cleaned_data["at"])
-            return min(kept(found), timezone.now()) if found else None
+            found = parse_datetime(said)
+            if found is not None:
+                return min(kept(found), timezone.now())
         except ValueError:
-            return None
+            found = None
+        if said:
+            raise forms.ValidationError(_("That is no moment we know."))
+        return None
 
     def clean_since(self) -> date | None:
         return _known(self.cleaned_data["since"])

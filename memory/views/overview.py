@@ -18,6 +18,7 @@ from memory.naming import Named
 from memory.services.keeping import Room, rooms
 from memory.services.private import hidden_from
 from memory.views.asking import caller_of
+from memory.views.filters import ignored
 from memory.views.found import found_of, waits
 from memory.views.paging import OffsetPage, with_query
 
@@ -78,6 +79,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         "totals": _totals(request, totals, chosen),
         "words": words,
         "form": form,
+        "ignored": ignored(request, form),
         "tiers": TierChoice.choices,
         **(found_of(request, form) if words else {}),
         "scope": chosen,

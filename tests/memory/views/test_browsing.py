@@ -133,6 +133,7 @@ def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alic
 
     asked = alice.client.post(act, {"all": "1", "act": "forget"}).content.decode()
     assert "29 entries" in asked
+    assert asked.count(" disabled checked>") == asked.count('name="entry"') > 0
     assert "Their history stays (revisions: 29)" in asked
     assert len(living(alice)) == 30
     sure = {"all": "1", "act": "forget", "sure": "1", "expected": "29", "reason": "old"}
@@ -385,3 +386,26 @@ def test_day_at_an_end_of_time_is_nothing_chosen(alice: Person, asked: dict[str,
     store(alice, "k")
 
     assert "green tea" in page(alice, place(alice), **asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("at", "garbage"), ("since", "foo"), ("until", "foo"), ("tier", "foo"), ("m", "{bad")],
+)
+def test_filter_that_is_not_understood_is_left_out_and_the_page_says_so(
+    alice: Person, name: str, value: str
+) -> None:
+    store(alice, "a", "green tea")
+
+    shown = page(alice, place(alice), **{name: value})
+
+    assert "green tea" in shown
+    assert f"“{value}”" in shown
+    assert shown.count("Left out, since it can") == 1
+    assert "Left out, since it can" not in page(alice, place(alice))
+
+
+def test_tier_that_is_none_is_left_out_of_the_overview_and_said(alice: Person) -> None:
+    store(alice, "a", "green tea")
+
+    assert "“foo”" in page(alice, "/memory/", tier="foo", q="tea")
