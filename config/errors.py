@@ -14,7 +14,7 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect, resolve_url
-from django.template.loader import select_template
+from django.template.loader import get_template, select_template
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext_lazy as _
 from django.views.defaults import page_not_found
@@ -142,6 +142,21 @@ class DomainErrorMiddleware(MiddlewareMixin):
         )
         context = {"status": status, "message": str(error), "error": error}
         return HttpResponse(select_template(names).render(context, request), status=status)
+
+
+class NotAllowedMiddleware(MiddlewareMixin):
+    """An address that only takes forms, opened in a browser: a page that says so instead of an empty one."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if response.status_code != 405 or request.path_info.startswith(API):
+            return response
+        if not request.accepts("text/html") or getattr(request, "htmx", False):
+            return response
+        answer = HttpResponse(get_template("405.html").render({}, request), status=405)
+        answer["Allow"] = response.headers.get("Allow", "")
+        return answer
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:

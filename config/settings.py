@@ -86,6 +86,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.errors.NotAllowedMiddleware",
     "config.errors.DomainErrorMiddleware",
     "accounts.middleware.TenantMiddleware",
 ]

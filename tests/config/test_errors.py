@@ -6,10 +6,12 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import reverse
 
 from accounts import errors as accounts
 from config.errors import STATUS, DomainErrorMiddleware, body_of, status_of
 from memory.core import errors as memory
+from tests.support.cast import Person
 from workflows.engine import errors as workflows
 from workflows.engine.problems import Problem
 
@@ -109,3 +111,15 @@ def test_api_description_is_served():
     described = json.loads(Client().get("/api/v1/openapi.json").content)
 
     assert described["info"]["title"] == "Mnemoflow"
+
+
+@pytest.mark.django_db
+def test_address_that_takes_forms_alone_says_so_to_who_opens_it(alice: Person) -> None:
+    opened = alice.client.get(reverse("memory:exchange_undo"), headers={"Accept": "text/html"})
+    asked = alice.client.get(reverse("memory:exchange_undo"), headers={"Accept": "image/png"})
+    over_the_api = alice.client.get("/api/v1/memory/recall", headers={"Accept": "text/html"})
+
+    assert (opened.status_code, opened["Allow"]) == (405, "POST")
+    assert "can't be opened like a page" in opened.content.decode()
+    assert (asked.status_code, asked.content) == (405, b"")
+    assert over_the_api["Content-Type"] == "application/json"
