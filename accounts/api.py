@@ -14,7 +14,7 @@ from accounts import schemas, selectors, services
 from accounts.audit import verify
 from accounts.auth import api_auth
 from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team
-from accounts.principals import UserPrincipal, current_team_id, principal_of
+from accounts.principals import KeyPrincipal, UserPrincipal, current_team_id, principal_of
 from config.schema import LongNumber
 
 
@@ -23,13 +23,15 @@ router = Router(auth=api_auth(), tags=["accounts"])
 
 @router.get("/me", response=schemas.MeOut)
 def me(request: HttpRequest) -> dict[str, object]:
-    """Who this key or session is."""
+    """Who this key or session is; of a key also what it may, and until when."""
     principal = principal_of(request)
+    key = principal.key if isinstance(principal, KeyPrincipal) else None
     name = str(principal.user) if isinstance(principal, UserPrincipal) else principal.actor
     return {
         "kind": principal.kind,
         "actor": principal.actor,
-        "name": name,
+        "name": key.name if key else name,
+        "key": key,
         "teams": list(selectors.teams_of(principal)),
         "current_team": current_team_id(request) if principal.team_ids else None,
     }

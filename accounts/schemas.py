@@ -38,12 +38,24 @@ class TeamOut(Schema):
     name: str
 
 
+class KeyOut(Schema):
+    id: UUID
+    name: str
+    prefix: str
+    scopes: list[str]
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    last_used_at: dt.datetime | None
+    revoked_at: dt.datetime | None
+
+
 class MeOut(Schema):
     kind: Literal["user", "key"]
     actor: str
     name: str
     teams: list[TeamOut]
     current_team: UUID | None
+    key: KeyOut | None = Field(None, description="the key that asks; None for a session")
 
 
 class TeamIn(In):
@@ -95,17 +107,6 @@ class KeyIn(In):
     name: Text
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
     expires_at: dt.datetime | None = None
-
-
-class KeyOut(Schema):
-    id: UUID
-    name: str
-    prefix: str
-    scopes: list[str]
-    created_at: dt.datetime
-    expires_at: dt.datetime | None
-    last_used_at: dt.datetime | None
-    revoked_at: dt.datetime | None
 
 
 class NewKeyOut(KeyOut):

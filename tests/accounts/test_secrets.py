@@ -298,3 +298,13 @@ def test_welcome_form_gives_the_demo_owner_a_password(db):
     assert (answer.status_code, owner.email, owner.name) == (302, "ana@example.org", "Ana")
     assert owner.check_password("four plain words here")
     assert browser.session["_auth_user_id"] == str(owner.pk)
+
+
+def test_key_is_told_what_it_is_and_may(cast, api_key):
+    me = api_key(cast.alice, scopes={"memory:read"}).get("/api/v1/me").json()
+
+    assert (me["kind"], me["teams"][0]["name"]) == ("key", cast.team_a.name)
+    assert me["name"] == me["key"]["name"]
+    assert (me["key"]["scopes"], me["key"]["expires_at"]) == (["memory:read"], None)
+    assert "secret" not in me["key"]
+    assert cast.alice.client.get("/api/v1/me").json()["key"] is None
