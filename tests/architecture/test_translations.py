@@ -103,3 +103,10 @@ def _translations(entry):
 
 def _placeholders(text):
     return sorted(_PLACEHOLDER.findall(text))
+
+
+def test_readers_of_chinese_are_spoken_to_in_one_way(catalogue):
+    """你, as one who works with you says it; never 您 beside it."""
+    polite = [e.msgid for e in catalogue if any("您" in one for one in _translations(e))]
+
+    assert polite == []
