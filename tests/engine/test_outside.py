@@ -440,7 +440,7 @@ async def test_model_that_is_told_earlier_answers_hears_the_web_in_them() -> Non
 
 # -- what a turn leaves to the next one ----------------------------------------------------------
 
-SEEN = {"conversation": {"seen": ("string", "Tea"), "other": ("string", "Tea")}}
+SEEN: dict[str, Any] = {"conversation": {"seen": ("string", "Tea"), "other": ("string", "Tea")}}
 KEEPS = assign("a", "seen", "over-write", ["r", "results"], "variable")
 WINDOW = {"window": {"enabled": False}}
 

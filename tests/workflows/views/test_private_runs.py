@@ -56,7 +56,7 @@ def run_for(
         RunEvent.objects.create(
             team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=told
         )
-        ended = {"status": run.status, "outputs": {}, "error": None}
+        ended: dict[str, Any] = {"status": run.status, "outputs": {}, "error": None}
         RunEvent.objects.create(
             team_id=run.team_id, run=run, seq=2, name="run_finished", data=ended
         )
