@@ -95,15 +95,17 @@ def carry_out(
     reason: str = "",
 ) -> UUID | None:
     """The change that undoes it. ``expected`` is how many were agreed to: any other number is refused."""
-    _lock(caller, chosen.namespace)
-    touched = [str(one.pk) for one in _touched(caller, act, chosen)[0]]
-    if len(touched) != expected:
-        raise Shifted(_("Meanwhile something else matches. Look again, please."))
-    if not touched:
-        return None
-    if act in AMENDING:
-        return amend(caller, entry_ids=touched, amendment=amendment, reason=reason).change_id
-    return _ACTS[act](caller, touched, reason)
+    with tenant([caller.team_id]):
+        # Between what is looked at here and what is done nothing else comes to match.
+        rows.lock_namespace(caller.team_id, chosen.namespace)
+        touched = [str(one.pk) for one in _touched(caller, act, chosen)[0]]
+        if len(touched) != expected:
+            raise Shifted(_("Meanwhile something else matches. Look again, please."))
+        if not touched:
+            return None
+        if act in AMENDING:
+            return amend(caller, entry_ids=touched, amendment=amendment, reason=reason).change_id
+        return _ACTS[act](caller, touched, reason)
 
 
 AMENDING: Final = frozenset({Act.CATEGORY, Act.IMPORTANCE, Act.EXPIRY})
@@ -126,12 +128,6 @@ _ACTS: Final[Mapping[Act, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
         quarantine(caller, entry_ids=ids, reason=why).change_id
     ),
 }
-
-
-def _lock(caller: MemoryCaller, namespace: str) -> None:
-    """So that between what is looked at here and what is done nothing else comes to match."""
-    with tenant([caller.team_id]):
-        rows.lock_namespace(caller.team_id, namespace)
 
 
 def _touched(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry], int]:

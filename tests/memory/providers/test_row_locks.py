@@ -13,6 +13,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Embedding, Namespace
 from memory.providers.postgres import rows
+from memory.services import bulk
 from memory.upkeep.embedding import look_through
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person, make_cast
@@ -107,6 +108,25 @@ def test_maker_of_a_namespace_whom_another_overtook_holds_the_others_row(
     assert not is_held(ann, "memory_namespace", claimed.pk)
     with tenant([ann.team.pk]):
         assert Namespace.objects.unscoped().filter(text=HERE).count() == 1
+
+
+def test_place_of_an_act_on_many_is_held_from_the_look_at_them_to_the_act(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = remember(ann, "abc")
+    with tenant([ann.team.pk]):
+        place = Namespace.objects.unscoped().get(text=HERE).pk
+    held = []
+
+    def watched(*given: Any, **more: Any) -> Any:
+        held.append(is_held(ann, "memory_namespace", place))
+        return services.forget_many(*given, **more)
+
+    monkeypatch.setattr(bulk, "forget_many", watched)
+    chosen = bulk.Chosen(HERE, tuple(map(str, entries.values())))
+    bulk.carry_out(at_door(ann), act=bulk.Act.FORGET, chosen=chosen, expected=3)
+
+    assert held == [True]
 
 
 def test_vector_of_an_entry_that_is_being_erased_is_neither_made_nor_waited_for(
