@@ -9,6 +9,7 @@ from ninja import Header, Query, Router, Status
 
 from accounts.auth import api_auth
 from accounts.principals import current_team_id, principal_of
+from config.schema import Limit, Offset
 from memory import permissions, schemas, services
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.records import Source
@@ -26,11 +27,19 @@ def caller_of(request: HttpRequest) -> MemoryCaller:
 
 
 @router.get("/memory/namespaces", response=list[schemas.NamespaceOut])
-def list_namespaces(request: HttpRequest, scope: str | None = None) -> list[schemas.NamespaceOut]:
-    """Those you may look into. A key sees what is shared; a person's it reaches by naming them."""
+def list_namespaces(
+    request: HttpRequest,
+    response: HttpResponse,
+    scope: str | None = None,
+    limit: Limit = 200,
+    offset: Offset = 0,
+) -> list[schemas.NamespaceOut]:
+    """Those you may look into, and ``X-Total-Count`` of them. A key sees what is shared; a person's it reaches by
+    naming them."""
     word = None if scope is None else str(scope_named(scope).word)
-    found = services.namespaces(caller_of(request), scope=word)
-    return [schemas.namespace_out(row) for row in found]
+    page = services.namespace_page(caller_of(request), scope=word, limit=limit, offset=offset)
+    response["X-Total-Count"] = str(page.total)
+    return [schemas.namespace_out(row) for row in page.rows]
 
 
 @router.get("/memory/entries", response=schemas.EntriesOut)

@@ -9,6 +9,7 @@ from ninja import Query, Router, Status
 from accounts.auth import api_auth
 from accounts.models import TeamGroup, User
 from accounts.selectors import group_for
+from config.schema import Limit, Offset
 from memory import schemas_access, selectors, services
 from memory.api import caller_of
 from memory.core.errors import AccessDenied
@@ -66,24 +67,27 @@ def unshare_namespace(
 
 @router.get("/memory/glass", response=list[schemas_access.GlassOut])
 def list_glasses(
-    request: HttpRequest, namespace: str | None = None
+    request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
 ) -> list[schemas_access.GlassOut]:
-    """Emergency access: your own, that into what is yours, and for admins all of the team.
+    """Emergency access, the newest first: your own, that into what is yours, and for admins all of the team.
 
     A key asks with the namespace of a person it names.
     """
     caller = caller_of(request)
-    return _told(caller, glass.glasses(caller, namespace=namespace))
+    found = glass.glasses(caller, namespace=namespace, limit=limit, offset=offset)
+    return _told(caller, found)
 
 
 @router.get("/memory/subjects/{subject}/looks", response=list[schemas_access.GlassOut])
-def list_looks(request: HttpRequest, subject: str) -> list[schemas_access.GlassOut]:
+def list_looks(
+    request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
+) -> list[schemas_access.GlassOut]:
     """Who looked into what is remembered about an outside person, and why: by a key that names them.
 
     They have no account here to be told by; this is how your product tells them.
     """
     caller = caller_of(request)
-    return _told(caller, glass.looks_into(caller, subject=subject))
+    return _told(caller, glass.looks_into(caller, subject=subject, limit=limit, offset=offset))
 
 
 @router.post("/memory/glass", response={201: schemas_access.GlassOut})

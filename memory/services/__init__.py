@@ -20,7 +20,7 @@ from memory.services.knowledge import (
     shelf,
     write_pages,
 )
-from memory.services.listing import entries, namespaces
+from memory.services.listing import entries, namespace_page, namespaces
 from memory.services.look import look
 from memory.services.notes import clear_run_notes
 from memory.services.page_exchange import Imported, export_pages, import_pages
@@ -88,6 +88,7 @@ __all__ = [
     "look",
     "look_back",
     "move",
+    "namespace_page",
     "namespaces",
     "open_page",
     "own_pause",

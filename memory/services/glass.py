@@ -110,21 +110,26 @@ def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
         return glass
 
 
-def looks_into(caller: MemoryCaller, *, subject: str) -> list[Glass]:
+def looks_into(
+    caller: MemoryCaller, *, subject: str, limit: int = 100, offset: int = 0
+) -> list[Glass]:
     """For the programme that names an outside person: who looked into what is remembered about them."""
-    return glasses(caller, namespace=resolve_namespace("user", {"user_id": subject}))
+    theirs = resolve_namespace("user", {"user_id": subject})
+    return glasses(caller, namespace=theirs, limit=limit, offset=offset)
 
 
-def glasses(caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100) -> list[Glass]:
+def glasses(
+    caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
+) -> list[Glass]:
     """Newest first: one's own looks, those into one's own memory, and for who could look, all of the team."""
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
-            return _of_what_a_key_names(caller, namespace, limit)
+            return _of_what_a_key_names(caller, namespace, limit, offset)
         found = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         if namespace is not None:
             found = found.filter(namespace__text=namespace)
         found = found.select_related("namespace", "by")
-        return list(found.order_by("-created_at", "-id")[:limit])
+        return list(found.order_by("-created_at", "-id")[offset : offset + limit])
 
 
 def glass_page(
@@ -266,14 +271,17 @@ def _visible(caller: MemoryCaller, glass_id: UUID, *, lock: bool = False) -> Gla
     return glass
 
 
-def _of_what_a_key_names(caller: MemoryCaller, namespace: str, limit: int) -> list[Glass]:
+def _of_what_a_key_names(
+    caller: MemoryCaller, namespace: str, limit: int, offset: int
+) -> list[Glass]:
     """An outside person has no account to be told by; the programme that speaks for them is."""
     named = parse_namespace(namespace)
     place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     if place.row is None or not permissions.may(caller.principal, "view", place):
         raise NotFound(_("There is no such namespace."))
     found = Glass.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
-    return list(found.select_related("namespace", "by").order_by("-created_at", "-id")[:limit])
+    ordered = found.select_related("namespace", "by").order_by("-created_at", "-id")
+    return list(ordered[offset : offset + limit])
 
 
 @contextmanager

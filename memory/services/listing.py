@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.filters import parse_filter
@@ -26,12 +28,36 @@ class EntryPage:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class NamespacePage:
+    """``total``: all there are, of which these are some."""
+
+    rows: list[Namespace]
+    total: int
+
+
 def namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
     with tenant([caller.team_id]):
-        found = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        if scope is not None:
-            found = found.filter(scope=scope)
-        return list(found.order_by("scope", "text", "id"))
+        return list(_seen(caller, scope))
+
+
+def namespace_page(
+    caller: MemoryCaller, *, scope: str | None = None, limit: int = 50, offset: int = 0
+) -> NamespacePage:
+    """In the order of ``namespaces``."""
+    with tenant([caller.team_id]):
+        found = _seen(caller, scope)
+        rows_ = list(found[offset : offset + limit + 1])
+        is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
+        total = offset + len(rows_) if is_last else found.count()
+        return NamespacePage(rows_[:limit], total)
+
+
+def _seen(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
+    found = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    if scope is not None:
+        found = found.filter(scope=scope)
+    return found.order_by("scope", "text", "id")
 
 
 @tried_again

@@ -154,3 +154,22 @@ def test_recall_for_another_installation_is_the_whole_answer(api_key: Any, alice
     answer = guest.post(f"{API}/recall", asked, content_type="application/json")
 
     assert answer.json()["count"] == 8
+
+
+def test_namespaces_come_in_pages_with_how_many_there_are(send: Any) -> None:
+    for number in range(5):
+        send("post", "/entries", {"namespace": f"global:n{number}", "key": "k", "value": 1})
+
+    def page(query: str) -> tuple[list[str], str]:
+        answer = send("get", f"/namespaces{query}")
+        assert answer.status_code == 200
+        return [one["namespace"] for one in answer.json()], answer["X-Total-Count"]
+
+    every = [f"global:n{number}" for number in range(5)]
+    assert page("") == (every, "5")
+    assert page("?limit=2") == (every[:2], "5")
+    assert page("?limit=2&offset=4&scope=global") == (every[4:], "5")
+    assert page("?offset=5") == page("?offset=99") == ([], "5")
+    assert page("?scope=user") == ([], "0")
+    for wrong in ("?limit=0", "?limit=201", "?offset=-1"):
+        assert send("get", f"/namespaces{wrong}").status_code == 422

@@ -373,3 +373,23 @@ def test_who_is_let_in_by_a_grant_as_well_takes_it_out(cast: Cast, secret: str) 
     made = services.export_namespace(at_door(cast.ada), namespace=secret)
 
     assert b"bob's secret" in b"".join(made.chunks())
+
+
+def test_accesses_come_in_pages_for_people_and_for_the_key_that_names_somebody(
+    cast: Cast, api_key: Any
+) -> None:
+    client, place = api_key(cast.ada), "user:customer-7"
+    stored = {"namespace": place, "key": "k", "value": 1}
+    client.post("/api/v1/memory/entries", data=stored, content_type="application/json")
+    for number in range(3):
+        made = break_glass(at_door(cast.ada), namespace=place, reason=f"look {number}", minutes=15)
+        end_glass(at_door(cast.ada), glass_id=made.pk)
+
+    def reasons(address: str) -> list[str]:
+        return [one["reason"] for one in client.get(f"/api/v1/memory/{address}").json()]
+
+    for address in (f"glass?namespace={place}&", "subjects/customer-7/looks?"):
+        assert reasons(f"{address}limit=2") == ["look 2", "look 1"]
+        assert reasons(f"{address}limit=2&offset=2") == ["look 0"]
+    found = glasses(at_door(cast.ada), limit=1, offset=1)
+    assert [one.reason for one in found] == ["look 1"]
