@@ -24,15 +24,14 @@ DIFFERS = "X-Draft-Differs"  # from what is published: both take the whole draft
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = document_for(principal, workflow)
-    kinds = installed_kinds()
+    kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
     context = {
         "problems": list(validate(document, kinds)),
         "titles": titles_in(document, kinds),
         "workflow": workflow,
+        "can_edit": can_edit,
     }
     answer = render(request, "editor/_problems.html", context)
-    may_differ = permissions.may_edit(principal, workflow) and publishing.differs(
-        workflow, document
-    )
+    may_differ = can_edit and publishing.differs(workflow, document)
     answer[DIFFERS] = "yes" if may_differ else "no"
     return answer

@@ -1,0 +1,73 @@
+"""The list of problems, for who may mend them and for who may only look."""
+
+import re
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from tests.factories.workflows import document, make_version, make_workflow
+from tests.support.cast import Cast, Person
+from workflows.models import Workflow
+from workflows.services import importing
+
+
+pytestmark = pytest.mark.django_db
+
+READ_ONLY = "You may look at it, and not change it."
+JUMP = re.compile(r'<button type="button" class="ed-problem".*?</button>', re.S)
+
+
+def broken() -> dict[str, Any]:
+    source = document(name="Begin")
+    source["nodes"].append({"id": "ask", "data": {"type": "llm", "title": "Ask"}})
+    source["edges"].append({"id": "e2", "source": "start", "target": "ask"})
+    return source
+
+
+def listed(person: Person, workflow: Workflow) -> tuple[str, list[str]]:
+    """The fragment, and what in it leads to a node; the page begins with the same."""
+    parts = []
+    for route in ("detail", "problems"):
+        answer = person.client.get(reverse(f"workflows:{route}", args=[workflow.pk]))
+        assert answer.status_code == 200
+        parts.append(answer.content.decode())
+    of_page, of_fragment = (JUMP.findall(part) for part in parts)
+    assert of_page == of_fragment
+    assert 'id="problems-button"' in parts[0]
+    return parts[1], of_fragment
+
+
+def test_viewer_sees_the_list_of_who_edits_and_that_it_is_to_read(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice, source=broken())
+
+    editors, of_editor = listed(cast.alice, workflow)
+    viewers, of_viewer = listed(cast.vic, workflow)
+
+    assert of_viewer == of_editor
+    assert any('data-jump="ask"' in one for one in of_viewer)
+    assert (READ_ONLY in viewers, READ_ONLY in editors) == (True, False)
+
+
+def test_list_with_nothing_in_it_speaks_of_publishing_to_who_publishes_alone(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+
+    editors, of_editor = listed(cast.alice, workflow)
+    viewers, of_viewer = listed(cast.vic, workflow)
+
+    assert of_editor == of_viewer == []
+    assert "Nothing stands in the way of publishing this draft." in editors
+    assert "Nothing is missing or wrong in this workflow." in viewers
+    assert "draft" not in viewers
+
+
+def test_viewer_of_what_is_published_learns_nothing_of_a_broken_draft(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+    make_version(cast.alice, workflow)
+    importing.reimport(cast.alice.principal, workflow=workflow, source=broken())
+
+    assert listed(cast.alice, workflow)[1] != []
+    assert listed(cast.vic, workflow)[1] == []
+    assert (
+        cast.carol.client.get(reverse("workflows:problems", args=[workflow.pk])).status_code == 404
+    )
