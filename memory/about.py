@@ -51,6 +51,11 @@ class Remembered:
         return isinstance(self.row.value, str)
 
     @property
+    def says_what(self) -> bool:
+        """A number or a list alone doesn't say what it is about: its key has to."""
+        return isinstance(self.row.value, str | Mapping)
+
+    @property
     def is_waiting(self) -> bool:
         return self.row.tier == TierChoice.QUARANTINE
 
