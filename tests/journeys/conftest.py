@@ -17,6 +17,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
@@ -85,12 +86,15 @@ def session_of_owner() -> dict[str, StorageState]:
     return {}
 
 
+@pytest.fixture(scope="module")
+def rooms(chromium: Browser, _stack: LiveStack) -> Rooms:
+    return Rooms(chromium, _stack.url)
+
+
 @pytest.fixture
-def context(chromium: Browser, live_stack: LiveStack) -> Iterator[BrowserContext]:
-    context = chromium.new_context(base_url=live_stack.url, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
+def context(rooms: Rooms, live_stack: LiveStack) -> Iterator[BrowserContext]:
+    with rooms.lent() as context:
+        yield context
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Page
+from playwright.sync_api import BrowserContext, FloatRect, Page
 
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
@@ -192,12 +194,14 @@ def rounded(number: Any) -> float:
     return round(float(number), 2)
 
 
+@contextmanager
 def pair(
     stack: LiveStack,
-    browser: Browser,
+    rooms: Rooms,
     people: dict[str, str] | None = None,
     source: dict[str, Any] | None = None,
-) -> Pair:
+) -> Iterator[Pair]:
+    """Everybody's browser at the same draft, until the block ends."""
     asked = json.dumps(
         {
             "people": people or {"Alice": "owner", "Bob": "editor"},
@@ -206,19 +210,19 @@ def pair(
     )
     said = stack.manage("shell", "--no-imports", "-c", MAKE.format(asked=asked))
     made = json.loads(said.rpartition("made=")[2])
-    seats = []
-    for name, person in made["people"].items():
-        context = browser.new_context(base_url=stack.url, viewport={"width": 1440, "height": 900})
-        context.set_default_timeout(30_000)
-        context.add_cookies(
-            [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
-        )  # fmt: skip
-        seats.append(Seat(name, person["id"], context, context.new_page()))
-    together = Pair(stack, made["workflow"], made["team"], seats)
-    together.began = together.revision()
-    for seat in seats:
-        open_editor(seat, together.workflow)
-    return together
+    with ExitStack() as lent:
+        seats = []
+        for name, person in made["people"].items():
+            context = lent.enter_context(rooms.lent())
+            context.add_cookies(
+                [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
+            )  # fmt: skip
+            seats.append(Seat(name, person["id"], context, context.new_page()))
+        together = Pair(stack, made["workflow"], made["team"], seats)
+        together.began = together.revision()
+        for seat in seats:
+            open_editor(seat, together.workflow)
+        yield together
 
 
 def open_editor(seat: Seat, workflow: str) -> None:

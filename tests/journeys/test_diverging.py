@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import Route
 
 from tests.journeys.pairing import Pair, Seat, document, open_editor, pair
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
@@ -14,11 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def opened(chromium: Browser, _stack: LiveStack) -> Iterator[Pair]:
-    found = pair(_stack, chromium, source=document(6))
-    yield found
-    for seat in found.seats:
-        seat.context.close()
+def opened(rooms: Rooms, _stack: LiveStack) -> Iterator[Pair]:
+    with pair(_stack, rooms, source=document(6)) as found:
+        yield found
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
@@ -17,11 +18,9 @@ TITLE = "(e, id) => e.model.nodes.get(id)?.el.dataset.title"
 
 
 @pytest.fixture
-def both(chromium: Browser, live_stack: LiveStack) -> Iterator[Pair]:
-    found = pair(live_stack, chromium)
-    yield found
-    for seat in found.seats:
-        seat.context.close()
+def both(rooms: Rooms, live_stack: LiveStack) -> Iterator[Pair]:
+    with pair(live_stack, rooms) as found:
+        yield found
 
 
 def rename(seat: Seat, node: str, title: str) -> None:

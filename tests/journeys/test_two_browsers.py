@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
 from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.journeys.pairing import Pair, Seat, document, pair
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
@@ -45,14 +45,12 @@ KNOWN = "(e) => ({ nodes: [...e.model.nodes.keys()], edges: [...e.model.edges.ke
 
 
 @pytest.fixture
-def both(chromium: Browser, live_stack: LiveStack) -> Iterator[Pair]:
+def both(rooms: Rooms, live_stack: LiveStack) -> Iterator[Pair]:
     source = document(6)
-    found = pair(live_stack, chromium, source=source)
-    for seat in found.seats:
-        seat.editor(WATCH)
-    yield found
-    for seat in found.seats:
-        seat.context.close()
+    with pair(live_stack, rooms, source=source) as found:
+        for seat in found.seats:
+            seat.editor(WATCH)
+        yield found
 
 
 @dataclass
