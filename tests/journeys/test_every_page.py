@@ -1,7 +1,8 @@
 """Every page, at three widths, light and dark, in both languages: nothing sticks out, nothing is nameless."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
@@ -10,6 +11,7 @@ from tests.journeys.chatting import say, use_sample
 from tests.journeys.conftest import Troubles
 from tests.journeys.editing import ready
 from tests.journeys.looking import (
+    COLOURS,
     CONTRAST,
     HEADINGS,
     IDS,
@@ -20,12 +22,15 @@ from tests.journeys.looking import (
     complaints,
     shut_out,
 )
+from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1440, 1024, 390)
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
 LONG = "An_unbroken_word_" * 12
 
 
@@ -177,52 +182,53 @@ def go(page: Page, address: str) -> None:
 
 @pytest.fixture
 def reader(
-    chromium: Browser,
+    rooms: Rooms,
     live_stack: LiveStack,
     session_of_owner: dict[str, StorageState],
     filled: object,
 ) -> Iterator[BrowserContext]:
-    context = chromium.new_context(
-        base_url=live_stack.url, storage_state=session_of_owner[live_stack.url]
-    )
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
+    with rooms.lent() as context:
+        known = session_of_owner[live_stack.url].get("cookies", [])
+        context.add_cookies(known)  # type: ignore[arg-type]  # read and written alike
+        yield context
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_page_fits_reads_and_names_what_it_offers(
-    reader: BrowserContext,
-    filled: Places,
-    live_stack: LiveStack,
-    language: str,
-    scheme: str,
+    reader: BrowserContext, filled: Places, live_stack: LiveStack, language: str
 ):
     speak(reader, live_stack, language)
     page = reader.new_page()
-    page.emulate_media(
-        color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce"
-    )
+    page.emulate_media(reduced_motion="reduce")
     troubles = Troubles()
     troubles.watch(page)
-    wrong = {}
+    wrong: dict[str, list[str]] = {}
+    schemes = SCHEMES
     for name, address in filled.items():
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        page.emulate_media(color_scheme=schemes[0])
         go(page, address)
         expect(page.locator("html")).to_have_attribute("lang", language)
-        keeps_out = shut_out(page) if language == "en" else []
-        if keeps_out:
-            wrong[f"{name}, to axe"] = keeps_out
-        checks = [HEADINGS, IDS, CONTRAST, UNSEEN_FOCUS]
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            if found := complaints(page, OVERFLOW, NAMELESS, STATES, *checks):
-                wrong[f"{name} at {width}"] = found
-            checks = []
+        wrong |= {f"{name}, {where}": found for where, found in looked_at(page, schemes)}
+        schemes = schemes[::-1]  # so that half of the pages are loaded in the dark
 
     said = [f"{where}: {one}" for where, found in wrong.items() for one in found]
     assert not said + troubles.found, "\n".join(said + troubles.found)
+
+
+def looked_at(page: Page, schemes: Sequence[Scheme]) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with the page that stands there, by how it was looked at: loaded once, turned light and dark."""
+    english = page.locator("html").get_attribute("lang") == "en"
+    for scheme, once, rules in zip(schemes, ([HEADINGS, IDS], []), ((), COLOURS), strict=True):
+        page.emulate_media(color_scheme=scheme)
+        if english:
+            yield f"to axe, {scheme}", shut_out(page, *rules)
+        yield f"{scheme}", complaints(page, *once, CONTRAST, UNSEEN_FOCUS)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in schemes:
+            page.emulate_media(color_scheme=scheme)
+            yield f"{scheme} at {width}", complaints(page, OVERFLOW, NAMELESS, STATES)
 
 
 @pytest.mark.parametrize(
