@@ -101,7 +101,12 @@ def test_exported_archive_is_imported_elsewhere_as_it_was(send: Any) -> None:
 
     assert (done.status_code, done.json()) == (
         201,
-        {"pages": ["deployment", "部署", "note"], "skipped": []},
+        {
+            "pages": ["deployment", "部署", "note"],
+            "skipped": [],
+            "caught": [],
+            "dry_run": False,
+        },
     )
     again = send("get", f"{API}/export?namespace=global:other").content
     with zipfile.ZipFile(io.BytesIO(again)) as archive:
