@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Window
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Window
 
 from config.again import tried_again
 from memory.core.filters import parse_filter
 from memory.core.recalling import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
-from memory.models import Namespace, Revision
+from memory.models import Entry, Namespace, Revision
+from memory.models.any_of import any_of
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.past import GONE, as_it_was
@@ -23,6 +24,7 @@ from memory.services.seeking import Sort, Sought, fits, in_order
 
 # By words: the newest of that moment. What it said then, nothing indexes.
 MOST_LOOKED_THROUGH: Final = 5_000
+FEW_ENTRIES: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,21 @@ _Revisions = QuerySet[Revision]
 
 def _standing(namespace: Namespace, at: datetime) -> _Revisions:
     """Of each entry the newest revision by then, without what was gone or over."""
-    by_then = Revision.objects.unscoped().filter(entry__namespace=namespace, at__lte=at)
-    newest = by_then.order_by("entry_id", "-number").distinct("entry_id")
-    found = Revision.objects.unscoped().filter(pk__in=newest.values("pk"))
+    found = Revision.objects.unscoped().filter(_newest_by(namespace, at))
     there = found.exclude(operation__in=GONE).exclude(expires_at__lte=at)
     return there.select_related("entry").order_by("entry_id")
+
+
+def _newest_by(namespace: Namespace, at: datetime) -> Q:
+    """Of few entries each is asked for its last one by then, from the newest on, and no revision is sorted; of many,
+    asking each takes longer than to sort all that they have."""
+    by_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=at)
+    if namespace.entry_count > FEW_ENTRIES:
+        every = by_then.filter(entry__namespace=namespace).order_by("entry_id", "-number")
+        return Q(pk__in=every.distinct("entry_id").values("pk"))
+    of_one = by_then.filter(entry=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    entries = Entry.objects.unscoped().filter(namespace=namespace)
+    return any_of("id", entries.annotate(last_by_then=Subquery(of_one)), "last_by_then")
 
 
 def _narrowed(found: _Revisions, sought: Sought) -> _Revisions:
