@@ -27,13 +27,17 @@ def crowded(owner_db: psycopg.Connection[Any]) -> Cast:
     cast = make_cast()
     services.remember(in_run(cast.bob), scope="user", key="k", value=1)
     with tenant([cast.team_a.pk]):
-        Namespace.objects.unscoped().bulk_create(
+        places = Namespace.objects.unscoped().bulk_create(
             Namespace(team=cast.team_a, text=f"user:c{n}-{uuid7()}", scope="user")
             for n in range(4000)
         )
+        Entry.objects.unscoped().bulk_create(
+            Entry(team=cast.team_a, namespace=place, key="one of many", value=1, size=1)
+            for place in places
+        )
     text = f"user:{cast.bob.user.pk}"
     break_glass(at_door(cast.ada), namespace=text, reason="an inquiry", minutes=15)
-    owner_db.execute("ANALYZE memory_namespace, memory_glass")
+    owner_db.execute("ANALYZE memory_namespace, memory_glass, memory_entry")
     return cast
 
 
