@@ -12,8 +12,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --progress-bar off
 ARGS ?=
-# Two workers are what two cores can do.
-WORKERS ?= 2
+# Of two cores: while the browser or a server is waited for, a third has work to do.
+WORKERS ?= 3
 
 help:  ## list these verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
