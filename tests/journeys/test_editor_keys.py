@@ -157,7 +157,8 @@ def test_duplicate_and_cut_take_the_selection(draft: Draft, context: BrowserCont
 def test_find_leads_to_the_node_and_its_field(draft: Draft):
     page = draft.page
     page.keyboard.press("Control+f")
-    page.get_by_role("searchbox", name="Find: names, types, values, problems").fill("friendly")
+    search = page.get_by_role("searchbox", name="Find: names, types, values, problems")
+    search.fill("friendly")
     expect(page.locator(".find-hit")).to_have_count(1)
     expect(page.locator(".find-hit mark")).to_have_text("friendly")
 
@@ -165,6 +166,8 @@ def test_find_leads_to_the_node_and_its_field(draft: Draft):
 
     expect(page.locator("#find-count")).to_have_text("1 of 1")
     expect(draft.node("Think of an answer")).to_have_class(re.compile("selected"))
+    expect(page.locator(".insp-title")).to_have_value("Think of an answer")
+    expect(search).to_be_focused()  # the next hit is one Enter away
     page.keyboard.press("Escape")
     expect(page.locator("#find")).to_be_hidden()
 

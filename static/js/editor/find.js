@@ -65,7 +65,8 @@ export function install(editor) {
     go((at + by + all.length) % all.length);
   }
 
-  function go(to) {
+  /** Who walks from hit to hit by key goes on doing so; a click leads into the field. */
+  function go(to, { keepFocus = true } = {}) {
     const all = hits();
     all[at]?.removeAttribute("aria-current");
     at = to;
@@ -76,7 +77,7 @@ export function install(editor) {
     if (!editor.model.nodes.has(hit.dataset.node)) return;
     editor.canvas.pick([hit.dataset.node]);
     editor.canvas.reveal(hit.dataset.node);
-    if (hit.dataset.field) editor.emit("open", { id: hit.dataset.node, field: hit.dataset.field, keepFocus: true });
+    if (hit.dataset.field) editor.emit("open", { id: hit.dataset.node, field: hit.dataset.field, keepFocus });
     editor.say(hit.textContent.replaceAll(/\s+/g, " ").trim());
   }
 
@@ -99,7 +100,7 @@ export function install(editor) {
     if (by) step(Number(by));
     if (event.target.closest("[data-find-close]")) close();
     const hit = event.target.closest(".find-hit");
-    if (hit) go(hits().indexOf(hit));
+    if (hit) go(hits().indexOf(hit), { keepFocus: false });
   });
   editor.addEventListener("change", () => {
     if (box.hidden || !field.value.trim()) return;

@@ -66,14 +66,14 @@ class Inspector {
     return this.editor.root.dataset.page;
   }
 
-  /** Show a node, and lead to one of its fields; who asked by key goes on in its settings. */
-  async open({ id, field = null, tab = null, focus = false }) {
+  /** Show a node, and lead to one of its fields; who asked by key goes on in its settings, or stays where they are. */
+  async open({ id, field = null, tab = null, focus = false, keepFocus = false }) {
     if (this.editor.model.nodes.get(id)?.isNote) return; // written in place
     this.editor.panel("node");
     await this.#show(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
     if (tab) this.tabs.open(tab);
-    this.problems.goTo(field);
+    this.problems.goTo(field, { keepFocus });
     if (focus && !field) this.#enter();
   }
 

@@ -23,11 +23,11 @@ export class Problems {
   }
 
   /** Where a problem is, or the nearest to it that the form shows. */
-  goTo(field) {
+  goTo(field, { keepFocus = false } = {}) {
     const target = field ? this.#controlOf(field) : null;
     if (!target) return;
     for (let at = target.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-    target.focus({ preventScroll: true });
+    if (!keepFocus) target.focus({ preventScroll: true });
     target.scrollIntoView({ block: "center" });
     const block = target.closest(".insp-field");
     block?.classList.add("is-pointed-at");
