@@ -8,7 +8,7 @@ audited in one transaction and erased with proof. See adr 8.
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -76,18 +76,17 @@ def elsewhere(
 ) -> Elsewhere | None:
     """The provider a namespace is kept with; none: PostgreSQL."""
     rules = _rules(settings.MEMORY_PLACES)
-    name = rules.get((named.scope, str(team_id))) or rules.get((named.scope, "")) or HERE
+    name = _kept_with(rules, named.scope, team_id)
     return None if name == HERE else _made(name, team_id, policy, _addresses())
 
 
 def scopes_elsewhere(team_id: UUID) -> frozenset[str]:
     """Of which a team's namespaces are not in PostgreSQL."""
     rules = _rules(settings.MEMORY_PLACES)
-    named = {scope for scope, team in rules if team in ("", str(team_id))}
     return frozenset(
         scope
-        for scope in named
-        if (rules.get((scope, str(team_id))) or rules.get((scope, "")) or HERE) != HERE
+        for scope, team in rules
+        if team in ("", str(team_id)) and _kept_with(rules, scope, team_id) != HERE
     )
 
 
@@ -107,6 +106,11 @@ def close() -> None:
         end = getattr(one.provider, "aclose", None)
         if end is not None and _RUNNING.loop is not None:
             _wait(end())
+
+
+def _kept_with(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
+    """A team's own rule goes before that for everybody."""
+    return rules.get((scope, str(team_id))) or rules.get((scope, "")) or HERE
 
 
 def _rules(written: tuple[str, ...]) -> dict[tuple[str, str], str]:
