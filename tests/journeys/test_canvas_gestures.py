@@ -144,6 +144,27 @@ def test_container_takes_its_inside_along_and_grows_at_its_corner(board: Board):
     assert board.stored("each")["width"] > 520
 
 
+def test_container_drawn_anew_while_its_corner_is_pulled_keeps_the_hands_size(board: Board):
+    corner, mouse = moved(board.inside("each", 1.0, 1.0), -4, -4), board.page.mouse
+
+    mouse.move(*corner)
+    mouse.down()
+    mouse.move(*moved(corner, 60, 30), steps=4)
+    board.frame()
+    wide = board.node("each")["w"]
+    assert wide > 520
+    # what the answer to an earlier gesture, or somebody else's edit of this node, brings
+    board.js(
+        """const fresh = canvas.model.nodes.get("each").el.cloneNode(true);
+        for (const el of [fresh, ...fresh.querySelectorAll("[style]")]) el.removeAttribute("style");
+        canvas.apply({ ops: [], html: { nodes: { each: fresh.outerHTML }, edges: {}, gone: [] } });"""
+    )
+    assert board.node("each")["w"] == wide
+    mouse.up()
+
+    assert board.stored("each")["width"] == wide
+
+
 def test_container_folds_and_is_looked_into(board: Board):
     page = board.page
     box = page.locator('wf-node[data-id="each"]')

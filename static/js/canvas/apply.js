@@ -83,6 +83,7 @@ export class Apply {
   #reshape(node) {
     const { model } = this.canvas;
     model.readShape(node);
+    this.canvas.pointers.gesture?.redrawn?.(node);
     model.size(node);
     model.reroute([node.id]);
   }

@@ -13,6 +13,7 @@ export class Resize {
     this.from = point;
     const node = canvas.model.nodes.get(id);
     this.before = { w: node.w, h: node.h };
+    this.size = this.before;
     this.least = this.#least(node);
   }
 
@@ -31,10 +32,16 @@ export class Resize {
     this.#set(Math.max(this.least[0], step(this.before.w + x - this.from.x)), Math.max(this.least[1], step(this.before.h + y - this.from.y)));
   }
 
+  /** The server drew the node anew, in the size it knows: under the hand it keeps the hand's. */
+  redrawn(node) {
+    if (node.id === this.id) Object.assign(node, this.size, { full: this.size });
+  }
+
   #set(w, h) {
+    this.size = { w, h };
     const node = this.canvas.model.nodes.get(this.id);
     if (!node) return;
-    Object.assign(node, { w, h, full: { w, h } });
+    Object.assign(node, { w, h, full: this.size });
     this.canvas.model.size(node);
     this.canvas.model.reroute([node.id]);
   }
