@@ -176,6 +176,7 @@ def decides_many(page: Page) -> None:
     page.keyboard.press("Enter")
     waiting(page, 3)
     undo(page, 5)
+    [first, *_] = [one.get_attribute("id") for one in items(page).all()]
     page.locator("[data-choose-all] input").focus()
     page.keyboard.press("Space")
     page.locator("#choose button[value=reject]").focus()
@@ -184,4 +185,8 @@ def decides_many(page: Page) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("form[action$='/review/sample/']")).to_be_visible()
+    expect(page.locator("#review-title")).to_be_focused()
+    # the same of a form that was sent before its script was ready
+    page.goto(f"/memory/review/?act=rejected&of={str(first).removeprefix('item-')}")
+    told(page)
     expect(page.locator("#review-title")).to_be_focused()

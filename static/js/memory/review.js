@@ -107,17 +107,25 @@ function showChosen(event) {
   every.indeterminate = count > 0 && count < boxes.length;
 }
 
-// A new queue was put in place of the old: say what became of it, and go on with the one that follows.
+/** What became of the queue is said, and one goes on with what was tried, with what waits again, or with the next. */
+function goOn(queue) {
+  spoken.textContent = queue.dataset.said;
+  const asked = document.getElementById("tried") ?? document.getElementById(queue.dataset.focus ?? "");
+  if (asked) asked.focus();
+  else focusOn(last);
+}
+
+// A new queue was put in place of the old.
 new MutationObserver(() => {
   const queue = document.getElementById("review");
   if (!queue) return; // something else was put there: a server that failed has no queue to show
   showChosen();
-  spoken.textContent = queue.dataset.said;
-  // what was tried; what waits again; or else the next
-  const asked = document.getElementById("tried") ?? document.getElementById(queue.dataset.focus ?? "");
-  if (asked) asked.focus();
-  else focusOn(last);
+  goOn(queue);
 }).observe(place, { childList: true });
+
+// A form that was sent before its script was ready comes back as a whole page, which says the same.
+const begun = document.getElementById("review");
+if (begun?.dataset.said) goOn(begun);
 
 // A form was put into a card: to its first field.
 new MutationObserver((changes) => {
