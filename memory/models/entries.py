@@ -64,8 +64,16 @@ class ByEntryQuerySet(TenantQuerySet[models.Model]):
 
 
 class Entry(TenantModel):
+    # Two indexes fewer to write with each entry: others begin with the team, and with the namespace.
+    team = models.ForeignKey(
+        "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     namespace = models.ForeignKey(
-        Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
+        Namespace,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("namespace"),
     )
     key = models.CharField(_("key"), max_length=400)
     value = models.JSONField(_("value"), null=True, blank=True)
@@ -119,6 +127,12 @@ class Entry(TenantModel):
                 fields=("namespace", "-updated_at", "-id"),
                 condition=Q(deleted_at=None),
                 name="memory_entry_newest",
+            ),
+            # The newest of everybody's: who sees most of a team's memory needn't look into each namespace.
+            models.Index(
+                fields=("team", "-updated_at", "-id"),
+                condition=Q(deleted_at=None),
+                name="memory_entry_recent",
             ),
             models.Index(
                 fields=("expires_at",),
