@@ -1,6 +1,6 @@
 """What used to end in a deadlock, by real connections at the same moment; and what is tried again if one happens all the same."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
@@ -15,7 +15,7 @@ from accounts.audit import verify
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from config.again import WAITS, tried_again, why_lost
-from memory import places, services
+from memory import services
 from memory.core.errors import ProviderError
 from memory.models import Entry, Policy
 from memory.providers.postgres import rows
@@ -262,15 +262,7 @@ def losing_once(work: Callable[..., Any]) -> Callable[..., Any]:
     return losing
 
 
-@pytest.fixture
-def elsewhere(settings: Any, valkey_url: str) -> Iterator[None]:
-    settings.MEMORY_REDIS_URL = valkey_url
-    settings.MEMORY_PLACES = ("workflow=redis",)
-    yield
-    places.close()
-
-
-@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.usefixtures("in_redis")
 def test_what_was_changed_elsewhere_is_not_changed_again_when_the_transaction_is_lost(
     ann: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

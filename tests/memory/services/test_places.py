@@ -1,7 +1,6 @@
 """Working memory kept elsewhere, through the same door: rights, limits and the trail hold; what can't is refused."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -27,15 +26,6 @@ from tests.support.cast import Cast, Person
 pytestmark = pytest.mark.django_db
 
 TEAM = "01900000-0000-7000-8000-000000000001"
-
-
-@pytest.fixture
-def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
-    settings.MEMORY_REDIS_URL = valkey_url
-    settings.MEMORY_PLACES = ("run=redis", "workflow = redis")
-    places.check()
-    yield
-    places.close()
 
 
 def of_workflow(person: Person, group: str = "g") -> Any:

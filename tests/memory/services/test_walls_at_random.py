@@ -380,14 +380,6 @@ class InRedis(Walls):
         return {(team, scope) for team in (0, 1) for scope in ("run", "workflow")}
 
 
-@pytest.fixture
-def in_redis(settings: Any, valkey_url: str) -> Any:
-    settings.MEMORY_REDIS_URL = valkey_url
-    settings.MEMORY_PLACES = ("run=redis", "workflow=redis")
-    yield
-    places.close()
-
-
 def over_http(url: str, settings: Any) -> type[Walls]:
     """One team's working memory is another installation's; a key over there is one team's."""
 

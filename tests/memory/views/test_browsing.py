@@ -1,7 +1,6 @@
 """Browsing memory: the overview, and a namespace as a list, as tiers, day by day, by its links and as it was."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory import places, services
+from memory import services
 from memory.models import Entry, Namespace, Policy
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
@@ -320,15 +319,6 @@ def test_strangers_find_no_namespace_and_viewers_no_act(
         assert carol.client.get(here, {"view": view}).status_code == 404
     assert carol.client.post(f"{here}act/", {"all": "1"}).status_code == 404
     assert 'name="entry"' not in page(vic, here)
-
-
-@pytest.fixture
-def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
-    settings.MEMORY_REDIS_URL = valkey_url
-    settings.MEMORY_PLACES = ("workflow=redis",)
-    places.check()
-    yield
-    places.close()
 
 
 @pytest.mark.usefixtures("in_redis")
