@@ -105,7 +105,7 @@ def import_pages(
         return _bring(caller, found, skipped, place, reason)
     try:
         with tenant([caller.team_id]):
-            done = _bring(caller, found, skipped, place, reason)
+            done = _bring(caller, found, skipped, place, reason, dry_run=True)
             raise _TakenBack
     except _TakenBack:
         told = {"redacted": len(done.redacted), "held": len(done.held)}
@@ -129,9 +129,13 @@ def _bring(
     skipped: tuple[str, ...],
     place: tuple[str | None, str | None],
     reason: str,
+    *,
+    dry_run: bool = False,
 ) -> Imported:
     scope, namespace = place
     with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
+        if dry_run and door.elsewhere is not None:
+            raise InvalidInput("dry_run: what is kept elsewhere takes nothing back.")
         door.claim()
         judged = {
             name: judged_file(data, name=_base(name), now=door.now) for name, data in found.items()

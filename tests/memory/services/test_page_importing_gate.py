@@ -9,9 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
+from memory.core.errors import InvalidInput
 from memory.models import Entry, Revision
 from memory.services.page_exchange import pack, unpack
-from tests.memory.services.conftest import at_door, trail
+from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
 
@@ -81,6 +82,20 @@ def test_dry_run_of_pages_says_the_same_and_leaves_nothing(alice: Person) -> Non
     did = brought(alice, FILES)
     assert [one.id for one in would.pages] == [one.id for one in did.pages]
     assert would.caught == did.caught
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_dry_run_where_another_provider_keeps_it_is_refused_since_nothing_is_taken_back(
+    alice: Person,
+) -> None:
+    run = in_run(alice, workflow_id="w1", group_id="g")
+
+    with pytest.raises(InvalidInput, match="takes nothing back"):
+        services.import_pages(run, scope="workflow", files=FILES, dry_run=True)
+
+    assert services.recall(run, scope="workflow") == []
+    did = services.import_pages(run, scope="workflow", files={"fine.md": FILES["fine.md"]})
+    assert [one.id for one in did.pages] == ["fine"]
 
 
 def test_secret_that_only_a_reader_of_heads_sees_is_not_kept_either(alice: Person) -> None:
