@@ -58,14 +58,9 @@ def plan_forgetting(
             lambda text: MemoryQuery(text, key=key, filter=filter),
         )
     check_many(entry_ids)
+    place = shared_place(caller, entry_ids)
     wanted = {UUID(str(one)) for one in entry_ids}
-    plan = _planned(
-        caller,
-        None,
-        shared_place(caller, entry_ids),
-        lambda found: found.filter(pk__in=wanted),
-        MemoryQuery,
-    )
+    plan = _planned(caller, None, place, lambda found: found.filter(pk__in=wanted), MemoryQuery)
     if plan.count != len(wanted):
         raise NotFound(_("There is no such memory; it may be forgotten already."))
     return plan

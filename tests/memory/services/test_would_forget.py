@@ -1,13 +1,12 @@
 """What forgetting would take is what it takes."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from accounts.tenancy import tenant
-from memory import places, services
+from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Embedding, Entry, Revision
 from memory.services import WouldGo
@@ -114,8 +113,9 @@ def test_plan_is_refused_as_forgetting_is_and_is_in_the_trail(
 ) -> None:
     with pytest.raises(AccessDenied):
         services.plan_forgetting(at_door(vic), namespace=HERE, key="k0")
-    with pytest.raises(NotFound):
-        services.plan_forgetting(at_door(carol), entry_ids=ids)
+    for unknown in (ids, ["nonsense"]):
+        with pytest.raises(NotFound):
+            services.plan_forgetting(at_door(carol), entry_ids=unknown)
     with pytest.raises(InvalidInput):
         services.plan_forgetting(at_door(alice), namespace=HERE)
     services.forget(at_door(alice), entry_id=UUID(ids[0]))
@@ -126,15 +126,6 @@ def test_plan_is_refused_as_forgetting_is_and_is_in_the_trail(
 
     services.plan_forgetting(at_door(alice), namespace=HERE, key="k1")
     assert trail(alice.team.id)[-1] == ("memory.rehearsed", HERE, True)
-
-
-@pytest.fixture
-def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
-    settings.MEMORY_REDIS_URL = valkey_url
-    settings.MEMORY_PLACES = ("workflow=redis",)
-    places.check()
-    yield
-    places.close()
 
 
 @pytest.mark.usefixtures("in_redis")
