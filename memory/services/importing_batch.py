@@ -69,9 +69,10 @@ class Batch:
         fresh = []
         for unit in units:
             there = self._met(unit, living) if unit.line.forgotten_at is None else None
-            if there is not None and self._is_settled(unit, there):
-                continue
+            # Asked first: the same file brought in once more finds the first of the two here.
             if unit.line.forgotten_at is None and self._is_named_twice(unit):
+                continue
+            if there is not None and self._is_settled(unit, there):
                 continue
             if there is None:
                 fresh.append(unit)

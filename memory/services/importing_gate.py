@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from memory.core.filters import same_json
 from memory.core.records import Json, StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
 from memory.logic.apart import held_for
@@ -81,9 +82,8 @@ class Gate:
         _note(unit, found, kinds)
 
     def _passed(self, number: int, line: "L") -> tuple["L", Found]:
-        state = (line.value, line.metadata, line.tier)
-        known = (one for one in (self._entry, self._before) if one and one[0] == state)
-        self._before = next(known, None) or (state, _judge(line))
+        known = (one for one in (self._entry, self._before) if one and _says(line, one))
+        self._before = next(known, None) or (line, _judge(line))
         judged = self._before[1]
         if not judged.findings:
             return line, Found(number)
@@ -96,13 +96,20 @@ class Gate:
         return _with(line, **changes), Found(number, secrets, said.get(Reason.GIVES_ORDERS, ""))
 
 
-_Known = tuple[tuple[Json, Mapping[str, Json], Tier], Judged]
+_Known = tuple[exchange.EntryLine | exchange.RevisionLine, Judged]
 L = TypeVar("L", exchange.EntryLine, exchange.RevisionLine)
 _M = TypeVar("_M", exchange.EntryLine, exchange.RevisionLine, exchange.Source)
 
 # Texts beside the value, and how long each may be.
 _OF_SOURCE: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
 _OF_REVISION: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
+
+
+def _says(line: exchange.EntryLine | exchange.RevisionLine, known: _Known) -> bool:
+    """What was judged before: as JSON has it, where a yes is not a one."""
+    before, _judged = known
+    same = same_json([line.value, line.metadata], [before.value, before.metadata])
+    return same and line.tier is before.tier
 
 
 def _judge(line: exchange.EntryLine | exchange.RevisionLine) -> Judged:

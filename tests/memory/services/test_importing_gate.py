@@ -198,11 +198,28 @@ def test_two_names_that_are_one_without_their_secrets_do_not_overwrite_each_othe
     other = KEY.replace("Zx81", "Qy92")
     file = file_of(space(), entry(f"of {KEY}", 1, value="one"), entry(f"of {other}", 2, value="2"))
 
-    report = brought(alice, file)
+    first = brought(alice, io.BytesIO(file.getvalue()))
+    again = brought(alice, file, clash="theirs")
 
-    assert (report.new, report.refused) == (1, 1)
-    assert [(one.line, one.key) for one in report.refusals] == [(4, "of [redacted: API key]")]
+    assert [(one.new, one.same, one.overwritten, one.refused) for one in (first, again)] == [
+        (1, 0, 0, 1), (0, 1, 0, 1),
+    ]  # fmt: skip
+    for report in (first, again):
+        assert [(one.line, one.key) for one in report.refusals] == [(4, "of [redacted: API key]")]
     assert recalled(alice) == {"of [redacted: API key]": "one"}
+
+
+def test_past_keeps_a_yes_apart_from_a_one_where_a_secret_is_blotted_out(alice: Person) -> None:
+    line, *past = with_past("x", 1, "a", "b")
+    line["value"] = past[1]["value"] = {"on": 1, "key": KEY}
+    past[0]["value"] = {"on": True, "key": KEY}
+
+    assert brought(alice, file_of(space(), line, *past)).new == 1
+
+    with tenant([alice.team.pk]):
+        values: Any = Revision.objects.unscoped().order_by("number").values_list("value", flat=True)
+        kept = [json.dumps(value["on"]) for value in values]
+    assert kept == ["true", "1"]
 
 
 def test_api_says_what_was_blotted_out_and_held_by_line(alice: Person, api_key: Any) -> None:
