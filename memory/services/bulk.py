@@ -71,8 +71,8 @@ class Shifted(AlreadyExists):
 @tried_again
 def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
     """Nothing is written but that somebody looked."""
-    touched, left_out = _touched(caller, act, chosen)
     with tenant([caller.team_id]):
+        touched, left_out = _touched(caller, act, chosen)
         gone = would_go(touched) if act is Act.FORGET else None
     return Rehearsed(
         act,

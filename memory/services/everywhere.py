@@ -12,7 +12,6 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts import audit
 from accounts.tenancy import tenant
 from config.again import tried_again
 from memory.core.errors import AccessDenied, InvalidInput
@@ -27,6 +26,7 @@ from memory.policies import policies_of
 from memory.providers.postgres import everywhere, rows
 from memory.services.caller import MemoryCaller
 from memory.services.listing import MOST_A_PAGE
+from memory.services.trail import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,8 @@ def search_everywhere(
             hits, total = [*hits, *waiting], total + more
         found = Namespace.objects.unscoped().in_bulk({row.namespace_id for row, _one in hits})
         entries = tuple(replace(one, namespace=found[row.namespace_id].text) for row, one in hits)
-        audit.record(
-            team_id=caller.team_id,
-            actor=caller.principal.actor,
-            actor_kind=caller.principal.kind,
-            action="memory.listed",
-            subject=f"team:{caller.team_id}",
-            detail={"door": "search", "keys": total, "namespaces": sorted(map(str, found))},
-        )
+        told = {"door": "search", "keys": total, "namespaces": sorted(map(str, found))}
+        record(caller, "memory.listed", f"team:{caller.team_id}", told)
     return FoundEntries(entries, {row.text: row for row in found.values()}, total, offset, is_all)
 
 
