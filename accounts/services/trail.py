@@ -193,21 +193,19 @@ def _within(
 ) -> TenantQuerySet[AuditEntry]:
     """Moments as numbers too, which pages go by: else one of long ago reads all that came since.
 
-    Numbers grow with time, unless the clock is set back; by an hour it may be, the moments themselves decide.
+    Numbers grow with time, unless the clock is set back; by an hour it may be, the moments themselves decide. What
+    was written an hour before the one end or after the other is on its own side of every line in between.
     """
+    numbered = AuditEntry.objects.unscoped().filter(team_id=team_id).values_list("seq", flat=True)
     if asked.since is not None:
-        first = _first_number(team_id, _moved(asked.since, -CLOCK_SET_BACK))
-        rows = rows.none() if first is None else rows.filter(seq__gte=first)
+        before = numbered.filter(at__lt=_moved(asked.since, -CLOCK_SET_BACK))
+        last = before.order_by("-at", "-seq").first()
+        rows = rows if last is None else rows.filter(seq__gt=last)
     if asked.until is not None:
-        last = _first_number(team_id, _moved(asked.until, CLOCK_SET_BACK))
-        rows = rows if last is None else rows.filter(seq__lt=last)
+        after = numbered.filter(at__gte=_moved(asked.until, CLOCK_SET_BACK))
+        first = after.order_by("at", "seq").first()
+        rows = rows if first is None else rows.filter(seq__lt=first)
     return rows
-
-
-def _first_number(team_id: UUID, since: datetime) -> int | None:
-    """Of what was written from that moment on."""
-    rows = AuditEntry.objects.unscoped().filter(team_id=team_id, at__gte=since)
-    return rows.order_by("at", "seq").values_list("seq", flat=True).first()
 
 
 def _moved(moment: datetime, by: timedelta) -> datetime:

@@ -96,5 +96,21 @@ def test_clock_that_was_set_back_hides_nothing(
     assert shown(grown, since=moment, until=moment + 2 * HOUR) == ["300", "299"]
 
 
+def test_clock_that_was_set_back_after_a_quiet_night_hides_nothing(
+    grown: Cast, owner_db: psycopg.Connection[Any]
+) -> None:
+    owner_db.execute("SET session_replication_role = replica")
+    owner_db.execute(  # of two hours the 300th alone is left, and what came after it says to have come before it
+        "DELETE FROM accounts_auditentry WHERE subject IN ('298', '299')"
+    )
+    owner_db.execute(
+        "UPDATE accounts_auditentry SET at = at - interval '105 minutes' WHERE subject = '301'"
+    )
+    owner_db.execute("RESET session_replication_role")
+    moment = BEGAN + 300 * HOUR - timedelta(minutes=5)
+
+    assert shown(grown, since=moment, until=moment + HOUR) == ["300"]
+
+
 def test_moment_after_everything_shows_nothing(grown: Cast) -> None:
     assert shown(grown, since=datetime(2100, 1, 1, tzinfo=UTC)) == []
