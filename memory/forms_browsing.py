@@ -195,11 +195,16 @@ class ActForm(forms.Form):
 _NEEDED = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "lives"}
 
 
+def _scopes() -> list[tuple[str, str]]:
+    """Those of plug-ins, too, which are only known by now."""
+    return [(str(kind.word), str(kind.word)) for kind in scope_kinds()]
+
+
 class PlacesForm(forms.Form):
     """The overview's: by scope, and by words in names and in what is remembered, those of a tier or category."""
 
     q = forms.CharField(max_length=200, required=False, label=_("Search"))
-    scope = forms.CharField(max_length=40, required=False)
+    scope = forms.ChoiceField(choices=_scopes, required=False, label=_("Scope"))
     tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
     category = forms.CharField(max_length=40, required=False, label=_("Category"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
@@ -211,5 +216,4 @@ class PlacesForm(forms.Form):
     @property
     def known_scope(self) -> str | None:
         """The chosen one; a word that is no scope is none."""
-        word = self.found("scope")
-        return word if word in {kind.word for kind in scope_kinds()} else None
+        return self.found("scope") or None

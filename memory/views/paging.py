@@ -10,8 +10,10 @@ from django.utils.translation import gettext as _
 
 PAGE_SIZE = 25
 
+# Where the lists of a page begin, each by a name of its own.
+_BEGINNINGS = ("from", "grants", "mine", "offset")
 # What belongs to one answer, and to no address that others are made of.
-_PASSING = ("offset", "undo")
+_PASSING = (*_BEGINNINGS, "undo")
 
 
 def with_query(query: QueryDict, **changes: str) -> str:
@@ -86,6 +88,6 @@ class OffsetPage:
         }
 
     def _url(self, offset: int) -> str:
-        first = self.query.get("offset", "")  # stays where it is when another list moves on
-        moved = {"offset": first, self.parameter: str(offset)}
-        return self.address + with_query(self.query, **moved)
+        # The other lists stay where they are when this one moves on.
+        begun = {name: self.query.get(name, "") for name in _BEGINNINGS}
+        return self.address + with_query(self.query, **begun | {self.parameter: str(offset)})

@@ -395,7 +395,13 @@ def test_filter_that_is_not_understood_is_left_out_and_the_page_says_so(
     assert "Left out, since it can" not in page(alice, place(alice))
 
 
-def test_tier_that_is_none_is_left_out_of_the_overview_and_said(alice: Person) -> None:
+@pytest.mark.parametrize("asked", [{"tier": "foo", "q": "tea"}, {"scope": "foo"}])
+def test_tier_or_scope_that_is_none_is_left_out_of_the_overview_and_said(
+    alice: Person, asked: dict[str, str]
+) -> None:
     store(alice, "a", "green tea")
 
-    assert "“foo”" in page(alice, "/memory/", tier="foo", q="tea")
+    shown = page(alice, "/memory/", **asked)
+
+    assert "“foo”" in shown
+    assert "green tea" in shown

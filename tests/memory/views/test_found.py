@@ -85,6 +85,9 @@ def test_many_hits_come_in_pages_and_turning_them_keeps_the_names(alice: Person)
     assert (len(shown(first)), len(shown(second))) == (25, 2)
     assert not set(shown(first)) & set(shown(second))
     assert "global:tea" in second
+    narrower = re.findall(r'href="(\?[^"]*scope=global[^"]*)"', second)
+    assert narrower
+    assert not any("from=" in one for one in narrower)  # whose second page may have nothing on it
 
 
 def test_markup_in_memories_and_words_is_text(alice: Person) -> None:
