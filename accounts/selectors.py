@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from accounts import audit
 from accounts.access import Principal, check
@@ -33,9 +33,12 @@ def team_for(principal: Principal, verb: str, team_id: UUID) -> Team:
     return team
 
 
-def members_of(principal: Principal, team: Team) -> QuerySet[Membership]:
+def members_of(principal: Principal, team: Team, *, sought: str = "") -> QuerySet[Membership]:
+    """``sought``: only those with it in their name or address."""
     check(principal, "team.view", team)
     rows = Membership.objects.visible_to(principal).filter(team=team)
+    if sought:
+        rows = rows.filter(Q(user__name__icontains=sought) | Q(user__email__icontains=sought))
     return rows.select_related("user").order_by("joined_at", "id")
 
 

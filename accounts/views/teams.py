@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -122,9 +121,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _members(request: HttpRequest, principal: Principal, mine: Team) -> dict[str, object]:
     """A page of them; of those with a word in name or address, where one is looked for."""
     sought = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
-    found = selectors.members_of(principal, mine)
-    if sought:
-        found = found.filter(Q(user__name__icontains=sought) | Q(user__email__icontains=sought))
+    found = selectors.members_of(principal, mine, sought=sought)
     page = Paginator(found, MEMBERS).get_page(request.GET.get("page"))
     kept = f"{urlencode({'q': sought})}&" if sought else ""
     return {
