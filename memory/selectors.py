@@ -72,7 +72,7 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
 def newest_for(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
     """What was remembered last, in any namespace the asker may look into; each with its namespace."""
     seen = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
-    return newest(seen, timezone.now(), limit)
+    return newest(seen, team_id, timezone.now(), limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """Plans of what must not slow down with the table: no scan of it, and no more rows than are asked for."""
 
 import json
+import random
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -91,37 +93,79 @@ def test_store_reads_the_rows_it_changes_alone(crowded: Cast) -> None:
     assert scans(nodes) == {("memory_posting", "memory_posting_pkey")}
 
 
-def test_newest_page_reads_one_of_each_namespace_and_a_page_of_few(crowded: Cast) -> None:
+def test_newest_page_reads_the_teams_newest_or_those_of_few_namespaces(crowded: Cast) -> None:
+    every = Namespace.objects.unscoped()
+    few = every.filter(text__in=[f"global:p{place}" for place in range(5)])
+    none = Namespace.objects.visible_to(crowded.carol.principal)
+
+    of_all, of_few, of_none = (newest_nodes(crowded, seen) for seen in (every, few, none))
+
+    assert of_entries(of_all) == {"memory_entry_recent"}
+    assert rows_read(of_all) == newest.PAGES_AHEAD * 5
+    assert of_entries(of_few) == {"memory_entry_newest"}
+    assert rows_read(of_few) == 5 + 5 * 5
+    assert rows_read(of_none) == 0
+
+
+def test_newest_page_without_the_teams_newest_reads_one_of_each_namespace_and_a_page_of_few(
+    crowded: Cast,
+) -> None:
+    seen = Namespace.objects.unscoped().exclude(text="global:p0")
+    ahead, probes = newest.PAGES_AHEAD * 5, NAMESPACES - 1
     with tenant([crowded.team_a.id]):
-        question, params = newest.asked(Namespace.objects.unscoped(), timezone.now(), 5)
-        nodes = plan(question, *params)
+        hidden = Entry.objects.unscoped().filter(namespace__text="global:p0")
+        hidden.update(updated_at=timezone.now() + timedelta(days=2))
 
-    of_entries = {scan for scan in scans(nodes) if scan[0] == "memory_entry"}
-    assert of_entries == {("memory_entry", "memory_entry_newest")}
-    assert rows_read(nodes) == NAMESPACES + 5 * 5
+    nodes = newest_nodes(crowded, seen)
 
+    assert of_entries(nodes) == {"memory_entry_recent", "memory_entry_newest"}
+    assert rows_read(nodes) == ahead + probes + 5 * 5
 
-def test_newest_page_reads_nothing_older_than_the_oldest_first(crowded: Cast) -> None:
-    """Each namespace's newest is a day newer than the rest: those few are the whole page."""
-    newer = timezone.now() + timedelta(days=1)
+    # Each namespace's newest is a day newer than the rest: those few are the whole page, and nothing older is read.
     with tenant([crowded.team_a.id]):
-        Entry.objects.unscoped().filter(key="k7").update(updated_at=newer)
-        every = Namespace.objects.unscoped()
-        question, params = newest.asked(every, timezone.now(), 5)
-        nodes = plan(question, *params)
-        found = newest.newest(every, timezone.now(), 5)
+        firsts = Entry.objects.unscoped().filter(namespace__in=seen, key="k7")
+        firsts.update(updated_at=timezone.now() + timedelta(days=1))
+        found = newest.newest(seen, crowded.team_a.pk, timezone.now(), 5)
 
-    assert rows_read(nodes) == NAMESPACES + 5
+    assert rows_read(newest_nodes(crowded, seen)) == ahead + probes + 5
     assert [one.key for one in found] == ["k7"] * 5
 
 
-def test_newest_page_of_nothing_reads_no_entry(crowded: Cast) -> None:
+def test_newest_page_is_the_same_whichever_way_it_was_found(crowded: Cast) -> None:
+    """Of moments that several share, with some forgotten and some over, of any choice of namespaces."""
+    chance, now = random.Random(7), timezone.now()
     with tenant([crowded.team_a.id]):
-        seen = Namespace.objects.visible_to(crowded.carol.principal)
-        question, params = newest.asked(seen, timezone.now(), 5)
-        nodes = plan(question, *params)
+        every = Entry.objects.unscoped()
+        for key in (f"k{number}" for number in chance.sample(range(EACH), 60)):
+            moved: dict[str, Any] = {
+                "updated_at": now + timedelta(seconds=chance.randrange(8)),
+                "deleted_at": chance.choice([None, None, now]),
+                "expires_at": chance.choice([None, now + timedelta(hours=1), now]),
+            }
+            places = [f"global:p{one}" for one in chance.sample(range(NAMESPACES), 4)]
+            every.filter(key=key, namespace__text__in=places).update(**moved)
+        for how_many in [*range(1, NAMESPACES + 1)] * 3:
+            places = [f"global:p{one}" for one in chance.sample(range(NAMESPACES), how_many)]
+            seen = Namespace.objects.unscoped().filter(text__in=places)
+            limit = chance.choice([1, 3, 10])
 
-    assert rows_read(nodes) == 0
+            found = newest.newest(seen, crowded.team_a.pk, now, limit)
+
+            living = every.filter(namespace__in=seen).living()
+            ordered = living.order_by("-updated_at", "-id")[:limit]
+            assert [one.pk for one in found] == [one.pk for one in ordered], (places, limit)
+
+
+def newest_nodes(crowded: Cast, seen: Any) -> list[dict[str, Any]]:
+    with tenant([crowded.team_a.id]):
+        question, params = newest.asked(seen, crowded.team_a.pk, timezone.now(), 5)
+        return plan(question, *params)
+
+
+def of_entries(nodes: list[dict[str, Any]]) -> set[str]:
+    """The indexes by which entries were read."""
+    read = [node for node in nodes if node.get("Relation Name") == "memory_entry"]
+    return {node.get("Index Name", node["Node Type"]) for node in read if node["Actual Loops"] > 0}
 
 
 def rows_read(nodes: list[dict[str, Any]]) -> int:
@@ -148,6 +192,7 @@ def test_newest_page_asks_once_and_for_the_names_of_what_it_found(
 ) -> None:
     person = getattr(crowded, name)
     principal = person.principal
+    ContentType.objects.get_for_model(Namespace)  # which a process asks for once
     with tenant(principal.team_ids), CaptureQueriesContext(connection) as asked:
         found = selectors.newest_for(principal, person.team.id, 7)
 
@@ -176,10 +221,16 @@ def test_small_namespaces_are_walked_from_the_newest_on(
             )
     owner_db.execute("ANALYZE memory_entry, memory_namespace")
     with tenant([cast.team_a.id]):
-        question, params = newest.asked(Namespace.objects.unscoped(), now, 10)
+        unseen = rows.claim_namespace(cast.team_a.id, "global:unseen")
+        Entry.objects.unscoped().bulk_create(
+            Entry(team=cast.team_a, namespace=unseen, key=f"k{number}", text="t", size=1)
+            for number in range(newest.PAGES_AHEAD * 10)
+        )
+        seen = Namespace.objects.unscoped().exclude(pk=unseen.pk)
+        question, params = newest.asked(seen, cast.team_a.pk, now, 10)
         nodes = plan(question, *params)
 
-    assert rows_read(nodes) == 20 + 10
+    assert rows_read(nodes) == newest.PAGES_AHEAD * 10 + 20 + 10
 
 
 def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast) -> None:
