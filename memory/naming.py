@@ -83,10 +83,9 @@ def _people(
     if accounts:
         people = User.objects.filter(pk__in=accounts).values_list("pk", "name", "email")
         names = {str(pk): name or email for pk, name, email in people}
-    others = {one: _no_member(one, names, reader_id) for one in ids}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
-    return {**others, **names}
+    return {**names, **{one: _no_member(one, names, reader_id) for one in ids if one not in names}}
 
 
 def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
