@@ -95,6 +95,38 @@ def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Pa
     assert here == there == [expected for _, _, expected in MISSES]
 
 
+def test_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: Page):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    newest = {"scope": "user", "query": None, "sought": {"top_k": 5}}
+    sought = {"scope": "user", "query": "tea", "sought": {"top_k": 5}}
+    heard = [
+        {
+            **newest,
+            "entries": [{"id": id_, "key": id_, "value": id_, "score": None} for id_ in "ab"],
+        },
+        {
+            **sought,
+            "entries": [{"id": id_, "key": id_, "value": id_, "score": 0.5} for id_ in "bc"],
+        },
+        {**newest, "entries": [{"id": "c", "key": "c", "value": "c", "score": None}]},
+    ]
+
+    added, rows = page.evaluate(
+        """async ([module, heard]) => {
+            const { RecalledList } = await import(module);
+            const list = new RecalledList(document.createElement("div"), document.getElementById("recalled-row"));
+            const added = heard.map((event) => list.add(event));
+            const text = (row, part) => row.querySelector(part)?.textContent.trim() ?? "";
+            return [added, [...list.el.children].map((row) => [row.dataset.entryId, text(row, "[data-score-text]")])];
+        }""",
+        [static("js/runs/recalled-list.js"), heard],
+    )
+
+    assert added == [2, 1, 0]  # each memory once
+    assert rows == [["b", "0.50"], ["c", "0.50"], ["a", "0.00"]]
+
+
 def event_of(data: dict[str, Any]) -> RunEvent:
     return RunEvent(name="memory_recalled", data=data)
 

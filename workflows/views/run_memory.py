@@ -104,8 +104,9 @@ def recalled_in(
     said: Iterable[RunEvent] | None = None,
     written: Callable[[Json], str] = shown,
 ) -> list[Recollection]:
-    """``node``: only what this one recalled, and what others did that stands in its prompt; what has a score
-    first. ``said``: the run's events of memory, where they are known already. ``written``: a value as text."""
+    """What has a score first, whichever node was quicker. ``node``: only what this one recalled, and what others did
+    that stands in its prompt. ``said``: the run's events of memory, where they are known already. ``written``: a value
+    as text."""
     heard = selectors.events_of(principal, run, SAID[0]) if said is None else said
     events = [event for event in heard if event.name == SAID[0]]
     steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
@@ -115,11 +116,14 @@ def recalled_in(
         titles[key] = title
         prompts[key] = prompts.get(key, "") + _prompt(inputs)
     asked = "".join(prompts.values()) if node is None else prompts.get(node, "")
-    found = [
-        (event, entry, _stands_in(asked, entry))
-        for event in events
-        for entry in event.data.get("entries", [])
-    ]
+    found = sorted(
+        (
+            (event, entry, _stands_in(asked, entry))
+            for event in events
+            for entry in event.data.get("entries", [])
+        ),
+        key=lambda one: one[1].get("score") is None,
+    )
     if node is not None:
         found = _once([one for one in found if one[2] or one[0].data.get("node") == node])
     learnt = _learnt(principal, events)
@@ -155,9 +159,9 @@ Found = tuple[RunEvent, Mapping[str, Any], bool]
 
 
 def _once(found: Iterable[Found]) -> list[Found]:
-    """Each memory once, though two nodes came upon it: as the one that searched for it did."""
+    """Each memory once, though two nodes came upon it: as the first did, which searched for it."""
     kept: dict[str, Found] = {}
-    for one in sorted(found, key=lambda one: one[1].get("score") is None):
+    for one in found:
         kept.setdefault(str(one[1].get("id") or len(kept)), one)
     return list(kept.values())
 

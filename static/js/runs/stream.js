@@ -2,7 +2,8 @@
 // so a dropped connection or a restarted server loses nothing.
 
 import { paintNode, resetGraph } from "./graph.js";
-import { missed, missedBy, recalled, written } from "./recollections.js";
+import { RecalledList } from "./recalled-list.js";
+import { written } from "./recollections.js";
 
 const template = (id) => document.getElementById(id);
 
@@ -15,8 +16,7 @@ const runOf = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
 class RunStream extends HTMLElement {
   #source = null;
   #titles = new Map(); // of nodes that failed
-  #heard = []; // what was recalled
-  #newest = []; // rows of memories that nobody searched for
+  #recalled = null; // the list of it, once there is something
 
   connectedCallback() {
     if (this.dataset.events) this.follow(this.dataset.events);
@@ -26,8 +26,7 @@ class RunStream extends HTMLElement {
   follow(address) {
     this.#source?.close();
     this.dataset.events = address;
-    this.#heard = [];
-    this.#newest = [];
+    this.#recalled = null;
     this.#source = new EventSource(address);
     for (const name of HEARD) {
       this.#source.addEventListener(name, (event) => {
@@ -75,15 +74,9 @@ class RunStream extends HTMLElement {
     },
     memory_recalled: (event) => {
       const list = this.#part("recalled");
-      const searched = Boolean(event.query);
-      const fresh = event.entries.filter((entry) => !this.#isListed(list, entry));
-      for (const entry of fresh) {
-        list?.append(recalled(entry, template("recalled-row"), { searched }));
-        if (list && !searched) this.#newest.push({ entry, event, row: list.lastElementChild });
-      }
-      this.#heard.push(event);
-      this.#miss();
-      this.#reveal(list, fresh.length);
+      if (!list) return;
+      this.#recalled ??= new RecalledList(list, template("recalled-row"));
+      this.#reveal(list, this.#recalled.add(event));
     },
     memory_written: (event) => {
       const list = this.#part("written");
@@ -92,20 +85,6 @@ class RunStream extends HTMLElement {
     },
     run_finished: (event) => this.#finish(event),
   };
-
-  /** Two nodes of one run may recall the same memory: it is one thing that was known. */
-  #isListed(list, entry) {
-    return Boolean(entry.id && list?.querySelector(`[data-entry-id="${CSS.escape(entry.id)}"]`));
-  }
-
-  /** A search that comes later may tell that one of the newest has nothing of what was asked. */
-  #miss() {
-    this.#newest = this.#newest.filter(({ entry, event, row }) => {
-      const question = missedBy(entry, event, this.#heard);
-      if (question) missed(row, question, template("recalled-row"));
-      return !question;
-    });
-  }
 
   #reveal(list, more) {
     const box = list?.closest("[data-count-box]");

@@ -75,3 +75,11 @@ def test_memory_that_another_provider_keeps_has_no_page_to_lead_to(alice: Person
     assert "allergic to peanuts" in page
     assert 'href="/memory/entries/' not in page
     assert FACT["id"] in shown(alice, recall(QUESTION, {**FACT, "score": 0.4}))
+
+
+def test_what_was_searched_for_stands_first_though_its_node_was_slower(alice: Person) -> None:
+    found = {**FACT, "id": f"{FACT['id'][:-1]}2", "value": "I like pears.", "score": 0.4}
+
+    page = shown(alice, recall(None, FACT, top_k=20), recall(QUESTION, found))
+
+    assert page.index("I like pears.") < page.index("allergic to peanuts.")
