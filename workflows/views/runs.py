@@ -22,7 +22,7 @@ from workflows.services.runs import cancel_run
 from workflows.templatetags.problems import in_words
 from workflows.views.editor.page import page_context
 from workflows.views.finding import run_for, typed, workflow_for
-from workflows.views.paging import page_of
+from workflows.views.paging import timed_page_of
 from workflows.views.run_filters import filter_asked
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
@@ -47,7 +47,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if request.GET.get("workflow"):
         _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
         rows = rows.filter(workflow=workflow)
-    page = page_of(request, rows.select_related("workflow", "subject_user"))
+    page = timed_page_of(request, rows.select_related("workflow", "subject_user"))
     context = {
         "runs": page.items,
         "page": page,

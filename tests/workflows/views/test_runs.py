@@ -1,5 +1,6 @@
 """Starting a run by its form, the list of runs, and the page of one."""
 
+import html
 import re
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.factories.workflows import (
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import Run, RunEvent, Step, Workflow
+from workflows.views import paging
 
 
 RUNS = reverse("workflows:runs")
@@ -34,6 +36,10 @@ def start(who: Person, workflow: Workflow, /, *, htmx: bool = False, **data: str
 
 def page_of(person: Person, run: Run, **options: Any) -> str:
     return text_of(person.client.get(reverse("workflows:run", args=[run.pk]), **options))
+
+
+def link_to(run: Run) -> str:
+    return f'href="{reverse("workflows:run", args=[run.pk])}"'
 
 
 def the_run(person: Person) -> Run:
@@ -188,6 +194,25 @@ def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_a
     make_run(alice, make_workflow(alice))
     with django_assert_num_queries(14):
         client.get(RUNS)
+
+
+def test_list_goes_on_where_the_page_before_ended_though_runs_were_started_since(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(paging, "PER_PAGE", 2)
+    workflow = make_workflow(alice)
+    runs = [link_to(make_run(alice, workflow)) for _ in range(3)]
+    first = text_of(alice.client.get(RUNS, {"status": "queued"}))
+    runs.append(link_to(make_run(alice, workflow)))
+
+    older = re.search(r'href="([^"]+)" rel="next">Older', first)
+    assert older
+    second = text_of(alice.client.get(RUNS + html.unescape(older[1])))
+
+    shown = [[run for run in runs if run in page] for page in (first, second)]
+    assert shown == [[runs[1], runs[2]], [runs[0]]]
+    assert "status=queued&" in html.unescape(older[1])
+    assert 'rel="prev">Newer' in second
 
 
 def test_list_shows_ones_own_runs_and_what_was_run_for_one(cast: Cast):
