@@ -17,9 +17,9 @@ from memory.services.waiting import Filters, Waiting
 class QueueForm(forms.Form):
     """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
 
-    kind = forms.SlugField(max_length=20, required=False)
-    place = forms.UUIDField(required=False)
-    run = forms.CharField(max_length=80, required=False)
+    kind = forms.SlugField(max_length=20, required=False, label=_("Kind"))
+    place = forms.UUIDField(required=False, label=_("Namespace"))
+    run = forms.CharField(max_length=80, required=False, label=_("Id of a run"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def filters(self) -> Filters:

@@ -9,7 +9,9 @@ from typing import Any, cast
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -24,6 +26,7 @@ from accounts.services.downloads import FileAnswer
 from accounts.services.heads import signed_head
 from accounts.services.trail import Asked, Format
 from accounts.views.audit_words import shown
+from accounts.views.ignored import left_out
 from config.moments import kept, midnight
 
 
@@ -84,6 +87,20 @@ def asked_by(given: Any) -> Asked:  # Any: a QueryDict, of a form or an address
     )
 
 
+def _unread(given: Any, asked: Asked) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
+    """The filters that narrow nothing since they can't be understood: name, label, why."""
+    read = {
+        "since": (_("From"), asked.since, _("Enter a valid date.")),
+        "until": (_("To"), asked.until, _("Enter a valid date.")),
+        "success": (_("Outcome"), asked.success, _("It is 1 or 0.")),
+    }
+    return [
+        (name, label, str(why))
+        for name, (label, found, why) in read.items()
+        if given.get(name, "").strip() and found is None
+    ]
+
+
 def _team(request: HttpRequest) -> Team:
     return selectors.team_for(principal_of(request), "audit.view", current_team_id(request))
 
@@ -108,6 +125,9 @@ def _page(
         "page": page,
         "lines": [shown(line) for line in page.lines],
         "asked": asked,
+        "ignored": left_out(
+            request.GET, _unread(request.GET, asked), address=reverse("accounts:audit")
+        ),
         "given": request.GET,
         "actors": [
             (f"user:{one.user_id}", one.user) for one in selectors.members_of(principal, team)

@@ -21,6 +21,7 @@ NAMES: Final[Mapping[str, str | Promise]] = {
     "error": _("Error"),
     "format": _("Format"),
     "found": _("Found"),
+    "ingress": _("What the gate did"),
     "key": _("Key"),
     "keys": pgettext_lazy("of memory", "Keys"),
     "kind": _("Kind"),
@@ -32,6 +33,7 @@ NAMES: Final[Mapping[str, str | Promise]] = {
     "provider": _("Provider"),
     "query": _("Question"),
     "reason": _("Reason"),
+    "reasons": _("What the gate found"),
     "role": _("Role"),
     "run": _("Run"),
     "scope": _("Scope"),
@@ -39,6 +41,26 @@ NAMES: Final[Mapping[str, str | Promise]] = {
     "ttl": _("Seconds until it ends"),
     "until": _("Until"),
     "why": _("Why"),
+}
+
+
+# What memory's gate writes down as words of its own.
+VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
+    "ingress": {
+        "admit": _("let in"),
+        "merge": _("taken as one more proof of what is there"),
+        "quarantine": _("held for a person"),
+        "refuse": _("refused"),
+    },
+    "reasons": {
+        "too_short": _("too short to mean anything"),
+        "duplicate": _("says what is there already"),
+        "secret": _("held a secret, which was taken out"),
+        "too_large": _("larger than a memory should be"),
+        "gives_orders": _("reads like an order to the assistant"),
+        "rejected_before": _("was rejected before"),
+        "from_outside": _("comes from outside"),
+    },
 }
 
 
@@ -67,8 +89,20 @@ def shown(line: Line) -> Shown:
         if one not in steps
     ]
     rest = [Named("", _("Revision"), f"{one.was} → {one.now}") for one in steps]
-    rest += [Named(name, NAMES.get(name, name), value) for name, value in line.rest.items()]
+    rest += [
+        Named(name, NAMES.get(name, name), _in_words(line, name, value))
+        for name, value in line.rest.items()
+    ]
     return Shown(line, changes, rest)
+
+
+def _in_words(line: Line, name: str, value: str) -> str:
+    """As it was written, but for what is one word of a few, or a list of such."""
+    words, written = VALUES.get(name), line.entry.detail.get(name)
+    if words is None or written is None:
+        return value
+    told = written if isinstance(written, list) else [written]
+    return ", ".join(str(words.get(str(one), one)) for one in told) or "–"
 
 
 def _is_revision(line: Line, change: Change) -> bool:

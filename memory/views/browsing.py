@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
+from accounts.views.ignored import ignored
 from memory import selectors
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
@@ -26,7 +27,7 @@ from memory.services.seeking import seek
 from memory.services.standing import stood
 from memory.views.asking import caller_of, may, title_of, undoable_change
 from memory.views.columns import columns_of
-from memory.views.filters import actors_of, chips, ignored, view_tabs
+from memory.views.filters import actors_of, chips, view_tabs
 from memory.views.found import Parts, waits, why_found
 from memory.views.links import links_of
 from memory.views.overview import overview_of
@@ -91,7 +92,7 @@ def show_namespace(
         "search": search,
         "actors": actors,
         "chips": narrowed_to,
-        "ignored": ignored(request, search),
+        "ignored": ignored(request.GET, search),
         "is_narrowed": any(chip.name != "q" for chip in narrowed_to),
         "views": view_tabs(request, search),
         "query": kept_query(request.GET),

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django import forms
 from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.functional import Promise
@@ -23,16 +22,6 @@ class Chip:
     name: str
     label: str | Promise
     value: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """A filter that could not be understood, and so filters nothing."""
-
-    label: str | Promise
-    value: str
-    why: str
     url: str
 
 
@@ -68,20 +57,6 @@ def chips(
         Chip(name, label, value, with_query(request.GET, **{name: ""}))
         for name, label, value in told
         if value
-    ]
-
-
-def ignored(request: HttpRequest, form: forms.Form) -> list[Ignored]:
-    """What an address asked for that is left out: a list that is longer than was meant says why."""
-    return [
-        Ignored(
-            form[name].label or name,
-            request.GET.get(name, "")[:80],
-            " ".join(str(why) for why in found),
-            with_query(request.GET, **{name: ""}),
-        )
-        for name, found in form.errors.items()
-        if name in form.fields
     ]
 
 

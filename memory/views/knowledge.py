@@ -11,6 +11,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.principals import current_team_id, principal_of
+from accounts.views.ignored import ignored
 from memory import naming, selectors, services
 from memory.services.linked import revisions_before
 from memory.services.page_exchange import export_one
@@ -31,9 +32,11 @@ MOST_FOUND: Final = 50  # of a question to all shelves
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """The shelves; or, when something is looked for, what is found on all of them, best first."""
-    text = SeekForm(request.GET).chosen()["text"]
+    form = SeekForm(request.GET)
+    text = form.chosen()["text"]
     context = {
         "text": text,
+        "ignored": ignored(request.GET, form),
         **(_found_everywhere(request, text) if text else _shelves(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
@@ -61,7 +64,8 @@ def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
 def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A whole index by title, or what was searched for, best first."""
     row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
-    caller, chosen = caller_of(request), SeekForm(request.GET).chosen()
+    caller, form = caller_of(request), SeekForm(request.GET)
+    chosen = form.chosen()
     there = services.shelf(caller, namespace=row.text)
     page = partial(OffsetPage, offset=chosen["offset"], query=request.GET)
     if chosen["text"]:
@@ -77,6 +81,7 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "namespace": row,
         "title": title_of(request, row),
         "chosen": chosen,
+        "ignored": ignored(request.GET, form, address=request.path),
         "filtered": bool(chosen["text"] or chosen["tag"] or chosen["stale"]),
         "rows": rows,
         "page": listed,

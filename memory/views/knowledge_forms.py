@@ -110,8 +110,8 @@ def _lines(text: str) -> str:
 class SeekForm(forms.Form):
     """What is looked for on a shelf; nonsense in the address is nothing chosen."""
 
-    q = forms.CharField(max_length=500, required=False)
-    tag = forms.CharField(max_length=200, required=False)
+    q = forms.CharField(max_length=500, required=False, label=_("Search"))
+    tag = forms.CharField(max_length=200, required=False, label=_("Tag"))
     stale = forms.BooleanField(required=False)
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 

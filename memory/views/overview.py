@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import current_team_id, principal_of
+from accounts.views.ignored import ignored
 from memory import naming, selectors
 from memory.forms_browsing import PlacesForm
 from memory.models import Entry, Namespace
@@ -18,7 +19,6 @@ from memory.naming import Named
 from memory.services.keeping import Room, rooms
 from memory.services.private import hidden_from
 from memory.views.asking import caller_of
-from memory.views.filters import ignored
 from memory.views.found import found_of, waits
 from memory.views.paging import OffsetPage, with_query
 
@@ -79,7 +79,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         "totals": _totals(request, totals, chosen),
         "words": words,
         "form": form,
-        "ignored": ignored(request, form),
+        "ignored": ignored(request.GET, form),
         "tiers": TierChoice.choices,
         **(found_of(request, form) if words else {}),
         "scope": chosen,

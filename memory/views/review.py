@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.principals import principal_of
+from accounts.views.ignored import ignored
 from memory import naming
 from memory.forms_review import ChangedForm, QueueForm
 from memory.models import Namespace
@@ -154,6 +155,7 @@ def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
         "places": _places(request, page.places, filters),
         "run": filters.run_id,
         "filtered": bool(filters),
+        "ignored": ignored(request.GET, form, address=reverse("memory:review")),
         "agreed": _agreed(request),
         "said": extra.said,
         "tried": extra.tried,

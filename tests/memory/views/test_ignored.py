@@ -1,0 +1,79 @@
+"""A filter in an address that nobody can understand is named, with the way to drop it."""
+
+import html
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from accounts.views.audit_words import VALUES
+from memory.logic.ingress import Outcome, Reason
+from memory.providers.postgres import rows
+from tests.support.cast import Cast
+
+
+LONG = "x" * 600
+
+# The page, what is asked of it beside ?q=kept, how the filter and its value are said, and the way out.
+ASKED = [
+    ("memory:list", {"tier": "odd"}, "Tier “odd”", "?q=kept"),
+    ("memory:review", {"place": "nonsense"}, "Namespace “nonsense”", "/memory/review/?q=kept"),
+    ("memory:review", {"run": LONG}, f"Id of a run “{LONG[:80]}”", "/memory/review/?q=kept"),
+    ("memory:knowledge", {"tag": LONG}, f"Tag “{LONG[:80]}”", "?q=kept"),
+    ("memory:knowledge_shelf", {"tag": LONG}, f"Tag “{LONG[:80]}”", "{path}?q=kept"),
+    ("accounts:audit", {"since": "32.13."}, "From “32.13.”", "/team/audit/?q=kept"),
+    ("accounts:audit", {"until": "2026-02-30"}, "To “2026-02-30”", "/team/audit/?q=kept"),
+    ("accounts:audit", {"success": "maybe"}, "Outcome “maybe”", "/team/audit/?q=kept"),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("page", "asked", "said", "way_out"), ASKED)
+def test_filter_nobody_understands_is_named_with_the_way_to_drop_it(
+    cast: Cast, page: str, asked: dict[str, str], said: str, way_out: str
+) -> None:
+    with tenant([cast.team_a.pk]):
+        place = rows.claim_namespace(cast.team_a.pk, "global:default")
+    path = reverse(page, args=[place.pk] if page == "memory:knowledge_shelf" else [])
+
+    answer = cast.alice.client.get(path, {"q": "kept", "offset": "3", **asked})
+
+    assert answer.status_code == 200
+    shown = html.unescape(answer.content.decode())
+    assert f"Left out, since it can't be understood: {said}." in shown
+    assert f'href="{way_out.format(path=path)}">Drop it' in shown
+
+
+@pytest.mark.django_db
+def test_filters_that_are_understood_are_not_named(cast: Cast) -> None:
+    for page, asked in (
+        ("memory:review", {"run": "r1", "act": "accepted"}),
+        ("memory:knowledge", {"q": "hours"}),
+        ("accounts:audit", {"since": "2026-02-01", "success": "0", "until": " "}),
+    ):
+        answer = cast.alice.client.get(reverse(page), asked)
+
+        assert "Left out" not in answer.content.decode(), page
+
+
+@pytest.mark.django_db
+def test_trail_says_in_words_what_the_gate_did(cast: Cast) -> None:
+    assert set(VALUES["ingress"]) == set(Outcome)
+    assert set(VALUES["reasons"]) == set(Reason)
+    detail = {"ingress": "quarantine", "reasons": ["secret", "from_outside", "new one"]}
+    with tenant([cast.team_a.pk]):
+        AuditEntry.objects.create(
+            team_id=cast.team_a.pk,
+            actor_kind="user",
+            actor=cast.alice.principal.actor,
+            action="memory.stored",
+            subject="global:default",
+            detail=detail,
+        )
+
+    page = html.unescape(cast.alice.client.get(reverse("accounts:audit")).content.decode())
+
+    assert '<dt>What the gate did</dt><dd class="break">held for a person</dd>' in page
+    assert "<dt>What the gate found</dt>" in page
+    assert "held a secret, which was taken out, comes from outside, new one<" in page
