@@ -11,15 +11,17 @@ from django.db.models import Count, Max, Sum
 from django.utils.translation import gettext as _
 
 from accounts import access
+from accounts.errors import NotAllowed
 from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, rules_for
 from memory.services.caller import MemoryCaller
-from memory.services.trail import record
+from memory.services.trail import record, record_refusal
 
 
+CHANGED: Final = "memory.policy_changed"
 VERB: Final = "memory.share"  # as in Django's admin: who decides about sharing decides about limits
 MOST: Final = 2**31 - 1
 MOST_BYTES: Final = 2**53
@@ -151,7 +153,7 @@ def fullness(caller: MemoryCaller, limits: Limits) -> Fullness:
 
 def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> Limits:
     """All of them at once; what is over a new limit already stays, and takes nothing more."""
-    access.check(caller.principal, VERB, caller.team_id)
+    _check_may(caller, app_id)
     _check(limits)
     _check_app(limits, app_id)
     with tenant([caller.team_id]):
@@ -168,7 +170,7 @@ def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> 
 
 def follow_team(caller: MemoryCaller, *, app_id: str) -> None:
     """An application's own limits end."""
-    access.check(caller.principal, VERB, caller.team_id)
+    _check_may(caller, app_id)
     with tenant([caller.team_id]):
         row = _row(caller, app_id, lock=True) if app_id else None
         if row is not None:
@@ -176,9 +178,22 @@ def follow_team(caller: MemoryCaller, *, app_id: str) -> None:
             row.delete()
 
 
+def _check_may(caller: MemoryCaller, app_id: str) -> None:
+    """Who is refused, and is of the team, stands in its trail."""
+    try:
+        access.check(caller.principal, VERB, caller.team_id)
+    except NotAllowed as fault:
+        if caller.team_id in caller.principal.team_ids:
+            record_refusal(caller, CHANGED, _subject(caller, app_id), fault)
+        raise
+
+
 def _note(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
-    subject = f"global:{app_id}" if app_id else f"team:{caller.team_id}"
-    record(caller, "memory.policy_changed", subject, {"before": before, "after": after})
+    record(caller, CHANGED, _subject(caller, app_id), {"before": before, "after": after})
+
+
+def _subject(caller: MemoryCaller, app_id: str) -> str:
+    return f"global:{app_id[:LONGEST_APP]}" if app_id else f"team:{caller.team_id}"
 
 
 def _row(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:

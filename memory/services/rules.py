@@ -1,6 +1,7 @@
 """How an application learns from its runs: its own rule, else the team's, else not at all."""
 
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -13,7 +14,11 @@ from memory.core.scopes import scope_named
 from memory.logic.reviewing import Mode
 from memory.models import CurationRule
 from memory.services.caller import MemoryCaller
-from memory.services.trail import record
+from memory.services.trail import record, record_refusal
+
+
+CHANGED: Final = "memory.rule_changed"
+LONGEST_APP: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def rule_for(caller: MemoryCaller, *, app_id: str = "") -> Learning:
 
 
 def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> Learning:
-    _check(caller.principal, caller.team_id, "write")
+    _check_may_write(caller, app_id)
     _check_values(learning)
     with tenant([caller.team_id]):
         CurationRule.objects.unscoped().update_or_create(
@@ -74,8 +79,17 @@ def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> L
             "scope": learning.scope,
             "review": learning.review.value,
         }
-        record(caller, "memory.rule_changed", f"app:{app_id}", detail)
+        record(caller, CHANGED, f"app:{app_id}", detail)
     return learning
+
+
+def _check_may_write(caller: MemoryCaller, app_id: str) -> None:
+    """Who may look and no more is refused, which stands in the team's trail."""
+    try:
+        _check(caller.principal, caller.team_id, "write")
+    except AccessDenied as fault:
+        record_refusal(caller, CHANGED, f"app:{app_id[:LONGEST_APP]}", fault)
+        raise
 
 
 def _check(principal: Principal, team_id: UUID, verb: str) -> None:
