@@ -5,6 +5,7 @@ Only a change that the settings read late (`LATE`) may differ from what the nurs
 """
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -66,7 +67,7 @@ class Nursery:
     def start(
         self, command: Sequence[str], late: Mapping[str, str], out: Path, err: Path
     ) -> Forked:
-        """`command` is what a shell would be given: python -m celery …, or python manage.py …"""
+        """`command` is what a shell would be given: python -m celery …, python -m uvicorn …, or python manage.py …"""
         asked = {
             "start": list(command[1:]), "late": dict(late), "out": str(out), "err": str(err),
         }  # fmt: skip
@@ -149,11 +150,14 @@ def _poll(pid: int, children: set[int]) -> int | None:
 
 
 def _load() -> None:
+    import config.asgi  # noqa: F401 - and with it all that a request needs
     import workflows.llm.openai_compatible  # noqa: F401 - a worker loads it in the background
     from config.celery import app
 
     app.loader.import_default_modules()
     app.finalize()
+    gc.collect()
+    gc.freeze()  # or each that ends would go through all of it once more, and copy it
 
 
 def _become(*, start: list[str], late: dict[str, str], out: str, err: str) -> NoReturn:
@@ -178,15 +182,17 @@ def _tell_settings(late: Mapping[str, str]) -> None:
 
 def _run(command: list[str]) -> NoReturn:
     from celery.bin.celery import main as celery
+    from uvicorn.main import main as uvicorn
 
     from manage import main as manage
 
     if command[0] == "manage.py":
         manage(command)
         sys.exit(0)
-    assert command[:2] == ["-m", "celery"], command
+    modules = {"celery": celery, "uvicorn": uvicorn}
+    assert command[0] == "-m", command
     sys.argv = command[1:]
-    sys.exit(celery())
+    sys.exit(modules[command[1]]())
 
 
 if __name__ == "__main__":

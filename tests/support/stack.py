@@ -24,7 +24,7 @@ from tests.support.database import worker_name, worker_number
 from tests.support.nursery import Forked, Nurseries
 
 
-FORKED = ("worker", "manage")
+FORKED = ("web", "worker", "manage")
 
 
 @dataclass
