@@ -28,7 +28,9 @@ def find_orders(text: str) -> tuple[Order, ...]:
     for rule, pattern in _RULES:
         match = pattern.search(plain)
         if match:
-            found.append(Order(rule, " ".join(match[0].split())[:120]))
+            rest = _REST_OF_WORD.match(plain, match.end())
+            read = plain[match.start() : rest.end() if rest else match.end()]
+            found.append(Order(rule, " ".join(read.split())[:120]))
     return tuple(found)
 
 
@@ -37,6 +39,9 @@ def gives_orders(text: str) -> bool:
 
 
 _LONGEST = 200_000
+# What matched may end within an address: who reads why something waits reads all of it. Of Latin letters alone, as
+# other scripts have no spaces to end a word at.
+_REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
 
 # Invisible characters that spell a text no person sees.
 _TAGS = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
