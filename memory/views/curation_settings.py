@@ -176,6 +176,8 @@ def _counted(row: Curation) -> str:
         for name, words in _OUTCOMES.items()
         if row.counts.get(name)
     ]
+    if not said and row.status == JobStatus.DONE:
+        return _("nothing to remember")
     return ", ".join(said)
 
 

@@ -14,7 +14,7 @@ from memory.models import Curation
 from memory.services.learners import learners
 from memory.services.rules import Learning, learning_of
 from tests.memory.services.conftest import at_door
-from tests.memory.services.curating import APP, curated, learns, scripted
+from tests.memory.services.curating import APP, answer, curated, learns, scripted
 from tests.support.cast import Cast, Person
 
 
@@ -90,6 +90,20 @@ def test_viewer_reads_the_rule_and_does_not_change_it(cast: Cast) -> None:
     assert "Editors of the team change this." in page
     assert cast.vic.client.post(PAGE, RULE).status_code == 403
     assert learning_of(cast.team_a.pk, "") == Learning()
+
+
+def test_run_that_taught_nothing_is_shown_with_that(cast: Cast) -> None:
+    alice = cast.alice
+    learns(alice)
+    ask, _ = scripted(answer(key_learnings=["Green tea wants eighty degrees of heat."]))
+    row = curated(alice, FinishedWork("Tea"), ask=ask)
+    taught = words_of(alice.client.get(PAGE))
+    with tenant([cast.team_a.pk]):
+        Curation.objects.unscoped().filter(pk=row.pk).update(counts={"proposed": 0})
+
+    nothing = words_of(alice.client.get(PAGE))
+
+    assert ("nothing to remember" in taught, "nothing to remember" in nothing) == (False, True)
 
 
 def test_failed_curation_is_shown_with_its_reason_and_tried_again(cast: Cast) -> None:
