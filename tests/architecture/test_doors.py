@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,32 @@ def modules(*folders: str) -> list[Path]:
     )
 
 
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+def imported(path: Path) -> frozenset[str]:
+    return _imported_and_called(path)[0]
+
+
+def called(path: Path) -> frozenset[str]:
+    """By their bare names."""
+    return _imported_and_called(path)[1]
+
+
+@cache
+def _imported_and_called(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = {name for node in nodes for name in _names(node)}
+    calls = {
+        node.func.id
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    return frozenset(names), frozenset(calls)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
 
 
 def is_request_code(path: Path) -> bool:
@@ -99,8 +120,7 @@ def test_dynamic_evaluation_is_nowhere(call: str):
     found = [
         path.relative_to(ROOT).as_posix()
         for path in modules("config", *APPS)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == call
+        if call in called(path)
     ]
 
     assert set(found) <= MAY_EVALUATE
@@ -125,7 +145,7 @@ def test_jinja_of_others_is_rendered_in_the_runner_pool_alone():
     found = {
         path.relative_to(ROOT).as_posix()
         for path in modules("config", *APPS)
-        if "jinja2" in set(imported(path))
+        if "jinja2" in imported(path)
     }
 
     assert {path for path in found if not path.startswith("workflows/sandbox/")} == OUR_JINJA

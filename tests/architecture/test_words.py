@@ -1,6 +1,7 @@
 """Every text a script says is one the page can translate, and the page carries no others."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 from workflows.views.editor.words import texts
@@ -12,6 +13,7 @@ SAID = re.compile(r"""\bt\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
 ANY_CALL = re.compile(r"\bt\(\s*[`A-Za-z_]")
 
 
+@cache
 def _scripts() -> dict[str, str]:
     return {
         str(path.relative_to(SCRIPTS)): path.read_text(encoding="utf-8")
@@ -20,6 +22,7 @@ def _scripts() -> dict[str, str]:
     }
 
 
+@cache
 def _said() -> dict[str, str]:
     return {
         re.sub(r"\\(.)", r"\1", first or second): name
@@ -29,6 +32,7 @@ def _said() -> dict[str, str]:
     }
 
 
+@cache
 def _known() -> set[str]:
     return {text._args[0] for text in texts()}
 
