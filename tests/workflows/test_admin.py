@@ -1,11 +1,15 @@
 """The admin pages: every model has one, and each shows no more than the other pages do."""
 
+from dataclasses import replace
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.urls import reverse
 
-from tests.architecture.matrix_objects import CANARY_A, CANARY_B, OBJECTS
+from accounts.models import User
+from tests.architecture.matrix_objects import CANARY_A, CANARY_B
+from tests.architecture.world import world
 from workflows.models import FirstSteps
 
 
@@ -25,12 +29,24 @@ MODELS = [
 OF_A_TEAM = [model for model in MODELS if model._meta.label != "accounts.User"]
 
 
+@pytest.fixture(scope="module")
+def both(django_db_setup, django_db_blocker):
+    """Rows of alice's team and of a stranger's."""
+    with django_db_blocker.unblock(), world("admin", of_both=True) as made:
+        yield made.cast
+
+
+@pytest.fixture
+def cast(both, db):
+    """The rows of their accounts are as they were before each test; so are these."""
+    anew = {user.pk: user for user in User.objects.all()}
+    people = {name: replace(one, user=anew[one.user.pk]) for name, one in both.people.items()}
+    return replace(both, **people)
+
+
 @pytest.fixture
 def administrator(cast):
-    """Alice, with the rights of whoever started the server; rows of her team and of a stranger's."""
-    for maker in OBJECTS.values():
-        maker(cast.alice, CANARY_A)
-        maker(cast.carol, CANARY_B)
+    """Alice, with the rights of whoever started the server."""
     FirstSteps.objects.bulk_create(
         [FirstSteps(user=who.user, tour=word) for who, word in cast_with_words(cast)]
     )

@@ -315,14 +315,15 @@ def test_nobody_else_sees_or_decides_what_waits_about_a_person(
     cast: Cast, queue: dict[str, Waiting]
 ) -> None:
     for person in (cast.ada, cast.bob, cast.vic, cast.carol):
-        assert "Nothing waits for you" in words_of(person.client.get(QUEUE))
+        client = person.client
+        assert "Nothing waits for you" in words_of(client.get(QUEUE))
         for one in queue.values():
-            assert person.client.get(at(one.id)).status_code == 404
+            assert client.get(at(one.id)).status_code == 404
             for act in ("accept", "reject", "merge"):
-                assert person.client.post(at(one.id, act)).status_code == 404
+                assert client.post(at(one.id, act)).status_code == 404
             chosen = {"item": str(one.id), "act": "accept", "sure": "1"}
-            assert person.client.post(f"{QUEUE}decide/", chosen).status_code == 404
-            assert person.client.post(f"{QUEUE}take-back/", chosen).status_code == 404
+            assert client.post(f"{QUEUE}decide/", chosen).status_code == 404
+            assert client.post(f"{QUEUE}take-back/", chosen).status_code == 404
     assert count_waiting(at_door(cast.alice)) == 6
 
 
