@@ -1,7 +1,7 @@
 """Odd requests to every operation the API describes: refused in JSON, never a server error."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import cycle, islice
 from typing import Any
@@ -60,13 +60,32 @@ def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
                 yield method, path, operation
 
 
-def parameters(place: str) -> list[tuple[str, str, str]]:
-    return [
-        (method, path, parameter["name"])
+# Method, path, the parameter's name.
+Place = tuple[str, str, str]
+
+
+def parameters(where: str) -> dict[Place, str]:
+    """Each with the kind of value it takes: what reads that is the same for all of a kind."""
+    return {
+        (method, path, parameter["name"]): kind_of(parameter["schema"])
         for method, path, operation in operations()
         for parameter in operation.get("parameters", [])
-        if parameter["in"] == place
-    ]
+        if parameter["in"] == where
+    }
+
+
+def kind_of(schema: Mapping[str, Any]) -> str:
+    first = schema.get("anyOf", [schema])[0]
+    return " ".join(str(first.get(name, "")) for name in ("type", "format", "pattern", "$ref"))
+
+
+def in_turn(where: str, values: Sequence[str], least: int) -> Iterator[tuple[Place, list[str]]]:
+    """Each kind is given every value; a parameter its share of them, and never fewer than so many."""
+    places = parameters(where)
+    turns = {kind: cycle(values) for kind in places.values()}
+    for place, kind in places.items():
+        share = -(-len(values) // list(places.values()).count(kind))
+        yield place, list(islice(turns[kind], max(share, least)))
 
 
 def askers(cast: Cast, api_key: Any) -> dict[str, Client]:
@@ -95,14 +114,20 @@ def send(client: Client, method: str, address: str, body: Any = None) -> Any:
 
 
 @pytest.mark.parametrize(
-    "by", [pytest.param(1, id="by one"), pytest.param(3, id="by all", marks=pytest.mark.nightly)]
+    ("least", "by"),
+    [
+        pytest.param(8, 1, id="by one"),
+        pytest.param(len(ODD), 3, id="by all", marks=pytest.mark.nightly),
+    ],
 )
-def test_query_parameter_given_an_odd_value_is_answered(by: int, cast: Cast, api_key: Any) -> None:
-    """Each value in each place: by one after another in turn, or by night by all three."""
+def test_query_parameter_given_an_odd_value_is_answered(
+    least: int, by: int, cast: Cast, api_key: Any
+) -> None:
+    """By one after another in turn, or by night each value in each place by all three."""
     turn = cycle(askers(cast, api_key).items())
     wrong = []
-    for method, path, name in parameters("query"):
-        for value in ODD:
+    for (method, path, name), values in in_turn("query", ODD, least):
+        for value in values:
             for who, client in islice(turn, by):
                 answer = send(client, method, f"{filled(path)}?{urlencode({name: value})}")
                 if answer.status_code >= 500 or not is_json(answer):
@@ -111,11 +136,21 @@ def test_query_parameter_given_an_odd_value_is_answered(by: int, cast: Cast, api
     assert wrong == []
 
 
-def test_path_given_an_odd_value_is_answered_in_json(cast: Cast) -> None:
+ODD_PARTS = (*ODD[:8], *ODD[13:], "abc")
+
+
+@pytest.mark.parametrize(
+    "least",
+    [
+        pytest.param(4, id="in turn"),
+        pytest.param(len(ODD_PARTS), id="all", marks=pytest.mark.nightly),
+    ],
+)
+def test_path_given_an_odd_value_is_answered_in_json(least: int, cast: Cast) -> None:
     client = cast.bob.client
     wrong = []
-    for method, path, name in parameters("path"):
-        for value in (*ODD[:8], *ODD[13:], "abc"):
+    for (method, path, name), values in in_turn("path", ODD_PARTS, least):
+        for value in values:
             part = quote(value, safe="")
             answer = send(client, method, filled(path, **{name: part}), {})
             # An empty part may make another address, with an answer of its own
@@ -129,7 +164,14 @@ PAGES = ("/", "/runs/", "/memory/", "/runs/?workflow=x", "/memory/namespaces/{na
 ASKED = ("page", "offset", "limit", "text", "category", "tier", "filter", "status", "workflow")
 
 
-def test_page_given_an_odd_value_is_answered(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "alone",
+    [pytest.param(False, id="together"), pytest.param(True, id="each", marks=pytest.mark.nightly)],
+)
+def test_page_given_an_odd_value_is_answered(
+    alone: bool, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every value under every name: in the company of others, and by night alone."""
     caller = MemoryCaller(cast.bob.principal, cast.team_a.pk)
     remember(caller, namespace="global:odd", key="k", value=1)
     namespace = namespaces(caller)[0].pk
@@ -141,11 +183,16 @@ def test_page_given_an_odd_value_is_answered(cast: Cast, monkeypatch: pytest.Mon
         # What a page doesn't read it can't mind: one name stands for all of those.
         heeded = [name for name in ASKED if name in names_read(client, page, monkeypatch)]
         assert heeded or page == "/"
+        names = (*heeded, "nothing_we_know")
+        together = (
+            {name: ODD[(first + at) % len(ODD)] for at, name in enumerate(names)}
+            for first in range(len(ODD))
+        )
+        each = ({name: value} for name in names for value in ODD)
         wrong += [
-            (page, name, value)
-            for name in (*heeded, "nothing_we_know")
-            for value in ODD
-            if client.get(page, {name: value}).status_code >= 500
+            (page, query)
+            for query in (each if alone else together)
+            if client.get(page, query).status_code >= 500
         ]
 
     assert wrong == []
@@ -226,23 +273,30 @@ WAITS = ("/events",)
 described = schemathesis.openapi.from_dict(description())
 
 
-@pytest.mark.parametrize("who", ["editor", "admin", "key"])
 @pytest.mark.parametrize(
-    "examples",
-    [pytest.param(2, id="short"), pytest.param(60, id="long", marks=pytest.mark.nightly)],
+    ("who", "examples"),
+    [
+        pytest.param(["editor", "admin", "key"], 2, id="short"),
+        *(
+            pytest.param([one], 60, id=f"long-{one}", marks=pytest.mark.nightly)
+            for one in ("editor", "admin", "key")
+        ),
+    ],
 )
 def test_request_of_the_described_form_is_never_a_server_error(
-    who: str, examples: int, cast: Cast, api_key: Any
+    who: list[str], examples: int, cast: Cast, api_key: Any
 ) -> None:
-    client = askers(cast, api_key)[who]
+    """To think a request up takes longer than to answer it: by day each is sent by all three."""
+    known = askers(cast, api_key)
+    clients = [known[one] for one in who]
     for result in described.get_all_operations():
         operation: Any = result.ok()  # type: ignore[union-attr]  # an invalid one raises here
         if operation.path.endswith(WAITS):
             continue
-        _throw(client, operation, examples)
+        _throw(clients, operation, examples)
 
 
-def _throw(client: Client, operation: Any, examples: int) -> None:
+def _throw(clients: Sequence[Client], operation: Any, examples: int) -> None:
     quick = settings(
         max_examples=examples,
         deadline=None,
@@ -262,9 +316,10 @@ def _throw(client: Client, operation: Any, examples: int) -> None:
         if isinstance(body, dict) and body.get("response_mode") == "blocking":
             body["wait_seconds"] = 0.01
         address = asked["url"].removeprefix("http://testserver")
-        answer = send(client, operation.method, f"{address}?{query}", body)
+        for client in clients:
+            answer = send(client, operation.method, f"{address}?{query}", body)
 
-        assert answer.status_code < 500, (operation.label, query, body, answer.content[:300])
+            assert answer.status_code < 500, (operation.label, query, body, answer.content[:300])
 
     thrown()
 
