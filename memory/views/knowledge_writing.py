@@ -1,4 +1,4 @@
-"""Knowledge pages by hand: written, changed, found still right, forgotten, brought back, brought in from files."""
+"""Knowledge pages by hand: written, changed, found still right, forgotten, brought back."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -20,8 +20,6 @@ from memory.logic.page_merging import Twin
 from memory.logic.pages import KnowledgePage
 from memory.models import Entry
 from memory.services import Opened, Shelf
-from memory.services.page_exchange import MOST_BYTES
-from memory.services.shelves import shelf_named
 from memory.views import knowledge_shown as shown
 from memory.views.asking import caller_of, entry_or_404, reason_of, title_of
 from memory.views.differences import pieces_between
@@ -112,40 +110,6 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect("memory:knowledge_page", entry_id=entry_id)
 
 
-@login_required
-@require_POST
-def bring_in(request: HttpRequest) -> HttpResponse:
-    """Markdown files, or a ZIP of them; a page that is there becomes what its file says."""
-    place = request.POST.get("namespace", "")
-    files = request.FILES.getlist("files")
-    back = reverse("memory:knowledge")
-    try:
-        archive, single = _read(files)
-        done = services.import_pages(
-            caller_of(request),
-            namespace=place,
-            archive=archive,
-            files=single,
-            reason=reason_of(request),
-        )
-    except (InvalidInput, QuotaExceeded) as fault:
-        messages.error(request, str(fault))
-        return HttpResponseRedirect(_shelf_of(request, place) or back)
-    said = _("Pages brought in: %(number)d.") % {"number": len(done.pages)}
-    if done.skipped:
-        said += " " + _("Left out, because they are no Markdown: %(names)s.") % {
-            "names": ", ".join(done.skipped[:5])
-        }
-    messages.success(request, said)
-    for words, caught in (
-        (_("Held for review, because they read like orders: %(names)s."), done.held),
-        (_("There was a secret in these. It was blotted out and isn’t kept: %(names)s."), done.redacted),
-    ):  # fmt: skip
-        if caught:
-            messages.warning(request, words % {"names": ", ".join(one.file for one in caught[:5])})
-    return HttpResponseRedirect(_shelf_of(request, place) or back)
-
-
 MERGED_FOR: Final[dict[str, Promise]] = {
     str(Twin.TITLE): gettext_lazy("There was a page of this title: what you wrote went into it."),
     str(Twin.ALIAS): gettext_lazy("A page goes by this name: what you wrote went into it."),
@@ -223,21 +187,3 @@ def _beside(opened: Opened) -> Sequence[KnowledgePage]:
 
 def _preview(request: HttpRequest, form: PageForm, there: Shelf) -> str:
     return rendered(form.cleaned_data["content"], shown.finder(there))
-
-
-def _read(
-    files: Sequence[Any],  # Any: Django's UploadedFile is generic to the checker alone
-) -> tuple[bytes | None, dict[str, bytes]]:
-    """One archive at most, and single files by name; too much is refused before it is read."""
-    if sum(one.size or 0 for one in files) > MOST_BYTES:
-        raise InvalidInput(_("The files are larger than 20 MB together."))
-    archives = [one for one in files if (one.name or "").lower().endswith(".zip")]
-    if len(archives) > 1:
-        raise InvalidInput(_("One archive at a time."))
-    single = {one.name or "page.md": one.read() for one in files if one not in archives}
-    return (archives[0].read() if archives else None), single
-
-
-def _shelf_of(request: HttpRequest, place: str) -> str:
-    row = shelf_named(caller_of(request), place)
-    return reverse("memory:knowledge_shelf", args=[row.pk]) if row else ""
