@@ -146,7 +146,9 @@ LONGER = [f"w{number}" for number in range(40)]
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))]
+)
 def test_postgres_agrees_over_several_blocks(seed: int) -> None:
     """More entries than a block of postings has, in groups, changed, moved, forgotten and over."""
     chance = random.Random(seed)
