@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,6 +19,7 @@ from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.provenance import RunTold
+from memory.providers.postgres.newest import newest
 from memory.services.caller import MemoryCaller
 from memory.services.pausing import Pause, pause_of
 
@@ -91,20 +92,17 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
             caller.principal
         )  # Any: the manager's queryset is untyped
         living = visible.living().filter(namespace_id__in=ids)
-        found = living.filter(text__icontains=text) if text else living
-        rows = list(found.order_by("-updated_at", "-id")[:MOST_SHOWN])
+        rows = _said(living, text) if text else _newest(caller, spaces)
         remembered = _with_sources(caller, rows)
         total = living.count() if text or len(rows) == MOST_SHOWN else len(rows)
         gone = _forgotten_lately(visible.filter(namespace_id__in=ids))
         own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
         is_shared = own is not None and any(one.user for one in access.grants_on(own))
+    by_space: dict[UUID, list[Remembered]] = {}
+    for row in rows:
+        by_space.setdefault(row.namespace_id, []).append(remembered[row.pk])
     people = tuple(
-        Person(
-            one.row,
-            one.title,
-            one.is_own,
-            tuple(remembered[row.pk] for row in rows if row.namespace_id == one.row.pk),
-        )
+        Person(one.row, one.title, one.is_own, tuple(by_space.get(one.row.pk, ())))
         for one in naming.named(spaces, reader_id=caller.principal.user_id)
     )
     pause = pause_of(own, timezone.now())
@@ -177,10 +175,23 @@ def _own_spaces(caller: MemoryCaller) -> list[Namespace]:
     if caller.principal.kind != "user":
         raise AccessDenied(_("This is for people; a key names whom it means."))
     user = caller.principal.user_id
-    found = Namespace.objects.visible_to(caller.principal).filter(
+    return sorted(_own(caller), key=lambda row: (row.owner_user_id != user, row.text))
+
+
+def _own(caller: MemoryCaller) -> QuerySet[Namespace]:
+    user = caller.principal.user_id
+    return Namespace.objects.visible_to(caller.principal).filter(
         Q(owner_user=user) | Q(persona_of=user), team_id=caller.team_id, scope=ScopeChoice.USER
     )
-    return sorted(found, key=lambda row: (row.owner_user_id != user, row.text))
+
+
+def _newest(caller: MemoryCaller, spaces: Sequence[Namespace]) -> list[Entry]:
+    known = {row.pk: row for row in spaces}
+    return newest(_own(caller), caller.team_id, timezone.now(), MOST_SHOWN, known=known)
+
+
+def _said(living: Any, text: str) -> list[Entry]:  # Any: as above
+    return list(living.filter(text__icontains=text).order_by("-updated_at", "-id")[:MOST_SHOWN])
 
 
 def _forgotten_lately(mine: Any) -> tuple[Remembered, ...]:  # Any: as above

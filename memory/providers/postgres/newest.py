@@ -1,7 +1,9 @@
 """The newest entries of many namespaces at once, without reading any namespace further than the page."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -80,19 +82,24 @@ def _page(question: str) -> Select[Entry]:
 
 
 def newest(
-    namespaces: QuerySet[Namespace], team_id: UUID, now: datetime, limit: int
+    namespaces: QuerySet[Namespace],
+    team_id: UUID,
+    now: datetime,
+    limit: int,
+    *,
+    known: Mapping[UUID, Namespace] = MappingProxyType({}),
 ) -> list[Entry]:
     """Living entries, quarantined ones too, newest first, each with its namespace. The caller has checked those, which
-    are all of the one team."""
+    are all of the one team. ``known``: those that are at hand already and needn't be asked for."""
     try:
         question, params = asked(namespaces, team_id, now, limit)
     except EmptyResultSet:  # which are none, and needn't be asked for
         return []
     found = _page(question).all(*params)
-    if found:
-        places = {one.pk: one for one in _PLACES.all(list({one.namespace_id for one in found}))}
-        for entry in found:
-            entry.namespace = places[entry.namespace_id]
+    wanted = list({one.namespace_id for one in found} - known.keys())
+    asked_for = {one.pk: one for one in _PLACES.all(wanted)} if wanted else {}
+    for entry in found:
+        entry.namespace = known.get(entry.namespace_id) or asked_for[entry.namespace_id]
     return found
 
 
