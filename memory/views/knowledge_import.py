@@ -30,7 +30,7 @@ NAMED: Final = 5  # files
 def bring_in(request: HttpRequest) -> HttpResponse:
     """Markdown files, or a ZIP of them; a page that is there becomes what its file says. What was only tried is told
     beside the form, where the files stay chosen."""
-    place, is_tried = request.POST.get("namespace", ""), "dry_run" in request.POST
+    place, is_tried = request.POST.get("namespace", ""), "dry_run" in request.GET
     said = _brought(request, place, is_tried)
     if is_tried and getattr(request, "htmx", False):
         kinds = [(_KINDS[level], words) for level, words in said]
