@@ -1,5 +1,6 @@
 """The policy that holds for a namespace: the team's, narrowed by the application's and by its own limits."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -7,7 +8,7 @@ from uuid import UUID
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import Scope
 from memory.models import Namespace, Policy
-from memory.providers.postgres.quick import Select
+from memory.providers.postgres.quick import Call, Select
 
 
 # Generous, but never endless: one runaway loop must not fill the disk.
@@ -26,9 +27,20 @@ class Rules:
     subjects_write_global: bool
 
 
+def at_door(team_id: UUID, text: str, app_id: str) -> tuple[Namespace | None, Rules]:
+    """A namespace, if there is one of this name, and what holds there: asked at once, for all who come to a door."""
+    namespace, (found,) = _AT_DOOR.one(team_id, text, app_id)
+    policies = [Policy(**one) for one in json.loads(found or "[]")]
+    return namespace, _rules(policies, app_id, namespace)
+
+
 def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
+    return _rules(_POLICIES.all(team_id, app_id), app_id, namespace)
+
+
+def _rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
     """A team without a policy of its own gets the defaults; what it sets replaces them one by one."""
-    rows = {row.app_id: row for row in _POLICIES.all(team_id, app_id)}
+    rows = {row.app_id: row for row in policies}
     own, app = rows.get(""), rows.get(app_id) if app_id else None
     policy = _of(own, DEFAULT) if own else DEFAULT
     if app:
@@ -62,6 +74,7 @@ def policies_of(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Me
     return found
 
 
+_AT_DOOR = Call("memory_at_door(%s, %s, %s)", "place", Namespace, "policies")
 _POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 
 

@@ -30,7 +30,7 @@ from memory.models import Change, Entry, Namespace
 from memory.models.entries import Operation
 from memory.permissions import Place, Verb, Why
 from memory.places import Elsewhere, elsewhere
-from memory.policies import Rules, rules_for
+from memory.policies import Rules, at_door
 from memory.providers.postgres import rows
 from memory.services.caller import MemoryCaller
 from memory.services.pausing import Paused, is_left_off
@@ -63,6 +63,13 @@ class Door:
         ownership = _ownership(self.caller, self.place)
         most = self.rules.max_namespaces
         return rows.claim_namespace(self.caller.team_id, self.text, ownership, most=most)
+
+    def claim_to_write(self, key: str, act: rows.Act) -> tuple[Namespace, rows.Standing | None]:
+        """The same, and if it isn't new, how it stands there with what is to be written."""
+        known = self.place.row
+        ownership = _ownership(self.caller, self.place)
+        standing = rows.claim_to_write(known, key, act, ownership) if known else None
+        return (known, standing) if known and standing else (self.claim(), None)
 
     def lock(self) -> Namespace | None:
         return rows.lock_namespace(self.caller.team_id, self.text)
@@ -203,11 +210,11 @@ def _named(caller: MemoryCaller, scope: str | None, namespace: str | None) -> Pa
 
 
 def _admitted(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Door:
-    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     app_id = (
         named.ids[0] if named.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
     )
-    rules = rules_for(caller.team_id, app_id, place.row)
+    row, rules = at_door(caller.team_id, named.text, app_id)
+    place = Place(caller.team_id, named, row)
     check_namespace(rules.policy, named.text)
     glass = ""
     if caller.reach is None:

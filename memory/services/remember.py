@@ -54,7 +54,8 @@ def remember(
         )
         check_params(params)
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
-        row = door.claim()
+        act = door.act(Operation.STORE, reason)
+        row, standing = door.claim_to_write(params.key, act)
         if not raw:
             who = gate.who_writes(caller)
             let_in = gate.passed(params, lambda: gate.at_door(door, row), who)
@@ -66,8 +67,7 @@ def remember(
             kept = door.elsewhere.store(params)
             door.detail.update(entry=kept.id, before=kept.revision - 1, after=kept.revision)
             return kept
-        act = door.act(Operation.STORE, reason)
-        entry, before = rows.write(row, params, act, door.policy)
+        entry, before = rows.write(row, params, act, door.policy, standing)
         door.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.entry_of(entry, door.text)
 

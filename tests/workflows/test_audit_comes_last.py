@@ -18,7 +18,10 @@ from workflows.services import credentials, drafts, folders, publishing, runs
 
 pytestmark = pytest.mark.django_db
 
-LOCKS = re.compile(r'^(?:UPDATE|DELETE FROM) "(\w+)"|FROM "(\w+)".* FOR (?:NO KEY )?UPDATE', re.S)
+LOCKS = re.compile(
+    r'^(?:UPDATE|DELETE FROM) "(\w+)"|FROM "(\w+)".* FOR (?:NO KEY )?UPDATE|FROM (memory_claim)\(',
+    re.S,
+)
 CHAIN = 'INSERT INTO "accounts_auditentry"'
 
 
@@ -31,7 +34,7 @@ def locked_after_the_line(statements: list[str]) -> list[str]:
         found = LOCKS.search(statement)
         if not found:
             continue
-        table = found[1] or found[2]
+        table = found[1] or found[2] or found[3]
         if noted and table not in held:
             late.append(statement)
         held.add(table)

@@ -1,7 +1,6 @@
 """Writing postings, in the transaction of the entries they are of, under their namespace's lock."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection
 
@@ -20,19 +19,7 @@ READ = """
       ON term = wanted_term AND block = wanted_block
     WHERE namespace_id = %s
 """
-WRITE = """
-    INSERT INTO memory_posting (team_id, namespace_id, term, block, packed)
-    SELECT %s, %s, term, block, decode(packed, 'hex')
-    FROM unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[], string_to_array(%s, ','))
-      AS fresh (term, block, packed)
-    ON CONFLICT (namespace_id, term, block) DO UPDATE SET packed = EXCLUDED.packed
-"""
-DROP = """
-    DELETE FROM memory_posting
-    USING unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
-      AS empty (empty_term, empty_block)
-    WHERE namespace_id = %s AND term = empty_term AND block = empty_block
-"""
+POST = "SELECT memory_post(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 LAST = """
     SELECT block, octet_length(packed) FROM memory_posting
     WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
@@ -50,12 +37,12 @@ class Index:
     Before an entry changes it is taken out, afterwards put in.
     """
 
-    def __init__(self, namespace: Namespace) -> None:
+    def __init__(self, namespace: Namespace, next_number: int | None = None) -> None:
+        """``next_number``: of who knows it already."""
         self._namespace = namespace
         self._changes = Changes()
         self._groups: dict[str, Group] = {}
-        self._next: int | None = None
-        self._first_fresh: int | None = None  # blocks from here on have no rows yet
+        self._next = next_number
         self._meanings = Noted(namespace)
 
     def take_out(self, entry: Entry) -> None:
@@ -73,12 +60,22 @@ class Index:
             self._meanings.put_in(entry)
 
     def save(self) -> None:
+        postings = self.postings()
+        if any(postings):
+            with connection.cursor() as cursor:
+                cursor.execute(POST, [self._namespace.team_id, self._namespace.pk, *postings])
+        self.save_beside()
+
+    def postings(self) -> tuple[str, ...]:
+        """What ``memory_post`` takes: whole rows, what goes to the end of others, and which are dropped."""
+        packed = self._changes.packed(self._read)
+        kept = [row for row in packed.whole if row[2]]
+        gone = [row[:2] for row in packed.whole if not row[2]]
+        return (*_rows(kept), *_rows(packed.tails), *_columns(gone))
+
+    def save_beside(self) -> None:
+        """What follows from it in other tables than that of postings."""
         self._meanings.save()
-        rows = self._changes.rows(self._read)
-        if not rows:
-            return
-        empty = [(term, block) for term, block, packed in rows if not packed]
-        self._write([row for row in rows if row[2]], empty)
         self._save_groups()
 
     def _seat(self, entry: Entry, group: str) -> int:
@@ -97,8 +94,7 @@ class Index:
             with connection.cursor() as cursor:
                 cursor.execute(LAST, [self._namespace.pk])
                 last = cursor.fetchone()
-            self._next = last[0] * BLOCK + seats_in(last[1]) if last else 0
-            self._first_fresh = last[0] + 1 if last else 0
+            self._next = number_after(*last) if last else 0
         self._next += 1
         return self._next - 1
 
@@ -115,24 +111,9 @@ class Index:
         return self._groups[name]
 
     def _read(self, keys: Sequence[Key]) -> dict[Key, bytes]:
-        first = self._first_fresh
-        old = [key for key in keys if first is None or key[1] < first]
-        if not old:
-            return {}
         with connection.cursor() as cursor:
-            cursor.execute(READ, [*_columns(old), self._namespace.pk])
+            cursor.execute(READ, [*_columns(keys), self._namespace.pk])
             return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
-
-    def _write(self, rows: Sequence[Row], empty: Sequence[Key]) -> None:
-        namespace = self._namespace
-        columns = [*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows)]
-        write = WRITE
-        params: list[Any] = [namespace.team_id, namespace.pk, *columns]
-        if empty:  # no row is both
-            write = f"WITH gone AS ({DROP}) {WRITE}"
-            params = [*_columns(empty), namespace.pk, *params]
-        with connection.cursor() as cursor:
-            cursor.execute(write, params)
 
     def _save_groups(self) -> None:
         if self._groups:
@@ -142,6 +123,15 @@ class Index:
                 unique_fields=["namespace", "name"],
                 update_fields=["last_number", "last_position"],
             )
+
+
+def number_after(block: int, size: int) -> int:
+    """The next one, by the last row of the register."""
+    return block * BLOCK + seats_in(size)
+
+
+def _rows(rows: Sequence[Row]) -> tuple[str, str, str]:
+    return (*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows))
 
 
 def _columns(keys: Sequence[Key]) -> tuple[str, str]:

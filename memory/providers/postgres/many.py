@@ -5,9 +5,7 @@ As with ``rows``, the caller holds the transaction and the namespace's lock, and
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -18,6 +16,7 @@ from memory.core.values import search_text, size_of
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.quick import plain
 
 
 # Bytes a statement: what PostgreSQL takes as one piece of JSON ends at 268 million.
@@ -113,15 +112,10 @@ def _chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
     size = 0
     for entry in entries:
         fresh: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
-        text = json.dumps(fresh, default=_plain)  # in ASCII: as many bytes as characters
+        text = json.dumps(fresh, default=plain)  # in ASCII: as many bytes as characters
         if chunk and size + len(text) > CHUNK:
             yield chunk
             chunk, size = [], 0
         chunk.append(text)
         size += len(text)
     yield chunk
-
-
-def _plain(value: datetime | UUID) -> str:
-    """Moments to the microsecond, which Django's encoder would cut off."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -5,15 +5,15 @@ that with room for one more exactly one of two gets it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NoReturn
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from config.ids import uuid7
 from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
@@ -23,23 +23,12 @@ from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.quick import Select
+from memory.providers.postgres.writing import Act as Act
+from memory.providers.postgres.writing import Room, claimed, is_stored, standing_in
+from memory.providers.postgres.writing import Standing as Standing
 
 
 Entries = QuerySet[Entry]
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Who changes something and why; the acts of one Change share its id."""
-
-    operation: Operation
-    at: datetime
-    actor: str = ""
-    reason: str = ""
-    run_id: str = ""
-    node_id: str = ""
-    origin_key: str = ""
-    change_id: UUID = field(default_factory=uuid7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +59,6 @@ _NUMBERED = Select(
     "WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[])"
     " AND deleted_at IS NULL",
 )
-_REVISION = Select(Revision, "WHERE team_id = %s AND entry_id = %s AND number = %s")
 
 
 def find_namespace(team_id: UUID, text: str) -> Namespace | None:
@@ -93,37 +81,54 @@ def claim_namespace(
     """The namespace's locked row, made if there is none; two makers end up with the same one."""
     found = lock_namespace(team_id, text)
     if found is None:
-        fresh = _fresh_namespace(team_id, text, ownership)
-        if fresh.scope not in OF_RUNS:
-            _check_namespaces(team_id, most)
-        Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
-        found = lock_namespace(team_id, text)
-    if found is None:
-        raise AlreadyExists(f"{text} could not be made; another transaction is making it.")
+        found = _make_namespace(team_id, text, ownership, most)
     _join_in(found, ownership.participants)
     return found
 
 
+def claim_to_write(
+    known: Namespace, key: str, act: Act, ownership: Ownership = NOBODY
+) -> Standing | None:
+    """As ``claim_namespace`` does with one that is there, and by the same question what ``write`` asks first.
+
+    Nothing: it is gone since it was found.
+    """
+    standing = claimed(known, key, act)
+    if standing is not None:
+        _join_in(known, ownership.participants)
+    return standing
+
+
 def write(
-    namespace: Namespace, params: StoreParams, act: Act, policy: MemorySecurityPolicy
+    namespace: Namespace,
+    params: StoreParams,
+    act: Act,
+    policy: MemorySecurityPolicy,
+    standing: Standing | None = None,
 ) -> tuple[Entry, int]:
-    """The entry, and the revision it had before (0: it is new). ``namespace`` is locked."""
-    expire(namespace, act.at)
-    old = _LIVING_KEY.one(namespace.team_id, namespace.pk, params.key)
-    if old is not None and _is_repeated(old, act):
+    """The entry, and the revision it had before (0: it is new). ``namespace`` is locked.
+
+    ``standing`` is of since then, when nothing in it has changed.
+    """
+    if standing is None or standing.key != params.key:
+        standing = standing_in(namespace, params.key, act)
+    if standing.is_over:
+        expire(namespace, act.at)
+        standing = standing_in(namespace, params.key, act)
+    old = standing.entry
+    if old is not None and standing.is_repeated:
         return old, old.revision
-    size = size_of(params.value)
-    take_room(namespace, policy, entries=int(old is None), size=size - (old.size if old else 0))
     entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
-    before = entry.revision if old else 0
-    index = Index(namespace)
+    before, was = (entry.revision, entry.size) if old else (0, 0)
+    index = Index(namespace, standing.next_number)
     index.take_out(entry)
-    _fill(entry, params, act, size)
+    _fill(entry, params, act, size_of(params.value))
     entry.revision = before + 1
     index.put_in(entry)
-    entry.save(force_insert=old is None, force_update=old is not None)
-    index.save()
-    record_revisions([entry], act)
+    room = Room(int(old is None), entry.size - was)
+    if not is_stored(entry, act, room, policy, index.postings()):
+        _refuse_room(namespace, policy, room)
+    index.save_beside()
     return entry, before
 
 
@@ -285,18 +290,6 @@ def _fill(entry: Entry, params: StoreParams, act: Act, size: int) -> None:
     entry.source_message = source.message
 
 
-def _is_repeated(entry: Entry, act: Act) -> bool:
-    """The very step that wrote the newest revision does it again after a crash."""
-    if not act.origin_key or (entry.source_run, entry.source_node) != (act.run_id, act.node_id):
-        return False
-    newest = _REVISION.one(entry.team_id, entry.pk, entry.revision)
-    return newest is not None and (newest.run_id, newest.node_id, newest.origin_key) == (
-        act.run_id,
-        act.node_id,
-        act.origin_key,
-    )
-
-
 def take_room(
     namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
 ) -> None:
@@ -308,20 +301,35 @@ def take_room(
         room = room.filter(byte_count__lte=widest - size)
     taken = room.update(entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size)
     if not taken:
-        namespace.refresh_from_db(fields=["entry_count", "byte_count"])
-        check_room(
-            policy,
-            namespace.text,
-            entries=namespace.entry_count + entries,
-            size=namespace.byte_count + size,
-        )
-        raise QuotaExceeded(_("%(namespace)s is full.") % {"namespace": namespace.text})
+        _refuse_room(namespace, policy, Room(entries, size))
+
+
+def _refuse_room(namespace: Namespace, policy: MemorySecurityPolicy, room: Room) -> NoReturn:
+    namespace.refresh_from_db(fields=["entry_count", "byte_count"])
+    check_room(
+        policy,
+        namespace.text,
+        entries=namespace.entry_count + room.entries,
+        size=namespace.byte_count + room.size,
+    )
+    raise QuotaExceeded(_("%(namespace)s is full.") % {"namespace": namespace.text})
 
 
 def _give_room(namespace: Namespace, *, entries: int, size: int) -> None:
     Namespace.objects.unscoped().filter(pk=namespace.pk).update(
         entry_count=F("entry_count") - entries, byte_count=F("byte_count") - size
     )
+
+
+def _make_namespace(team_id: UUID, text: str, ownership: Ownership, most: int | None) -> Namespace:
+    fresh = _fresh_namespace(team_id, text, ownership)
+    if fresh.scope not in OF_RUNS:
+        _check_namespaces(team_id, most)
+    Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
+    found = lock_namespace(team_id, text)
+    if found is None:
+        raise AlreadyExists(f"{text} could not be made; another transaction is making it.")
+    return found
 
 
 def _fresh_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespace:

@@ -1,9 +1,16 @@
 """Postings as bytes, without a database."""
 
 from collections.abc import Sequence
-from struct import unpack
+from struct import pack, unpack
 
-from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, patched, seats_in
+from memory.providers.postgres.postings import (
+    BLOCK,
+    Changes,
+    Key,
+    Packed,
+    patched,
+    seats_in,
+)
 
 
 def test_counts_are_pairs_in_order():
@@ -34,26 +41,59 @@ def test_fresh_entries_make_rows_by_term_and_block():
     assert unpack("<II", rows[".", 1]) == (2, 1)  # one word, number 0 before
 
 
-def test_same_text_again_is_only_a_new_register():
+def test_same_text_again_changes_nothing_and_reads_nothing():
     changes = Changes()
     changes.take_out(5, "cat dog")
     changes.add(5, "cat dog")
 
-    asked: list[Key] = []
+    assert changes.packed(_unread) == Packed()
+    assert changes.rows(_unread) == []
 
-    def read(keys: Sequence[Key]) -> dict[Key, bytes]:
-        asked.extend(keys)
-        return {}
 
-    changes.rows(read)
+def test_fresh_entries_go_to_the_end_of_rows_nobody_reads():
+    changes = Changes()
+    changes.seat(7, None)
+    changes.add(7, "cat cat dog")
+    changes.seat(8, 7)
+    changes.add(8, "cat")
 
-    assert asked == [(REGISTER, 0)]
+    packed = changes.packed(_unread)
+
+    assert packed.whole == []
+    assert {(term, block): tail for term, block, tail in packed.tails} == {
+        ("cat", 0): bytes([7, 2, 8, 1]),
+        ("dog", 0): bytes([7, 1]),
+        (".", 0): pack("<IIII", 4, 0, 2, 8),  # three words and nobody before; one, and number 7
+    }
+
+
+def test_fresh_entry_beside_a_changed_one_is_packed_with_it():
+    """Another group gives an entry a new number: one row loses the old and has the new at its end."""
+    changes = Changes()
+    changes.take_out(1, "cat dog")
+    changes.seat(3, None)
+    changes.add(3, "cat bird")
+    register = pack("<IIIIII", 0, 0, 3, 0, 1, 0)
+    known = {("cat", 0): bytes([1, 1, 2, 1]), ("dog", 0): bytes([1, 1]), (".", 0): register}
+
+    packed = changes.packed(lambda keys: known)
+
+    assert {(term, block): row for term, block, row in packed.whole} == {
+        ("cat", 0): bytes([2, 1, 3, 1]),
+        ("dog", 0): b"",
+        (".", 0): pack("<IIIIIIII", 0, 0, 0, 0, 1, 0, 3, 0),
+    }
+    assert list(packed.tails) == [("bird", 0, bytes([3, 1]))]
+
+
+def _unread(keys: Sequence[Key]) -> dict[Key, bytes]:
+    raise AssertionError(f"{keys} were read")
 
 
 def test_changed_text_touches_what_differs():
     changes = Changes()
     changes.take_out(1, "cat dog")
-    changes.add(1, "cat cat bird")
+    changes.add(1, "cat cat bird fish")
 
     known = {("cat", 0): bytes([0, 1, 1, 1]), ("dog", 0): bytes([1, 1])}
     rows = {(term, block): packed for term, block, packed in changes.rows(lambda keys: known)}

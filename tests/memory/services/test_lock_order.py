@@ -34,6 +34,7 @@ pytestmark = pytest.mark.django_db
 PLACES = ("global:m", "global:z", "global:a")
 
 LOCK = re.compile(r'FROM "?(\w+)"?\b.* FOR (?:NO KEY )?UPDATE', re.S)
+CLAIMED = re.compile(r"FROM memory_claim\('[^']+'::uuid, '([^']+)'::uuid")
 CHANGED = re.compile(r'^(?:UPDATE|DELETE FROM) "?(\w+)"?')
 ERASED = re.compile(r"memory_erase\('([0-9a-f-]{36})'")
 CHAIN = 'INSERT INTO "accounts_auditentry"'
@@ -63,6 +64,12 @@ def _locks_of(statement: str, ids: dict[str, str]) -> list[Lock]:
         return [(RANK[CHAIN], "")]
     if erased := ERASED.search(statement):
         return [(RANK["memory_namespace"], erased[1])]
+    if claimed := CLAIMED.search(statement):
+        return [
+            (RANK["memory_namespace"], one)
+            for one in ids.values()
+            if one.replace("-", "") == claimed[1]
+        ]
     found = LOCK.search(statement) or CHANGED.search(statement)
     if found is None or found[1] not in RANK:
         return []
@@ -310,14 +317,15 @@ def test_request_writes_its_trail_last_however_often_it_looked(alice: Person) ->
     said = [one["sql"] for one in asked.captured_queries]
     lines = [number for number, one in enumerate(said) if one.startswith(CHAIN)]
     assert len(lines) == 1
-    assert not [one for one in said[lines[0] + 1 :] if LOCK.search(one) or CHANGED.search(one)]
+    late = said[lines[0] + 1 :]
+    assert not [one for one in late for sign in (LOCK, CLAIMED, CHANGED) if sign.search(one)]
 
 
 def test_wrong_order_is_heard() -> None:
     ids = {"a": "01", "b": "02"}
     said = [
         """SELECT * FROM "memory_namespace" WHERE text = 'b' FOR UPDATE""",
-        """SELECT * FROM "memory_namespace" WHERE text = 'a' FOR UPDATE""",
+        """SELECT (found.place)."id" FROM memory_claim('00'::uuid, '01'::uuid, 'key') AS found""",
         f"{CHAIN} (...)",
         """UPDATE "memory_proposal" SET x = 1""",
     ]

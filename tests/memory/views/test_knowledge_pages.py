@@ -328,7 +328,7 @@ def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
     assert "1 to 25 of 30" in answer.content.decode()
 
 
-QUERIES = 22
+QUERIES = 21
 
 
 def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
