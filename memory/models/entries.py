@@ -202,8 +202,16 @@ class Change(TenantModel):
 class Revision(TenantModel):
     """What an entry was after one change. Append-only: the app's role may not update or delete it."""
 
+    # Two indexes fewer to write with each change: others begin with the team, and with the entry.
+    team = models.ForeignKey(
+        "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     entry = models.ForeignKey(
-        Entry, on_delete=models.PROTECT, related_name="+", verbose_name=_("entry")
+        Entry,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("entry"),
     )
     number = models.PositiveIntegerField(_("number"), editable=False)
     operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
@@ -229,8 +237,9 @@ class Revision(TenantModel):
         verbose_name_plural = _("revisions of entries")
         ordering = ("entry", "-number")
         constraints = (
+            # The entry first: then it serves its foreign key as well, and finds one of a thousand by its number.
             models.UniqueConstraint(
-                fields=("team", "entry", "number"), name="memory_revision_once"
+                fields=("entry", "number", "team"), name="memory_revision_once"
             ),
             models.CheckConstraint(
                 condition=Q(operation__in=Operation.values), name="memory_revision_operation"
