@@ -71,6 +71,22 @@ def test_write_leaves_what_the_entry_says(cast: Cast, texts: tuple[StoreParams, 
     }
 
 
+def test_step_that_writes_again_after_a_crash_has_written_once(cast: Cast) -> None:
+    """The same run, node and key; what is another's in one of them writes anew, and so does who has none."""
+    steps = [("r", "n", "1"), ("r", "n", "1"), ("r", "n", "2"), ("r", "m", "2"), ("q", "m", "2")]
+    steps += [("q", "m", "2"), ("q", "m", ""), ("q", "m", "")]
+    said = replace(FIRST, source=Source())
+    found = []
+    with tenant([cast.team_a.id]):
+        namespace = rows.claim_namespace(cast.team_a.id, HERE)
+        for run, node, key in steps:
+            act = an_act(run_id=run, node_id=node, origin_key=key)
+            entry, before = rows.write(namespace, said, act, MemorySecurityPolicy())
+            found.append((before, entry.revision))
+
+    assert found == [(0, 1), (1, 1), (1, 2), (2, 3), (3, 4), (4, 4), (4, 5), (5, 6)]
+
+
 def test_write_without_room_leaves_nothing(cast: Cast) -> None:
     one = MemorySecurityPolicy(max_entries_per_namespace=1)
     with tenant([cast.team_a.id]):
