@@ -10,8 +10,10 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     Request,
+    Response,
     StorageState,
     expect,
     sync_playwright,
@@ -63,12 +65,23 @@ class Troubles:
 
     def watch(self, page: Page) -> None:
         page.on("console", self._console)
-        page.on("pageerror", lambda error: self.found.append(f"error: {error}"))
+        page.on("pageerror", self._error)
         page.on("requestfailed", self._failed)
-        page.on(
-            "response",
-            lambda r: self.found.append(f"{r.status} {r.url}") if r.status >= 400 else None,
-        )
+        page.on("response", self._answered)
+
+    def leave(self, page: Page) -> None:
+        """It stays open for the next test, whose troubles are its own."""
+        page.remove_listener("console", self._console)
+        page.remove_listener("pageerror", self._error)
+        page.remove_listener("requestfailed", self._failed)
+        page.remove_listener("response", self._answered)
+
+    def _error(self, error: Error) -> None:
+        self.found.append(f"error: {error}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.found.append(f"{response.status} {response.url}")
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
@@ -99,10 +112,11 @@ def context(rooms: Rooms, live_stack: LiveStack) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    page = context.new_page()
+    page = context.pages[0]
     troubles = Troubles()
     troubles.watch(page)
     yield page
+    troubles.leave(page)
     assert troubles.found == []
 
 

@@ -217,7 +217,7 @@ def pair(
             context.add_cookies(
                 [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
             )  # fmt: skip
-            seats.append(Seat(name, person["id"], context, context.new_page()))
+            seats.append(Seat(name, person["id"], context, context.pages[0]))
         together = Pair(stack, made["workflow"], made["team"], seats)
         together.began = together.revision()
         for seat in seats:

@@ -1,13 +1,20 @@
 """Browser contexts that tests of a module lend one after the other: what is kept there goes, what was loaded stays.
 
 The editor is more than a hundred scripts. A context made anew fetches and compiles them all: two seconds of a processor
-for each test. One page stays in each, so that the process which has them lives on; the next test's costs half of that.
+for each test. So does, in part, a page made anew, which is a process of its own besides; so the one page stays, too.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, BrowserContext, Error
+from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize
+
+
+SIZE: ViewportSize = {"width": 1440, "height": 900}
+HELD = ("Shift", "Control", "Alt", "Meta")
+
+# What belongs to a tab and not to the site. Answers whether fingers are still pretended.
+FORGET = "() => { sessionStorage.clear(); window.name = ''; return navigator.maxTouchPoints > 0; }"
 
 
 class Rooms:
@@ -17,7 +24,7 @@ class Rooms:
 
     @contextmanager
     def lent(self) -> Iterator[BrowserContext]:
-        """One in which nobody has been, as far as a page can tell."""
+        """One in which nobody has been, as far as a page can tell; its first page is there to be used."""
         context = self._free.pop() if self._free else self._built()
         context.set_default_timeout(30_000)
         try:
@@ -26,9 +33,7 @@ class Rooms:
             self._take_back(context)
 
     def _built(self) -> BrowserContext:
-        context = self._browser.new_context(
-            base_url=self._address, viewport={"width": 1440, "height": 900}
-        )
+        context = self._browser.new_context(base_url=self._address, viewport=SIZE)
         context.new_page().goto("/healthz")
         return context
 
@@ -45,11 +50,25 @@ class Rooms:
         for page in others:
             page.close()
         context.unroute_all()
+        stays.unroute_all()
         context.set_offline(False)
         context.clear_permissions()
         context.clear_cookies()
+        stays.goto("/healthz")
         # After the pages have gone, for one that goes may still keep something.
         everything = {"origin": self._address, "storageTypes": "all"}
         session = context.new_cdp_session(stays)
         session.send("Storage.clearDataForOrigin", everything)
         session.detach()
+        self._let_go(stays)
+        if stays.evaluate(FORGET):
+            raise ValueError("a page that still has fingers")
+
+    def _let_go(self, page: Page) -> None:
+        """Of keys, of the mouse, and of the size a phone has."""
+        for key in HELD:
+            page.keyboard.up(key)
+        page.mouse.up()
+        page.mouse.move(0, 0)
+        if page.viewport_size != SIZE:
+            page.set_viewport_size(SIZE)
