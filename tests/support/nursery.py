@@ -189,7 +189,7 @@ def _run(command: list[str]) -> NoReturn:
     if command[0] == "manage.py":
         manage(command)
         sys.exit(0)
-    modules = {"celery": celery, "uvicorn": uvicorn}
+    modules: dict[str, Any] = {"celery": celery, "uvicorn": uvicorn}
     assert command[0] == "-m", command
     sys.argv = command[1:]
     sys.exit(modules[command[1]]())

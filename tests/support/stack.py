@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -36,6 +37,7 @@ class LiveStack:
     # Without them everything is started as a shell would.
     nurseries: Nurseries | None = None
     _processes: dict[str, subprocess.Popen[bytes] | Forked] = field(default_factory=dict)
+    _connection: psycopg.Connection[Any] | None = None
 
     @property
     def database_url(self) -> str:
@@ -43,9 +45,11 @@ class LiveStack:
         return self.environment["DATABASE_OWNER_URL"]
 
     def sql(self, query: str, arguments: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.database_url, autocommit=True) as connection:
-            cursor = connection.execute(query, arguments)
-            return cursor.fetchall() if cursor.description else []
+        """By one connection that stays: what waits for a row asks twenty times a second."""
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self.database_url, autocommit=True)
+        cursor = self._connection.execute(query, arguments)
+        return cursor.fetchall() if cursor.description else []
 
     def manage(self, *arguments: str) -> str:
         """A management command against this stack; its standard output."""
@@ -106,6 +110,8 @@ class LiveStack:
     def stop(self) -> None:
         for name in list(self._processes):
             self._end(name, signal.SIGTERM)
+        if self._connection is not None:
+            self._connection.close()
 
     def _start(self, name: str, program: Program) -> int:
         assert not self.running(name), f"{name} runs already"
