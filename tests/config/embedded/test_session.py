@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from config.embedded import session
 from config.embedded.layout import layout
 from config.embedded.postgres import Postgres
 from config.env import ROOT
@@ -96,10 +98,33 @@ def test_down_ends_left_overs_but_nothing_in_use(home: Path, environment: dict[s
     assert postgres(home).process() is None
 
 
-@pytest.mark.parametrize("command", [["help"], ["migrate", "--help"], ["makemessages", "--help"]])
-def test_command_that_needs_no_database_starts_none(
-    home: Path, environment: dict[str, str], command: list[str]
-):
-    done = manage(environment, *command)
+def test_command_that_needs_no_database_starts_none(home: Path, environment: dict[str, str]):
+    done = manage(environment, "migrate", "--help")
 
     assert (done.returncode, layout(home).pg_data.exists()) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        *((name, False) for name in ("", "help", "makemessages", "makemessages --help", "down")),
+        *((name, False) for name in ("migrate --help", "up --help", "check")),
+        *((name, True) for name in ("migrate", "shell", "up", "doctor")),
+    ],
+)
+def test_services_are_for_commands_that_need_a_database(
+    monkeypatch: pytest.MonkeyPatch, command: str, *, starts: bool
+):
+    started: list[object] = []
+
+    @contextmanager
+    def embedded_services(say: object) -> Iterator[None]:
+        started.append(say)
+        yield
+
+    monkeypatch.setattr(session, "embedded_services", embedded_services)
+
+    with session.services_for(["manage.py", *command.split()]):
+        pass
+
+    assert bool(started) == starts
