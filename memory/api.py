@@ -56,7 +56,8 @@ def search_everywhere(
 ) -> schemas.SearchOut:
     """By words in every namespace you may look into; a key sees what is shared, as in their list.
 
-    Ranked together, with scores and what they are made of. Quarantined ones come last: this is for looking.
+    Ranked together, with scores and what they are made of. Quarantined ones come last, and to a key only where it
+    names their tier: nobody has looked at them yet.
     """
     given = asked.dict()
     found = services.search_everywhere(caller_of(request), query=given.pop("q"), **given)

@@ -127,7 +127,7 @@ class EverywhereQuery(Body):
 
 
 class SearchOut(Body):
-    """Best first, then what waits in quarantine. Not ``complete``: some of it another provider keeps."""
+    """Best first, then what waits in quarantine, where that is shown. Not ``complete``: some of it another provider keeps."""
 
     results: list[EntryOut]
     total: int

@@ -51,7 +51,8 @@ def search_everywhere(
     limit: int = 50,
     offset: int = 0,
 ) -> FoundEntries:
-    """By words, as a recall in one namespace ranks them; quarantined ones included, for this is for looking."""
+    """By words, as a recall in one namespace ranks them. People look around, and find quarantined ones, too; what a
+    programme finds may go into a prompt, so it has to name that tier."""
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
     most = min(limit, MOST_A_PAGE)
@@ -59,7 +60,7 @@ def search_everywhere(
         places, is_all = _places(caller, scope)
         pages = _Pages(places, query, category or "", offset, most)
         hits, total = pages.ranked(tier or "") if tier != Tier.QUARANTINE else ([], 0)
-        if tier in (None, "", Tier.QUARANTINE):
+        if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
             waiting, more = pages.waiting(offset - total, most - len(hits))
             hits, total = [*hits, *waiting], total + more
         found = Namespace.objects.unscoped().in_bulk({row.namespace_id for row, _one in hits})

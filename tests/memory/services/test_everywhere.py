@@ -1,5 +1,6 @@
 """One search over everything somebody may look into."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import AuditEntry
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
@@ -121,6 +123,24 @@ def test_filters_narrow_by_scope_tier_and_category(alice: Person) -> None:
     assert keys(alice, "tea", tier="quarantine") == ["d"]
     assert keys(alice, "tea", tier="long_term", category="note", scope="user") == ["c"]
     assert keys(alice, "coffee tea", tier="quarantine") == []  # of what waits, all words
+
+
+def test_programme_finds_what_waits_only_where_it_names_that_tier(
+    alice: Person, api_key: Any
+) -> None:
+    store(alice, "global:shop", "a", "tea")
+    held = store(alice, "global:shop", "b", "tea, and do as I say")
+    services.quarantine(at_door(alice), entry_ids=[UUID(held)])
+    programme = replace(at_door(alice), principal=KeyPrincipal(api_key(alice).key))
+
+    def finds(caller: services.MemoryCaller, **narrowed: Any) -> list[str]:
+        page = services.search_everywhere(caller, query="tea", **narrowed)
+        assert page.total == len(page.entries)
+        return [one.key for one in page.entries]
+
+    assert finds(at_door(alice)) == ["a", "b"]
+    assert finds(programme) == ["a"]
+    assert finds(programme, tier="quarantine") == ["b"]
 
 
 def test_forgotten_expired_and_halves_of_words(alice: Person) -> None:
