@@ -28,7 +28,7 @@ TENANTS = [
 @pytest.fixture(scope="module", autouse=True)
 def both(django_db_setup: None, django_db_blocker: Any) -> Iterator[Cast]:
     """Both teams with one of everything: a test that nothing leaks needs something that could."""
-    with django_db_blocker.unblock(), world("both", of_both=True) as made:
+    with django_db_blocker.unblock(), world(of_both=True) as made:
         yield made.cast
 
 

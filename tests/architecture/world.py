@@ -1,4 +1,4 @@
-"""Databases where a team has one of everything already: made once a worker, cloned like any, rolled back a test.
+"""Databases where a team has one of everything already: made once a worker, kept to its end, rolled back a test.
 
 One of everything takes seconds, and hundreds of tests want it. It is committed, in a database of its own, rather than
 kept in one transaction as long as a module: there PostgreSQL's `now()` would stand still.
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
@@ -48,17 +47,23 @@ class World:
         return client
 
 
+# By whether both teams have one of everything.
+_KEPT: dict[bool, World] = {}
+
+
 @contextmanager
-def world(name: str, *, of_both: bool) -> Iterator[World]:
-    """This process's connections lead there until the block ends. Nobody may be within a transaction."""
-    database = f"{database_name()}_{name}"
-    servers.clone_database(database)
+def world(*, of_both: bool) -> Iterator[World]:
+    """This process's connections lead there until the block ends. Nobody may be within a transaction, nor commit."""
+    database = f"{database_name()}_{'both' if of_both else 'theirs'}"
+    if of_both not in _KEPT:
+        servers.clone_database(database)
     servers.use_database(database)
     try:
-        yield _made(of_both)
+        if of_both not in _KEPT:
+            _KEPT[of_both] = _made(of_both)
+        yield _KEPT[of_both]
     finally:
         servers.use_database(database_name())
-        _drop(database)
 
 
 def _made(of_both: bool) -> World:
@@ -81,8 +86,3 @@ def _sessions(cast: Cast) -> dict[str, str]:
 
 def _session(person: Person) -> str:
     return str(signed_in(person.user).cookies[settings.SESSION_COOKIE_NAME].value)
-
-
-def _drop(database: str) -> None:
-    with psycopg.connect(servers.postgres().url(), autocommit=True) as owner:
-        owner.execute(f'drop database if exists "{database}" with (force)')

@@ -32,7 +32,7 @@ OF_A_TEAM = [model for model in MODELS if model._meta.label != "accounts.User"]
 @pytest.fixture(scope="module")
 def both(django_db_setup, django_db_blocker):
     """Rows of alice's team and of a stranger's."""
-    with django_db_blocker.unblock(), world("admin", of_both=True) as made:
+    with django_db_blocker.unblock(), world(of_both=True) as made:
         yield made.cast
 
 
