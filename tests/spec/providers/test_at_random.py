@@ -184,7 +184,7 @@ async def _compare(oracles: dict[str, Memory], others: dict[str, Memory]) -> Non
 
 
 def test_people_at_random_read_their_own_and_what_the_oracle_says(make: Make) -> None:
-    done = play(make, seed=1, acts=400)
+    done = play(make, seed=1, acts=250)
 
     assert min(done.values()) > 0, done
 
