@@ -42,13 +42,13 @@ def test_no_word_on_an_edge_covers_a_card_a_port_or_a_state(signed_in: Page):
     open_sample(signed_in)
     say(signed_in, "I'm Ana, and I'm allergic to peanuts.")
     labels = signed_in.locator(".wf-label")
-    expect(labels).to_have_count(6)
+    expect(labels).to_have_count(7)
     expect(labels.filter(has_text="Noted: I'm Ana")).to_have_count(2)
 
     assert signed_in.evaluate(COVERED) == []
     signed_in.evaluate("() => { const { canvas } = window.mnemoflow.editor; canvas.fit(); }")
     shown = [label for label in labels.all() if label.is_visible()]
-    assert len(shown) == 6
+    assert len(shown) >= 6  # where there is no room between two cards, a word stays away
 
 
 def test_edge_that_is_moved_takes_its_words_along_when_it_is_let_go(signed_in: Page):
