@@ -60,6 +60,7 @@ class Rooms:
         session = context.new_cdp_session(stays)
         session.send("Storage.clearDataForOrigin", everything)
         session.detach()
+        stays.emulate_media(color_scheme="null", reduced_motion="null", forced_colors="null")
         self._let_go(stays)
         if stays.evaluate(FORGET):
             raise ValueError("a page that still has fingers")

@@ -10,6 +10,9 @@ from tests.support.stack import LiveStack
 pytestmark = pytest.mark.browser
 
 KEPT = "() => [localStorage.getItem('left'), sessionStorage.getItem('left'), document.cookie]"
+PREFERS = (
+    "() => matchMedia('(prefers-color-scheme: dark), (prefers-reduced-motion: reduce)').matches"
+)
 
 
 def test_room_lent_again_holds_nothing_of_the_test_before(rooms: Rooms, live_stack: LiveStack):
@@ -26,6 +29,7 @@ def test_room_lent_again_holds_nothing_of_the_test_before(rooms: Rooms, live_sta
         assert "left" not in page.evaluate(KEPT)[2]
         assert page.viewport_size == SIZE
         assert [page.evaluate("() => name"), presses_with_control(page)] == ["", False]
+        assert not page.evaluate(PREFERS)
 
 
 def leave_things(context: BrowserContext, address: str) -> None:
@@ -37,6 +41,8 @@ def leave_things(context: BrowserContext, address: str) -> None:
     assert "left=1" in page.evaluate(KEPT)[2]
     page.evaluate("() => { name = 'left'; }")
     page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert page.evaluate(PREFERS)
     page.keyboard.down("Control")
     assert presses_with_control(page)
     page.route("**/accounts/**", lambda route: route.abort())
