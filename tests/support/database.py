@@ -6,6 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 from django.test import TransactionTestCase
 
@@ -42,6 +44,8 @@ def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
         servers.start_postgres()
         servers.clone_database(database_name())
         servers.use_database(database_name())
+        # A process asks for each once. Whichever test came first would be counted asking.
+        ContentType.objects.get_for_models(*apps.get_models())
     yield
     with django_db_blocker.unblock():
         connections.close_all()

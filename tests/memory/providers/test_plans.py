@@ -7,7 +7,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -192,7 +191,6 @@ def test_newest_page_asks_once_and_for_the_names_of_what_it_found(
 ) -> None:
     person = getattr(crowded, name)
     principal = person.principal
-    ContentType.objects.get_for_model(Namespace)  # which a process asks for once
     with tenant(principal.team_ids), CaptureQueriesContext(connection) as asked:
         found = selectors.newest_for(principal, person.team.id, 7)
 
