@@ -1,9 +1,10 @@
 """What people type on the pages of the review."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from django import forms
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
@@ -11,13 +12,26 @@ from memory.logic.beside import rewritten
 from memory.logic.reviewing import Mode
 from memory.models.curation import ReviewChoice
 from memory.services.rules import Learning
-from memory.services.waiting import Filters, Waiting
+from memory.services.waiting import CONTRADICTION, HELD, Filters, Waiting
+
+
+# What a queue is narrowed by, in the order people are offered it.
+KINDS: Final[dict[str, str | Promise]] = {
+    "add": _("New memory"),
+    CONTRADICTION: _("Contradiction"),
+    "merge": _("Merge"),
+    "edit": _("Change"),
+    "link": _("Link"),
+    "promote": _("Keep for good"),
+    "forget": _("Forget"),
+    HELD: _("Quarantine"),
+}
 
 
 class QueueForm(forms.Form):
     """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
 
-    kind = forms.SlugField(max_length=20, required=False, label=_("Kind"))
+    kind = forms.ChoiceField(choices=KINDS.items(), required=False, label=_("Kind"))
     place = forms.UUIDField(required=False, label=_("Namespace"))
     run = forms.CharField(max_length=80, required=False, label=_("Id of a run"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.principals import current_team_id, principal_of
 from memory import naming, provenance
 from memory.core.errors import AlreadyExists
-from memory.forms_review import LearningForm
+from memory.forms_review import KINDS, LearningForm
 from memory.logic.beside import as_lines
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
@@ -28,7 +28,6 @@ from memory.services import curate, rules
 from memory.services.agreement import kept_out
 from memory.services.learners import Learner, learners, may_change_rules
 from memory.views.asking import caller_of
-from memory.views.review_showing import KINDS
 
 
 LAST_CURATIONS = 15

@@ -17,14 +17,14 @@ from django.views.decorators.http import require_safe
 from accounts.principals import principal_of
 from accounts.views.ignored import ignored
 from memory import naming
-from memory.forms_review import ChangedForm, QueueForm
+from memory.forms_review import KINDS, ChangedForm, QueueForm
 from memory.models import Namespace
 from memory.services.agreement import agreement
 from memory.services.deciding import alike
 from memory.services.waiting import Filters, Waiting, waiting, waiting_one
 from memory.views.asking import caller_of
 from memory.views.paging import PAGE_SIZE, OffsetPage
-from memory.views.review_showing import KINDS, shown
+from memory.views.review_showing import shown
 from memory.views.tabs import tabs_of
 
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from accounts.principals import principal_of
 from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.forms_review import KINDS
 from memory.logic.beside import NOTHING, Beside, as_lines, beside, editable
 from memory.logic.planning import Change, Problem
 from memory.models import Entry, Proposal
@@ -26,18 +27,6 @@ from memory.provenance import Backers, RunTold
 from memory.services.waiting import CONTRADICTION, HELD, Waiting
 from memory.views.held_words import reason_said
 
-
-# What a queue is narrowed by, in the order people are offered it.
-KINDS: Final[dict[str, str | Promise]] = {
-    "add": gettext_lazy("New memory"),
-    CONTRADICTION: gettext_lazy("Contradiction"),
-    "merge": gettext_lazy("Merge"),
-    "edit": gettext_lazy("Change"),
-    "link": gettext_lazy("Link"),
-    "promote": gettext_lazy("Keep for good"),
-    "forget": gettext_lazy("Forget"),
-    HELD: gettext_lazy("Quarantine"),
-}
 
 _ASKS: Final[dict[str, str | Promise]] = {
     "add": gettext_lazy("Remember this?"),

@@ -18,6 +18,7 @@ LONG = "x" * 600
 # The page, what is asked of it beside ?q=kept, how the filter and its value are said, and the way out.
 ASKED = [
     ("memory:list", {"tier": "odd"}, "Tier “odd”", "?q=kept"),
+    ("memory:review", {"kind": "odd"}, "Kind “odd”", "/memory/review/?q=kept"),
     ("memory:review", {"place": "nonsense"}, "Namespace “nonsense”", "/memory/review/?q=kept"),
     ("memory:review", {"run": LONG}, f"Id of a run “{LONG[:80]}”", "/memory/review/?q=kept"),
     ("memory:knowledge", {"tag": LONG}, f"Tag “{LONG[:80]}”", "?q=kept"),
