@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from datetime import date
 
+from django.http import QueryDict
 from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
 
+from accounts.views.ignored import Ignored, left_out
 from workflows.models.run import RunStatus
 from workflows.run_filters import RunFilter
 from workflows.views.finding import typed
@@ -20,6 +23,23 @@ def filter_asked(data: Mapping[str, str]) -> RunFilter:
         said=typed(data, "said"),
         since=_day(typed(data, "since")),
         until=_day(typed(data, "until")),
+    )
+
+
+def ignored_in(given: QueryDict, asked: RunFilter) -> list[Ignored]:
+    """What the page of runs was asked for and can't understand."""
+    read = (
+        ("status", _("Status"), asked.status, ""),
+        ("since", _("From"), asked.since, _("Enter a valid date.")),
+        ("until", _("To"), asked.until, _("Enter a valid date.")),
+    )
+    return left_out(
+        given,
+        [
+            (name, label, why)
+            for name, label, found, why in read
+            if typed(given, name) and not found
+        ],
     )
 
 

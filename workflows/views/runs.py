@@ -23,7 +23,7 @@ from workflows.templatetags.problems import in_words
 from workflows.views.editor.page import page_context
 from workflows.views.finding import run_for, typed, workflow_for
 from workflows.views.paging import timed_page_of
-from workflows.views.run_filters import filter_asked
+from workflows.views.run_filters import filter_asked, ignored_in
 from workflows.views.run_options import options_of
 from workflows.views.run_page import run_page
 from workflows.views.undoing import undone_change
@@ -52,6 +52,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "runs": page.items,
         "page": page,
         "asked": asked,
+        "ignored": ignored_in(request.GET, asked),
         "statuses": RunStatus.choices,
         "workflow": workflow,
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
