@@ -1,6 +1,6 @@
-"""Who may touch what: the one place that decides, and the only one that knows django-guardian.
+"""Decide who may touch what. This is the only module that decides, and the only one that imports django-guardian.
 
-A question is answered in this order: is it the principal's team at all; does the role (or the key's scope) have the
+A question is answered in this order: is the team one of the principal's; does the role (or the key's scope) have the
 verb; was this very object shared with them. Grants reach members of the object's team only: sharing widens what a
 role may do, it never opens a team.
 """
@@ -26,13 +26,14 @@ from accounts.principals import (
     Principal,
     RunPrincipal,
     UserPrincipal,
-    current_team_id,
-    principal_of,
-    run_principal,
-    user_principal,
+    get_current_team_id,
+    get_principal,
+    load_run_principal,
+    load_user_principal,
 )
 from accounts.roles import KEYS_BEYOND, ROLE_VERBS, VERBS
 from accounts.tenancy import tenant
+from config.sql import read_queries
 
 
 __all__ = [
@@ -45,25 +46,25 @@ __all__ = [
     "check",
     "check_key",
     "count_shared",
-    "current_team_id",
     "end_sharing",
     "end_sharing_with",
+    "filter_shared",
+    "get_current_team_id",
+    "get_principal",
     "grant",
-    "grants_on",
     "is_granted",
-    "principal_of",
+    "list_grants",
+    "load_run_principal",
+    "load_user_principal",
     "revoke",
     "revoke_all",
-    "run_principal",
-    "shared_with",
-    "user_principal",
 ]
 
 
 def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
-    """Whether the principal may do ``verb`` with this object, or in this team."""
-    team_id = _team_of(obj_or_team)
-    role = principal.role_in(team_id)
+    """Say whether the principal may do ``verb`` with this object, or in this team."""
+    team_id = _get_team_id(obj_or_team)
+    role = principal.get_role(team_id)
     if role is None or team_id not in principal.team_ids:
         return False
     scope = VERBS[verb].scope
@@ -75,29 +76,31 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
 
 
 def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> None:
-    """``can``, or a sentence that says what is missing."""
+    """Raise ``NotAllowed`` with a sentence that says what is missing, unless ``can`` answers yes."""
     if can(principal, verb, obj_or_team):
         return
     if principal.kind == "key":
         check_key(principal, VERBS[verb].scope)
-    raise NotAllowed(_("You may not %(verb)s here.") % {"verb": VERBS[verb].wording})
+    raise NotAllowed(_("You don't have permission to %(verb)s.") % {"verb": VERBS[verb].wording})
 
 
 def check_key(principal: Principal, scope: str | None) -> None:
-    """A sentence that names the scope a key would need; ``None``: no key ever has it."""
+    """Raise ``NotAllowed`` naming the scope that the key lacks. With ``None`` no key is ever allowed."""
     if scope is None:
-        raise NotAllowed(_("That is for people, not for API keys."))
+        raise NotAllowed(_("API keys can't do this. Sign in instead."))
     if not principal.allows(scope):
-        raise NotAllowed(_("This key has no scope %(scope)s.") % {"scope": scope})
+        raise NotAllowed(
+            _("This API key doesn't have the permission %(scope)s.") % {"scope": scope}
+        )
 
 
 def grant(who: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of the team's members) for one verb."""
-    team_id = _team_of(obj)
-    permission, content_type = _permission(verb, type(obj)), _type(type(obj))
+    team_id = _get_team_id(obj)
+    permission, content_type = _get_permission(verb, type(obj)), _get_content_type(type(obj))
     with tenant([team_id]):  # guardian reads the object again when it saves
         if not _is_of_team(who, team_id):
-            raise NotAllowed(_("Only members of the team can be given something of it."))
+            raise NotAllowed(_("You can share only with members of the team."))
         if isinstance(who, User):
             UserObjectPermission.objects.get_or_create(
                 user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
@@ -109,10 +112,10 @@ def grant(who: User | Group, verb: str, obj: models.Model) -> None:
 
 
 def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
-    """End ``grant``; nothing happens if there was none."""
+    """Take back what ``grant`` gave; do nothing if there was no grant."""
     rows = {
-        "permission__codename": _codename(verb),
-        "content_type": _type(type(obj)),
+        "permission__codename": _get_codename(verb),
+        "content_type": _get_content_type(type(obj)),
         "object_pk": str(obj.pk),
     }
     if isinstance(who, User):
@@ -122,11 +125,11 @@ def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
 
 
 def revoke_all(user: User, team_id: UUID) -> None:
-    """Forget what was shared with somebody who leaves the team, so that coming back starts afresh."""
+    """Remove everything that was shared with somebody who leaves the team, so that coming back starts afresh."""
     rows = UserObjectPermission.objects.filter(user=user)
     with tenant([team_id]):
-        theirs = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
-        user.groups.remove(*theirs.values_list("group_id", flat=True))
+        groups = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
+        user.groups.remove(*groups.values_list("group_id", flat=True))
         for type_id in rows.order_by().values_list("content_type_id", flat=True).distinct():
             model = ContentType.objects.get_for_id(type_id).model_class()
             if model is None or not hasattr(model, "team_id"):
@@ -140,26 +143,26 @@ def revoke_all(user: User, team_id: UUID) -> None:
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:
-    """How many grants there are on these objects, which are all of one kind."""
-    return sum(rows.count() for rows in _grants_on(objects))
+    """Count the grants on these objects, which are all of one kind."""
+    return sum(rows.count() for rows in _query_grants(objects))
 
 
 def end_sharing(objects: Sequence[models.Model]) -> int:
-    """Take back whatever was granted on these objects; how much it was."""
-    return sum(rows.delete()[0] for rows in _grants_on(objects))
+    """Remove all grants on these objects and return how many there were."""
+    return sum(rows.delete()[0] for rows in _query_grants(objects))
 
 
 def end_sharing_with(group: Group) -> int:
-    """Take back whatever was granted to a group; how much it was."""
+    """Remove all grants of a group and return how many there were."""
     return GroupObjectPermission.objects.filter(group=group).delete()[0]
 
 
-def _grants_on(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
+def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
     if not objects:
         return []
     which = {
-        "content_type": _type(type(objects[0])),
-        "object_pk__in": [str(one.pk) for one in objects],
+        "content_type": _get_content_type(type(objects[0])),
+        "object_pk__in": [str(row.pk) for row in objects],
     }
     return [
         grants.objects.filter(**which) for grants in (UserObjectPermission, GroupObjectPermission)
@@ -169,26 +172,31 @@ def _grants_on(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
 def is_granted(
     principal: Principal, verb: str, obj: models.Model, *, in_person: bool = False
 ) -> bool:
-    """Whether this very object was shared with this person for one verb; or, unless ``in_person``, with a group of theirs."""
+    """Say whether this very object was shared with this person for one verb.
+
+    Unless ``in_person`` is set, a grant to a group of theirs counts too.
+    """
     if principal.user_id is None:
         return False
-    asked = (principal.user_id, _codename(verb), _type(type(obj)).pk)
+    params = (principal.user_id, _get_codename(verb), _get_content_type(type(obj)).pk)
     question, times = _GRANTED[in_person]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT %s = ANY(ARRAY({question}))", [obj.pk, *asked * times])
+        cursor.execute(f"SELECT %s = ANY(ARRAY({question}))", [obj.pk, *params * times])
         return bool(cursor.fetchone()[0])
 
 
-def shared_with(
+def filter_shared(
     principal: Principal, verb: str, model: type[models.Model], *, in_person: bool = False
 ) -> Q:
-    """Of ``model``: what was shared so, for one verb; part of the question that asks for it.
+    """Return a condition on ``model`` for the rows that were shared with the principal for one verb.
 
-    One permission a question, and only object permissions: a model-wide one would show the whole table.
+    It asks for one permission at a time and for object permissions only: a model-wide one would show the whole table.
     """
     if principal.user_id is None:
         return Q(pk__in=[])
-    return Q(_IsGranted(in_person, principal.user_id, _codename(verb), _type(model).pk))
+    return Q(
+        _IsGranted(in_person, principal.user_id, _get_codename(verb), _get_content_type(model).pk)
+    )
 
 
 class _IsGranted(Func):
@@ -197,9 +205,9 @@ class _IsGranted(Func):
     template, arity = "%(expressions)s", 1
     output_field = models.BooleanField()
 
-    def __init__(self, in_person: bool, *asked: object) -> None:
+    def __init__(self, in_person: bool, *params: object) -> None:
         super().__init__(F("pk"))
-        self.in_person, self.asked = in_person, asked
+        self.in_person, self.asked = in_person, params
 
     def as_sql(self, *how: Any, **context: Any) -> Any:  # Any: as Django's own
         pk, params = super().as_sql(*how, **context)
@@ -207,51 +215,45 @@ class _IsGranted(Func):
         return f"{pk} = ANY(ARRAY({question}))", [*params, *self.asked * times]
 
 
-_IN_PERSON: Final = """
-    SELECT granted.object_pk::uuid FROM guardian_userobjectpermission granted
-    JOIN auth_permission verb ON verb.id = granted.permission_id
-    WHERE granted.user_id = %s AND verb.codename = %s AND granted.content_type_id = %s
-"""
-_BY_GROUP: Final = """
-    SELECT granted.object_pk::uuid FROM accounts_user_groups member
-    JOIN guardian_groupobjectpermission granted ON granted.group_id = member.group_id
-    JOIN auth_permission verb ON verb.id = granted.permission_id
-    WHERE member.user_id = %s AND verb.codename = %s AND granted.content_type_id = %s
-"""
+QUERIES: Final = read_queries("accounts/sql/queries/grants.sql")
 # Whether in person alone → the question, and how often it takes who, which verb and of what.
-_GRANTED: Final = {True: (_IN_PERSON, 1), False: (f"{_IN_PERSON} UNION ALL {_BY_GROUP}", 2)}
+_GRANTED: Final = {
+    True: (QUERIES["in_person"], 1),
+    False: (f"{QUERIES['in_person']} UNION ALL {QUERIES['by_group']}", 2),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One verb of one object, shared with one person or with a group."""
+    """A grant: one verb of one object, shared with one person or with one group."""
 
     verb: str
     user: User | None = None
     group: TeamGroup | None = None
 
 
-def grants_on(obj: models.Model) -> list[Shared]:
-    """Whatever was shared of this object, people before groups; for the page that says who can see it."""
-    which = {"content_type": _type(type(obj)), "object_pk": str(obj.pk)}
+def list_grants(obj: models.Model) -> list[Shared]:
+    """List everything that was shared of this object, people before groups, for the page that explains who can see it."""
+    which = {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
     people = UserObjectPermission.objects.filter(**which).select_related("user")
     groups = GroupObjectPermission.objects.filter(**which)
     shared = list(groups.values_list("group_id", _CODENAME))
-    with tenant([_team_of(obj)]):
+    with tenant([_get_team_id(obj)]):
         named = TeamGroup.objects.unscoped().filter(group__in=[group for group, _name in shared])
         by_group = {row.group_id: row for row in named}
-    found = [
-        Shared(_verb(row.codename), user=row.user) for row in people.annotate(codename=F(_CODENAME))
+    grants = [
+        Shared(_parse_verb(row.codename), user=row.user)
+        for row in people.annotate(codename=F(_CODENAME))
     ]
-    found += [
-        Shared(_verb(codename), group=by_group[group])
+    grants += [
+        Shared(_parse_verb(codename), group=by_group[group])
         for group, codename in shared
         if group in by_group
     ]
-    return sorted(found, key=_by_name)
+    return sorted(grants, key=_sort_key)
 
 
-def _by_name(shared: Shared) -> tuple[bool, str, str, str]:
+def _sort_key(shared: Shared) -> tuple[bool, str, str, str]:
     who = shared.user or shared.group
     return shared.user is None, str(who).casefold(), str(who.pk if who else ""), shared.verb
 
@@ -259,7 +261,7 @@ def _by_name(shared: Shared) -> tuple[bool, str, str, str]:
 _CODENAME: Final = "permission__codename"
 
 
-def _verb(codename: str) -> str:
+def _parse_verb(codename: str) -> str:
     return codename.replace("_", ".", 1)
 
 
@@ -275,7 +277,7 @@ def _is_shared(principal: Principal, verb: str, obj_or_team: models.Model | UUID
     return is_granted(principal, verb, obj_or_team)
 
 
-def _team_of(obj_or_team: models.Model | UUID) -> UUID:
+def _get_team_id(obj_or_team: models.Model | UUID) -> UUID:
     if isinstance(obj_or_team, UUID):
         return obj_or_team
     if isinstance(obj_or_team, Team):
@@ -283,18 +285,18 @@ def _team_of(obj_or_team: models.Model | UUID) -> UUID:
     return cast(UUID, obj_or_team.team_id)  # type: ignore[attr-defined]  # every tenant row has one
 
 
-def _codename(verb: str) -> str:
+def _get_codename(verb: str) -> str:
     return VERBS[verb].name.replace(".", "_")
 
 
-def _type(model: type[models.Model]) -> ContentType:
+def _get_content_type(model: type[models.Model]) -> ContentType:
     return ContentType.objects.get_for_model(model)
 
 
-def _permission(verb: str, model: type[models.Model]) -> Permission:
-    row, _made = Permission.objects.get_or_create(
-        codename=_codename(verb),
-        content_type=_type(model),
+def _get_permission(verb: str, model: type[models.Model]) -> Permission:
+    row, _created = Permission.objects.get_or_create(
+        codename=_get_codename(verb),
+        content_type=_get_content_type(model),
         defaults={"name": f"Can {VERBS[verb].name}"},
     )
     return row

@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from accounts.access import can, principal_of
+from accounts.access import can, get_principal
 from accounts.models import (
     ApiKey,
     AuditEntry,
@@ -46,8 +46,8 @@ class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
     verb = "team.view"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        principal = principal_of(request)
-        teams = [one for one in principal.team_ids if can(principal, self.verb, one)]
+        principal = get_principal(request)
+        teams = [row for row in principal.team_ids if can(principal, self.verb, row)]
         return super().get_queryset(request).filter(team_id__in=teams)
 
 
@@ -71,7 +71,7 @@ class TeamAdmin(ReadOnlyAdmin):
     list_display = ("name", "slug", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(pk__in=principal_of(request).team_ids)
+        return super().get_queryset(request).filter(pk__in=get_principal(request).team_ids)
 
 
 class ReadOnlyTenantAdmin(ReadOnlyAdmin, TenantAdmin):
@@ -128,7 +128,7 @@ class StartTokenAdmin(ReadOnlyAdmin):
     exclude = ("token_hash",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(user_id=principal_of(request).user_id)
+        return super().get_queryset(request).filter(user_id=get_principal(request).user_id)
 
 
 @admin.register(TeamGroup)

@@ -1,4 +1,4 @@
-"""Who is here, and what they may touch."""
+"""The app of people, teams and their rights."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

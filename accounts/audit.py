@@ -1,4 +1,4 @@
-"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see migration 0002.
+"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see accounts/sql/audit.sql.
 
 The chain finds a changed, missing or inserted entry. Cutting off the newest ones is found only by someone who kept
 the head, so ``head`` is meant to be published: every ``verify`` returns it, and it is logged.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import structlog
@@ -21,15 +21,18 @@ from accounts.models.audit import (
     GENESIS,
     AuditEntry,
     AuditHead,
-    hide_noted,
+    hide_pending,
     note,
-    write_noted,
+    write_pending,
 )
-from accounts.models.persons import AuditPerson, known_pseudonyms, pseudonym_of_nobody
-from accounts.personas import played_by
-from accounts.pseudonyms import hidden, outside_in, pseudonyms_in, revealed
-from accounts.tenancy import HasTeams, current_team_ids, tenant
+from accounts.models.persons import AuditPerson, find_pseudonyms, make_unlinked_pseudonym
+from accounts.personas import find_player
+from accounts.pseudonyms import find_outside_ids, hide, list_pseudonyms, substitute_names
+from accounts.tenancy import HasTeams, get_current_team_ids, tenant
+from config.sql import read_queries
 
+
+QUERIES: Final = read_queries("accounts/sql/queries/audit.sql")
 
 ActorKind = Literal["user", "key", "run", "system"]
 
@@ -43,24 +46,24 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "member.role_changed": _("changed a member's role"),
     "member.removed": _("removed a member"),
     "member.left": _("left the team"),
-    "invitation.created": _("invited somebody"),
+    "invitation.created": _("invited a teammate"),
     "invitation.accepted": _("accepted an invitation"),
     "invitation.revoked": _("revoked an invitation"),
-    "group.created": _("made a group"),
+    "group.created": _("created a group"),
     "group.deleted": _("deleted a group"),
-    "group.member_added": _("put a member into a group"),
-    "group.member_removed": _("took a member out of a group"),
+    "group.member_added": _("added a member to a group"),
+    "group.member_removed": _("removed a member from a group"),
     "key.issued": _("created an API key"),
     "key.revoked": _("revoked an API key"),
-    "access.granted": _("shared something"),
-    "access.revoked": _("ended sharing"),
-    "access.refused": _("was refused"),
-    "signin.start_token": _("signed in with the start link"),
+    "access.granted": _("granted access"),
+    "access.revoked": _("revoked access"),
+    "access.refused": _("was denied"),
+    "signin.start_token": _("signed in with a one-time link"),
     "workflow.created": _("created a workflow"),
     "workflow.imported": _("imported a workflow"),
-    "workflow.changed": _("changed a workflow"),
+    "workflow.changed": _("edited a workflow"),
     "workflow.published": _("published a workflow"),
-    "workflow.numbered": _("numbered a version of a workflow"),
+    "workflow.numbered": _("saved a version of a workflow"),
     "workflow.exported": _("exported a workflow"),
     "workflow.deleted": _("deleted a workflow"),
     "workflow.restored": _("restored a workflow"),
@@ -70,45 +73,45 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "folder.moved": _("moved a folder"),
     "folder.deleted": _("deleted a folder"),
     "comment.created": _("wrote a comment"),
-    "comment.changed": _("changed a comment"),
+    "comment.changed": _("edited a comment"),
     "comment.deleted": _("deleted a comment"),
     "comment.resolved": _("resolved a comment"),
     "comment.reopened": _("reopened a comment"),
     "run.started": _("started a run"),
-    "run.cancelled": _("cancelled a run"),
-    "run.resumed": _("let a run go on"),
-    "run.step_edited": _("changed the outputs of a step"),
-    "run.memory_kept": _("kept what a test run remembered"),
-    "run.memory_dropped": _("dropped what a test run remembered"),
+    "run.cancelled": _("stopped a run"),
+    "run.resumed": _("resumed a run"),
+    "run.step_edited": _("edited the outputs of a step"),
+    "run.memory_kept": _("kept the memory changes of a dry run"),
+    "run.memory_dropped": _("discarded the memory changes of a dry run"),
     "task.created": _("created a task"),
-    "task.executed": _("executed a task"),
-    "case.saved": _("wrote down a test case"),
+    "task.executed": _("ran a task"),
+    "case.saved": _("saved a test case"),
     "case.deleted": _("deleted a test case"),
     "case.run": _("ran test cases"),
-    "workflow.pinned": _("pinned the outputs of a node"),
-    "workflow.unpinned": _("removed the pin of a node"),
+    "workflow.pinned": _("pinned the output of a node"),
+    "workflow.unpinned": _("unpinned the output of a node"),
     "credential.created": _("added a credential"),
-    "credential.changed": _("changed a credential"),
+    "credential.changed": _("edited a credential"),
     "credential.deleted": _("deleted a credential"),
     "credential.rotated": _("re-encrypted the credentials"),
     "memory.recalled": _("recalled memories"),
     "memory.stored": _("stored a memory"),
-    "memory.rehearsed": _("tried out a change of memory"),
+    "memory.rehearsed": _("previewed a memory change"),
     "memory.forgotten": _("forgot a memory"),
     "memory.restored": _("restored a memory"),
-    "memory.undone": _("undid a change of memory"),
+    "memory.undone": _("undid a memory change"),
     "memory.cleared": _("cleared a namespace"),
     "memory.listed": _("listed memories"),
-    "memory.expired": _("let a memory expire"),
+    "memory.expired": _("removed an expired memory"),
     "memory.exported": _("exported memories"),
     "memory.shared": _("shared a namespace"),
-    "memory.refused": _("was refused a memory"),
-    "memory.policy_changed": _("changed a memory policy"),
-    "memory.glass_broken": _("opened private memory by emergency access"),
+    "memory.refused": _("was denied access to a memory"),
+    "memory.policy_changed": _("changed memory quotas"),
+    "memory.glass_broken": _("opened private memory with emergency access"),
     "memory.glass_ended": _("ended emergency access"),
-    "memory.glass_seen": _("saw who looked into their memory"),
-    "memory.access_explained": _("asked who can see a namespace, and why"),
-    "memory.looked_into": _("looked into private memory"),
+    "memory.glass_seen": _("acknowledged emergency access to their memory"),
+    "memory.access_explained": _("checked who has access to a namespace"),
+    "memory.looked_into": _("viewed private memory"),
     "audit.exported": _("exported the audit trail"),
 }
 
@@ -123,7 +126,7 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """What verifying a team's chain found."""
+    """The result of verifying a team's chain."""
 
     team_id: UUID
     length: int
@@ -136,19 +139,19 @@ class ChainReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What an actor or a subject is called, and where it is to be found."""
+class DisplayName:
+    """The name of an actor or a subject, and the page where it can be found."""
 
     text: str
     url: str = ""
 
 
 # Who reads, and what the trail names → words for those of them that one knows.
-Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, Told]]
+Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
 
 
-def name_with(of_actions: str, namer: Namer) -> None:
-    """``namer`` has the words for the subjects of actions that begin so, ``memory`` or ``run``."""
+def register_namer(of_actions: str, namer: Namer) -> None:
+    """Register the function that names the subjects of a family of actions, such as ``memory`` or ``run``."""
     NAMERS[of_actions] = namer
 
 
@@ -156,7 +159,7 @@ NAMERS: dict[str, Namer] = {}
 
 
 def register_actions(actions: Mapping[str, Promise]) -> None:
-    """An app's own actions with their wording; called from its ``apps.ready``."""
+    """Add an app's own actions with their wording; called from its ``AppConfig.ready``."""
     AUDIT_ACTIONS.update(actions)
 
 
@@ -171,8 +174,11 @@ def record(
     actor_kind: ActorKind = "user",
     is_hidden: bool = False,
 ) -> None:
-    """Append one entry at the end of the caller's transaction. Never a secret, never a remembered value: ids, sizes,
-    outcomes. Outside people's ids turn into pseudonyms when it is written, unless that ``is_hidden`` already."""
+    """Append an entry at the end of the caller's transaction.
+
+    An entry never holds a secret or a remembered value, only ids, sizes and outcomes. Ids of outside people turn into
+    pseudonyms when it is written, unless ``is_hidden`` says that they already have.
+    """
     if action not in AUDIT_ACTIONS:
         raise ValueError(f"{action!r} has no wording in AUDIT_ACTIONS")
     entry = AuditEntry(
@@ -185,15 +191,15 @@ def record(
         success=success,
     )
     entry.is_hidden = is_hidden
-    if current_team_ids():
+    if get_current_team_ids():
         note(entry)
         return
     with tenant([team_id]):
         note(entry)
 
 
-def has_of_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
-    """Whether this actor has an entry of this action about a run already. Within ``tenant``."""
+def is_recorded_for_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
+    """Say whether this actor already has an entry of this action about a run. Call it within ``tenant``."""
     of_run = AuditEntry.objects.unscoped().alias(of=KeyTextTransform("run", "detail"))
     return of_run.filter(
         team_id=team_id,
@@ -204,96 +210,74 @@ def has_of_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
     ).exists()
 
 
-def as_written(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:
-    """How the trail has each: as it is, which older entries do, and with pseudonyms. Asks only if somebody is named."""
-    asked = list(texts)
-    known = known_pseudonyms(team_id, {one for text in asked for one in outside_in(text)})
-    found = {}
-    for text in asked:
-        written, _detail = hidden(text, {}, lambda one: known.get(one, one))
-        found[text] = [text] if written == text else [text, written]
-    return found
+def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:
+    """Map each text to the forms it may have in the trail: as it is, as older entries have it, and with pseudonyms.
+
+    The database is asked only if a text names somebody.
+    """
+    subjects = list(texts)
+    pseudonyms = find_pseudonyms(
+        team_id, {person for text in subjects for person in find_outside_ids(text)}
+    )
+    variants = {}
+    for text in subjects:
+        written, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
+        variants[text] = [text] if written == text else [text, written]
+    return variants
 
 
 def reveal(team_id: UUID, entries: Sequence[AuditEntry]) -> None:
-    """Ids in place of pseudonyms, for who may read the trail; of somebody who was erased the pseudonym stays."""
-    if not (found := pseudonyms_in([[one.subject, one.detail] for one in entries])):
+    """Replace pseudonyms by ids, for somebody who may read the trail. A person who was erased keeps the pseudonym."""
+    if not (pseudonyms := list_pseudonyms([[entry.subject, entry.detail] for entry in entries])):
         return
-    rows = AuditPerson.objects.unscoped().filter(team_id=team_id, pseudonym__in=found)
+    rows = AuditPerson.objects.unscoped().filter(team_id=team_id, pseudonym__in=pseudonyms)
     names = dict(rows.values_list("pseudonym", "person"))
-    for one in entries:
-        one.subject, one.detail = revealed([one.subject, one.detail], names)
+    for entry in entries:
+        entry.subject, entry.detail = substitute_names([entry.subject, entry.detail], names)
 
 
-def persons_known(team_id: UUID, persons: Sequence[str]) -> int:
-    """How many of them the trail has a key for. Within ``tenant``."""
+def count_persons(team_id: UUID, persons: Sequence[str]) -> int:
+    """Count the persons for whom the trail holds a key. Call it within ``tenant``."""
     return AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons).count()
 
 
-def played_by_in_trail(team_id: UUID, player: str) -> list[str]:
-    """A member's test persons, as far as the trail knows them. Within ``tenant``."""
+def list_personas(team_id: UUID, player: str) -> list[str]:
+    """List a member's test persons that the trail knows. Call it within ``tenant``."""
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__endswith=f"@{player}")
-    return [one for one in rows.values_list("person", flat=True) if str(played_by(one)) == player]
+    return [
+        person
+        for person in rows.values_list("person", flat=True)
+        if str(find_player(person)) == player
+    ]
 
 
 def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
-    """Their keys go: nobody learns any more whom the trail means. Within ``tenant``; it keeps its entries."""
-    hide_noted(team_id)
+    """Delete the keys of these persons, so that nobody can learn any more whom the trail means.
+
+    Call it within ``tenant``; the entries themselves stay.
+    """
+    hide_pending(team_id)
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons)
     return rows.delete()[0]
 
 
-def without_key(text: str) -> str:
-    """With pseudonyms that lead to nobody, for the entry which says that a person was erased."""
-    return hidden(text, {}, pseudonym_of_nobody)[0]
+def anonymize(text: str) -> str:
+    """Return the text with pseudonyms that lead to nobody, for the entry which records that a person was erased."""
+    return hide(text, {}, make_unlinked_pseudonym)[0]
 
 
-def head(team_id: UUID) -> tuple[int, str]:
-    """Number and hash of the newest entry, what this transaction noted among them: it is written at once."""
+def read_head(team_id: UUID) -> tuple[int, str]:
+    """Return number and hash of the newest entry. Entries noted in this transaction are written first."""
     with tenant([team_id]):
-        write_noted()
+        write_pending()
         row = AuditHead.objects.unscoped().filter(team_id=team_id).first()
     return (row.seq, row.hash) if row else (0, GENESIS)
-
-
-# Every link recomputed from its own columns and its predecessor as stored; the sequence is unique and has no gaps.
-_VERIFY = """
-WITH chain AS (
-    SELECT seq, prev_hash, hash,
-           coalesce(lag(hash) OVER w, repeat('0', 64)) AS before_hash,
-           coalesce(lag(seq) OVER w, 0) AS before_seq,
-           encode(sha256(convert_to(jsonb_build_array(
-               prev_hash, id, team_id, seq, (extract(epoch FROM at) * 1000000)::bigint,
-               actor_kind, actor, action, subject, detail, success
-           )::text, 'UTF8')), 'hex') AS computed
-    FROM accounts_auditentry WHERE team_id = %(team)s
-    WINDOW w AS (ORDER BY seq)
-), broken AS (
-    SELECT seq, CASE
-        WHEN seq > before_seq + 1 THEN 'missing'
-        WHEN computed <> hash THEN 'changed'
-        WHEN prev_hash <> before_hash THEN 'inserted'
-    END AS reason, before_seq
-    FROM chain
-    WHERE seq <> before_seq + 1 OR computed <> hash OR prev_hash <> before_hash
-    ORDER BY seq LIMIT 1
-), newest AS (
-    SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1
-)
-SELECT (SELECT count(*) FROM chain),
-       coalesce((SELECT hash FROM newest), repeat('0', 64)),
-       (SELECT seq FROM newest),
-       (SELECT seq FROM accounts_audithead WHERE team_id = %(team)s),
-       (SELECT hash FROM accounts_audithead WHERE team_id = %(team)s),
-       (SELECT CASE reason WHEN 'missing' THEN before_seq + 1 ELSE seq END FROM broken),
-       (SELECT reason FROM broken)
-"""
 
 
 def verify(team_id: UUID) -> ChainReport:
     """Recompute the whole chain of a team and name the first entry that doesn't fit."""
     with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(_VERIFY, {"team": team_id})
+        cursor.execute(QUERIES["verify"], {"team": team_id})
         length, newest_hash, newest_seq, head_seq, head_hash, broken_seq, reason = cursor.fetchone()
     broken = BrokenLink(broken_seq, reason) if reason else None
     if broken is None and (newest_seq, newest_hash if newest_seq else None) != (

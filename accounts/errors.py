@@ -1,4 +1,4 @@
-"""What accounts can refuse. A docstring is the sentence people read; ``retryable`` says if trying again helps."""
+"""The errors of accounts. A docstring is the sentence people read; ``retryable`` says whether trying again helps."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -8,7 +8,7 @@ class AccountsFault(Exception):  # the family's name, as in memory and workflows
     """Something about accounts went wrong."""
 
     retryable = False
-    sentence: str | Promise = _("Something about accounts went wrong.")
+    sentence: str | Promise = _("Something went wrong with the account.")
 
     def __init__(self, sentence: str | Promise | None = None, *, field: str | None = None) -> None:
         self.field = field  # of the request, where it is about one
@@ -28,52 +28,54 @@ class NotSignedIn(AccountsFault):
 class NotAllowed(AccountsFault):
     """You are not allowed to do that."""
 
-    sentence = _("You are not allowed to do that.")
+    sentence = _("You don't have permission to do that.")
 
 
 class NotFound(AccountsFault):
-    """There is no such thing, or it isn't yours. The two are never told apart."""
+    """The object does not exist or is not visible to the caller; the two look the same."""
 
-    sentence = _("There is no such thing here.")
+    sentence = _("Not found.")
 
 
 class InvitationUnusable(AccountsFault):
     """This invitation has expired, was revoked or was used already."""
 
-    sentence = _("This invitation has expired, was revoked or was used already.")
+    sentence = _("This invitation has expired, was revoked, or was already used.")
 
 
 class StartTokenUnusable(AccountsFault):
     """This sign-in link has expired or was used already."""
 
-    sentence = _("This sign-in link has expired or was used already.")
+    sentence = _("This sign-in link has expired or was already used.")
 
 
 class LastOwner(AccountsFault):
     """A team keeps at least one owner."""
 
-    sentence = _("A team keeps at least one owner. Make someone else owner first.")
+    sentence = _("A team needs at least one owner. Make another member an owner first.")
 
 
 class AlreadyMember(AccountsFault):
     """That person is in the team already."""
 
-    sentence = _("That person is in the team already.")
+    sentence = _("This person is already a member of the team.")
 
 
 class NameTaken(AccountsFault):
     """There is one of that name already."""
 
-    sentence = _("There is one of that name already.")
+    sentence = _("This name is already taken.")
 
 
 class InvalidChoice(AccountsFault):
     """That value is not one of those offered."""
 
-    sentence = _("That value is not one of those offered.")
+    sentence = _("This value is not one of the available options.")
 
 
 class UnscopedQuery(AccountsFault):
     """A tenant's rows are reached with visible_to(principal); upkeep says unscoped()."""
 
-    sentence = _("A tenant's rows are reached with visible_to(principal); upkeep says unscoped().")
+    sentence = _(
+        "Read tenant rows with visible_to(principal), or with unscoped() in maintenance tasks."
+    )

@@ -33,18 +33,18 @@ class ProfileForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        browser = ("", _("As the browser says"))
+        browser = ("", _("Browser default"))
         self.fields["locale"].choices = [browser, *settings.LANGUAGES]  # type: ignore[attr-defined]
 
 
 class WelcomeForm(forms.Form):
-    """Who the demo's owner really is."""
+    """Asks for the name and address of the person who started the demo."""
 
     name = forms.CharField(
         label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
     email = forms.EmailField(
-        label=_("E-mail address"), widget=forms.EmailInput(attrs={"autocomplete": "username"})
+        label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "username"})
     )
     password = forms.CharField(
         label=_("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
@@ -57,7 +57,7 @@ class WelcomeForm(forms.Form):
     def clean_email(self) -> str:
         email = normalise_email(self.cleaned_data["email"])
         if User.objects.filter(email=email).exclude(pk=self.user.pk).exists():
-            raise forms.ValidationError(_("That address is taken."))
+            raise forms.ValidationError(_("This email address is already in use."))
         return email
 
     def clean_password(self) -> str:
@@ -75,13 +75,13 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    email = forms.EmailField(label=_("Only for this e-mail address"), required=False)
+    email = forms.EmailField(label=_("Only for this email (optional)"), required=False)
 
 
 class KeyForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=120)
     scopes = forms.MultipleChoiceField(
-        label=pgettext_lazy("a key", "May"),
+        label=pgettext_lazy("a key", "Permissions"),
         choices=[*SCOPES.items(), *SERVICE_SCOPES.items()],
         widget=forms.CheckboxSelectMultiple,
     )
@@ -91,14 +91,14 @@ class KeyForm(forms.Form):
         empty_value="",
         required=False,
         choices=[
-            (30, _("in 30 days")),
-            (90, _("in 90 days")),
-            (365, _("in a year")),
-            (0, _("never")),
+            (30, _("In 30 days")),
+            (90, _("In 90 days")),
+            (365, _("In 1 year")),
+            (0, _("Never")),
         ],
         initial=90,
     )
 
-    def expires_at(self) -> dt.datetime | None:
+    def get_expires_at(self) -> dt.datetime | None:
         days = self.cleaned_data["days"]
         return timezone.now() + dt.timedelta(days=days) if days else None

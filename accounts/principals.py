@@ -1,4 +1,4 @@
-"""Who acts: a person, a programme with a key, or a run. Each says which teams are its own and as what."""
+"""The acting principals: a person, an API client with a key, or a run. Each knows its teams and its role in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEAM_IN_SESSION = "team_id"
 
 
 class Principal(Protocol):
-    """Who acts."""
+    """A person, API client or run that acts."""
 
     @property
     def kind(self) -> Literal["user", "key", "run"]: ...
@@ -29,7 +29,7 @@ class Principal(Protocol):
     def actor(self) -> str: ...
     @property
     def user_id(self) -> UUID | None: ...
-    def role_in(self, team_id: UUID) -> Role | None: ...
+    def get_role(self, team_id: UUID) -> Role | None: ...
     def allows(self, scope: str) -> bool: ...
 
 
@@ -54,7 +54,7 @@ class UserPrincipal:
     def user_id(self) -> UUID | None:
         return self.user.pk
 
-    def role_in(self, team_id: UUID) -> Role | None:
+    def get_role(self, team_id: UUID) -> Role | None:
         return self.roles.get(team_id)
 
     def allows(self, scope: str) -> bool:
@@ -63,7 +63,7 @@ class UserPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class KeyPrincipal:
-    """A programme with an API key: one team, the key's scopes, an editor's rights at most."""
+    """An API client with a key: one team, the key's scopes, an editor's rights at most."""
 
     key: ApiKey
 
@@ -81,7 +81,7 @@ class KeyPrincipal:
     def user_id(self) -> UUID | None:
         return None
 
-    def role_in(self, team_id: UUID) -> Role | None:
+    def get_role(self, team_id: UUID) -> Role | None:
         return KEY_ROLE if team_id == self.key.team_id else None
 
     def allows(self, scope: str) -> bool:
@@ -90,7 +90,7 @@ class KeyPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class RunPrincipal:
-    """A run: one team, and what its starter may do at this moment, never more. Made by ``run_principal``."""
+    """A run: one team, and at most what its starter may do at this moment. Made by ``load_run_principal``."""
 
     run_id: UUID
     team_id: UUID
@@ -110,60 +110,65 @@ class RunPrincipal:
     def user_id(self) -> UUID | None:
         return self.starter.user_id if self.starter else None
 
-    def role_in(self, team_id: UUID) -> Role | None:
-        return self.starter.role_in(team_id) if self.starter and team_id == self.team_id else None
+    def get_role(self, team_id: UUID) -> Role | None:
+        return self.starter.get_role(team_id) if self.starter and team_id == self.team_id else None
 
     def allows(self, scope: str) -> bool:
         return bool(self.starter and self.starter.allows(scope))
 
 
-def principal_of(request: HttpRequest) -> Principal:
-    """Who this request acts for; asked once a request."""
-    known: Principal | None = getattr(request, "principal", None)
-    if known is None:
+def get_principal(request: HttpRequest) -> Principal:
+    """Return the principal that this request acts for; it is looked up once per request."""
+    principal: Principal | None = getattr(request, "principal", None)
+    if principal is None:
         if not request.user.is_authenticated:
             raise NotSignedIn
-        known = user_principal(request.user)
-        request.principal = known  # type: ignore[attr-defined]  # our own attribute
-    return known
+        principal = load_user_principal(request.user)
+        request.principal = principal  # type: ignore[attr-defined]  # our own attribute
+    return principal
 
 
-def key_id_of(principal: Principal) -> UUID | None:
-    """The API key that acts, or with which the acting run was started."""
+def get_key_id(principal: Principal) -> UUID | None:
+    """Return the API key that acts, or with which the acting run was started."""
     key = getattr(principal, "key", None) or getattr(
         getattr(principal, "starter", None), "key", None
     )
     return key.pk if key else None
 
 
-def current_team_id(request: HttpRequest) -> UUID:
-    """The team this request is about: the key's, or the one chosen in the team switcher, or the first of one's own."""
-    principal = principal_of(request)
+def get_current_team_id(request: HttpRequest) -> UUID:
+    """Return the team of this request: the key's, or the one chosen in the team switcher, or the person's first."""
+    principal = get_principal(request)
     session = getattr(request, "session", None)
     chosen = session.get(TEAM_IN_SESSION) if session is not None else None
     mine = sorted(principal.team_ids)
     if chosen and chosen in {str(team_id) for team_id in mine}:
         return UUID(chosen)
     if not mine:
-        raise NotAllowed(_("You are in no team yet. Ask somebody for an invitation."))
+        raise NotAllowed(
+            _("You aren't a member of any team yet. Ask a team member for an invitation.")
+        )
     return mine[0]
 
 
-def user_principal(user: User) -> UserPrincipal:
-    """A person with the roles they have now."""
+def load_user_principal(user: User) -> UserPrincipal:
+    """Load a person with the roles they have now."""
     with lookup(str(user.pk)):
         rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
         return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
 
 
-def run_principal(
+def load_run_principal(
     *, run_id: UUID, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
 ) -> RunPrincipal:
-    """A run of ``team_id`` started by a person or with a key. A starter who left or was revoked leaves no rights."""
+    """Load the principal of a run that a person or a key started.
+
+    A starter who left the team, or a key that was revoked, leaves the run without rights.
+    """
     starter: UserPrincipal | KeyPrincipal | None = None
     if user_id is not None:
         user = User.objects.filter(pk=user_id, is_active=True).first()
-        starter = user_principal(user) if user else None
+        starter = load_user_principal(user) if user else None
     elif key_id is not None:
         with tenant([team_id]):
             key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()

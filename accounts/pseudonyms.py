@@ -1,6 +1,6 @@
-"""Who is meant in a text of the audit trail: outside people's ids, and the pseudonyms that stand there for them.
+"""Finds outside people's ids in texts of the audit trail, and the pseudonyms that replace them.
 
-Texts only; what a pseudonym is made of, and whose it is, ``accounts.models.persons`` knows.
+This module handles texts only; ``accounts.models.persons`` knows what a pseudonym is made of, and whose it is.
 """
 
 from __future__ import annotations
@@ -30,147 +30,168 @@ _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
 _QUOTED = 100  # so much of what can't be an id a refusal repeats
 
 
-def persons_are_under(prefixes: Prefixes) -> None:
+def register_person_prefixes(prefixes: Prefixes) -> None:
     _PREFIXES["persons"] = prefixes
 
 
 def is_outside(person: str) -> bool:
-    """Whether an id may say who somebody is to the world outside."""
+    """Say whether an id may identify somebody in the outside world."""
     return bool(_ID.fullmatch(person)) and not _NUMBER.fullmatch(person)
 
 
-def outside_in(text: str) -> list[str]:
-    """The ids of a namespace, if it is a person's and they are from outside."""
-    return [one for one in _ids(text) if is_outside(one)]
+def find_outside_ids(text: str) -> list[str]:
+    """Return the ids of a namespace, if it is a person's and they are from outside."""
+    return [person for person in _split_ids(text) if is_outside(person)]
 
 
-def persons_in(subject: str, detail: Mapping[str, Any]) -> set[str]:
-    """Everybody from outside whom an entry names."""
-    found: list[str] = []
+def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
+    """Return everybody from outside whom an entry names."""
+    persons: list[str] = []
 
     def noted(person: str) -> str:
-        found.append(person)
+        persons.append(person)
         return person
 
-    hidden(subject, detail, noted)
-    return set(found)
+    hide(subject, detail, noted)
+    return set(persons)
 
 
-def hidden(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
-    """The same entry with ``swap`` in place of everybody's id from outside."""
-    pairs = [("", subject), *_texts(detail)]
-    if not _may_name(_prefixes()).search("\n".join(text for _name, text in pairs)):
+def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
+    """Return the same entry with ``swap`` applied to everybody's id from outside."""
+    pairs = [("", subject), *_walk_texts(detail)]
+    if not _compile_person_pattern(_load_prefixes()).search(
+        "\n".join(text for _name, text in pairs)
+    ):
         return subject, dict(detail)  # nearly every entry: an account's, or of no person
     texts = [subject, *(text for name, text in pairs[1:] if not _is_prose(name, text))]
-    known = {one for text in texts for one in _ids(text) if one and not _NUMBER.fullmatch(one)}
-    spoken = _spoken_of(known)
+    persons = {
+        person
+        for text in texts
+        for person in _split_ids(text)
+        if person and not _NUMBER.fullmatch(person)
+    }
+    spoken = _list_quotations(persons)
 
     def said(name: str, text: str) -> str:
-        return _prose(text, spoken, swap) if _is_prose(name, text) else _swapped(text, swap)
+        return (
+            _swap_in_prose(text, spoken, swap)
+            if _is_prose(name, text)
+            else _swap_in_name(text, swap)
+        )
 
-    return _swapped(subject, swap), _each(detail, said)
-
-
-def revealed(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
-    """The same with what ``names`` has for a pseudonym; others stay."""
-    return _each(value, lambda _name, text: _PSEUDONYM.sub(lambda m: names.get(m[0], m[0]), text))
-
-
-def pseudonyms_in(value: Any) -> set[str]:  # Any: JSON
-    return {one for _name, text in _texts(value) for one in _PSEUDONYM.findall(text)}
+    return _swap_in_name(subject, swap), _map_texts(detail, said)
 
 
-def worded(text: str, words: str) -> str:
-    """``words`` for every pseudonym that is left, the prefix before it with it."""
-    return re.sub(rf"(?:(?:{_any_prefix()}):)?{_PSEUDONYM.pattern}", lambda _m: words, text)
+def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
+    """Return the value with the pseudonyms that ``names`` knows replaced; others stay."""
+    return _map_texts(
+        value, lambda _name, text: _PSEUDONYM.sub(lambda m: names.get(m[0], m[0]), text)
+    )
 
 
-def _ids(text: str) -> list[str]:
-    for prefix in _prefixes():
+def list_pseudonyms(value: Any) -> set[str]:  # Any: JSON
+    return {
+        pseudonym for _name, text in _walk_texts(value) for pseudonym in _PSEUDONYM.findall(text)
+    }
+
+
+def replace_pseudonyms(text: str, words: str) -> str:
+    """Replace every pseudonym that is left by ``words``, together with the prefix before it."""
+    return re.sub(rf"(?:(?:{_join_prefixes()}):)?{_PSEUDONYM.pattern}", lambda _m: words, text)
+
+
+def _split_ids(text: str) -> list[str]:
+    for prefix in _load_prefixes():
         if text.startswith(f"{prefix}:"):
             return text[len(prefix) + 1 :].split(":")
     return []
 
 
-def _swapped(text: str, swap: Swap) -> str:
-    ids = _ids(text)
+def _swap_in_name(text: str, swap: Swap) -> str:
+    ids = _split_ids(text)
     if not ids:
         return text
     rest = ":".join(ids)
-    return text[: len(text) - len(rest)] + ":".join(_one(each, swap) for each in ids)
+    return text[: len(text) - len(rest)] + ":".join(_swap_id(each, swap) for each in ids)
 
 
-def _one(person: str, swap: Swap) -> str:
+def _swap_id(person: str, swap: Swap) -> str:
     if not person or _NUMBER.fullmatch(person):
         return person
     return swap(person) if is_outside(person) else NO_ID
 
 
-def _prose(text: str, spoken: Mapping[str, str], swap: Swap) -> str:
-    """Ids that the entry names elsewhere, wherever they stand, and whatever follows a person's prefix."""
-    asked = "|".join(re.escape(one) for one in sorted(spoken, key=len, reverse=True))
-    prefix = rf"(?<![\w-])(?:{_any_prefix()}):"
-    known = rf"(?:{prefix}|(?<!\w))(?P<known>{asked})(?!\w)|" if asked else ""
+def _swap_in_prose(text: str, spoken: Mapping[str, str], swap: Swap) -> str:
+    """Replace ids that the entry names elsewhere, wherever they occur, and whatever follows a person's prefix."""
+    alternatives = "|".join(
+        re.escape(quotation) for quotation in sorted(spoken, key=len, reverse=True)
+    )
+    prefix = rf"(?<![\w-])(?:{_join_prefixes()}):"
+    quoted_pattern = (
+        rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
+    )
 
-    def swapped(found: re.Match[str]) -> str:
-        if asked and found["known"] is not None:
-            before = found[0][: -len(found["known"])]
-            return before + _one(spoken[found["known"]], swap)
-        before = found[0][: -len(found["id"])]
-        bare = found["id"].rstrip("'\"’”.,;!?)]}>…")
-        return before + _one(bare, swap) + found["id"][len(bare) :]
+    def swapped(match: re.Match[str]) -> str:
+        if alternatives and match["known"] is not None:
+            before = match[0][: -len(match["known"])]
+            return before + _swap_id(spoken[match["known"]], swap)
+        before = match[0][: -len(match["id"])]
+        bare = match["id"].rstrip("'\"’”.,;!?)]}>…")
+        return before + _swap_id(bare, swap) + match["id"][len(bare) :]
 
-    return re.sub(rf"{known}{prefix}(?P<id>[^\s:]+)", swapped, text)
+    return re.sub(rf"{quoted_pattern}{prefix}(?P<id>[^\s:]+)", swapped, text)
 
 
-def _spoken_of(known: set[str]) -> dict[str, str]:
-    """How a refusal may quote each: whole, escaped, or its beginning."""
-    found: dict[str, str] = {}
-    for one in known:
-        for said in (one, one[:_QUOTED]):
-            found |= {said: one, repr(said)[1:-1]: one}
-    return found
+def _list_quotations(persons: set[str]) -> dict[str, str]:
+    """Map each way in which a refusal may quote a person, in full, escaped or cut, to that person."""
+    quotations: dict[str, str] = {}
+    for person in persons:
+        for quoted in (person, person[:_QUOTED]):
+            quotations |= {quoted: person, repr(quoted)[1:-1]: person}
+    return quotations
 
 
 def _is_prose(name: str, text: str) -> bool:
-    return name in PROSE or (" " in text and not any(text.startswith(f"{p}:") for p in _prefixes()))
+    return name in PROSE or (
+        " " in text and not any(text.startswith(f"{p}:") for p in _load_prefixes())
+    )
 
 
-def _each(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     if isinstance(value, str):
         return change(name, value)
     if isinstance(value, Mapping):
-        return {change("", one): _each(item, change, one) for one, item in value.items()}
+        return {change("", key): _map_texts(item, change, key) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_each(item, change, name) for item in value]
+        return [_map_texts(item, change, name) for item in value]
     return value
 
 
-def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Each with the name of the field it is the value of."""
+def _walk_texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each text with the name of the field that holds it."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
-        for one, item in value.items():
-            yield "", one
-            yield from _texts(item, one)
+        for key, item in value.items():
+            yield "", key
+            yield from _walk_texts(item, key)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _texts(item, name)
+            yield from _walk_texts(item, name)
 
 
 @cache
-def _may_name(prefixes: tuple[str, ...]) -> re.Pattern[str]:
-    """A person's prefix before anything but a number and no more."""
-    said = "|".join(re.escape(one) for one in prefixes)
-    return re.compile(rf"(?:{said}):(?!{_NUMBER.pattern}(?:\n|\Z))")
+def _compile_person_pattern(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile a pattern for a person's prefix that is followed by anything but a number alone."""
+    alternatives = "|".join(re.escape(prefix) for prefix in prefixes)
+    return re.compile(rf"(?:{alternatives}):(?!{_NUMBER.pattern}(?:\n|\Z))")
 
 
-def _any_prefix() -> str:
-    return "|".join(re.escape(one) for one in _prefixes())
+def _join_prefixes() -> str:
+    return "|".join(re.escape(prefix) for prefix in _load_prefixes())
 
 
-def _prefixes() -> tuple[str, ...]:
+def _load_prefixes() -> tuple[str, ...]:
     return tuple(_PREFIXES["persons"]())
 
 

@@ -25,7 +25,7 @@ __all__ = [
     "VERBS",
     "Role",
     "Verb",
-    "at_least",
+    "is_at_least",
     "render_permissions",
 ]
 
@@ -42,60 +42,60 @@ class Verb:
 
 # Scopes of API keys, as people choose them.
 SCOPES: dict[str, Promise] = {
-    "workflows:read": _("Read workflows and their versions"),
-    "workflows:write": _("Create, change and publish workflows"),
-    "runs:read": _("Read runs, their events and results"),
-    "runs:write": _("Start and cancel runs"),
+    "workflows:read": _("Read workflows and versions"),
+    "workflows:write": _("Create, edit, and publish workflows"),
+    "runs:read": _("Read runs, events, and results"),
+    "runs:write": _("Start and stop runs"),
     "memory:read": _("Recall and list memories"),
-    "memory:write": _("Store, forget and restore memories"),
+    "memory:write": _("Store, forget, and restore memories"),
     "team:read": _("Read the team and its members"),
 }
 
 # What no programme needs that only uses this installation; nothing else brings it along. Whoever makes such a
 # key may do what it may: that is why reading the trail, an admin's verb, can be given to one.
 SERVICE_SCOPES: dict[str, Promise] = {
-    "audit:read": _("Read, verify and export the audit trail"),
-    "memory:serve": _("Use this team as the memory of another installation"),
+    "audit:read": _("Read, verify, and export the audit trail"),
+    "memory:serve": _("Act as the memory provider of another installation"),
 }
 
 _TABLE = (
-    Verb("team.view", Role.VIEWER, "team:read", _("see the team and its members")),
+    Verb("team.view", Role.VIEWER, "team:read", _("view the team and its members")),
     Verb("team.manage", Role.OWNER, None, _("rename the team")),
-    Verb("member.manage", Role.ADMIN, None, _("invite, change and remove members")),
-    Verb("member.manage_owners", Role.OWNER, None, _("make somebody owner, or end that")),
+    Verb("member.manage", Role.ADMIN, None, _("invite, edit, and remove members")),
+    Verb("member.manage_owners", Role.OWNER, None, _("appoint and remove owners")),
     Verb("key.manage", Role.ADMIN, None, _("create and revoke API keys")),
     Verb("audit.view", Role.ADMIN, "audit:read", _("read the audit trail")),
-    Verb("workflow.view", Role.VIEWER, "workflows:read", _("see workflows")),
+    Verb("workflow.view", Role.VIEWER, "workflows:read", _("view workflows")),
     Verb("workflow.create", Role.EDITOR, "workflows:write", _("create workflows")),
-    Verb("workflow.edit", Role.EDITOR, "workflows:write", _("change workflows")),
+    Verb("workflow.edit", Role.EDITOR, "workflows:write", _("edit workflows")),
     Verb("workflow.publish", Role.EDITOR, "workflows:write", _("publish workflows")),
     Verb("workflow.delete", Role.EDITOR, "workflows:write", _("delete workflows")),
-    Verb("workflow.share", Role.ADMIN, None, _("share a workflow across the roles")),
+    Verb("workflow.share", Role.ADMIN, None, _("share workflows")),
     Verb("workflow.comment", Role.VIEWER, "workflows:write", _("comment on workflows")),
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
-    Verb("run.view", Role.VIEWER, "runs:read", _("see runs")),
-    Verb("run.cancel", Role.VIEWER, "runs:write", _("cancel runs")),
+    Verb("run.view", Role.VIEWER, "runs:read", _("view runs")),
+    Verb("run.cancel", Role.VIEWER, "runs:write", _("stop runs")),
     Verb(
         "credential.view",
         Role.EDITOR,
         None,
-        _("see which credentials there are"),
+        _("list credentials"),
     ),
-    Verb("credential.manage", Role.ADMIN, None, _("create, change and delete credentials")),
+    Verb("credential.manage", Role.ADMIN, None, _("create, edit, and delete credentials")),
     Verb("memory.view", Role.VIEWER, "memory:read", _("recall and list shared memories")),
     Verb("memory.write", Role.EDITOR, "memory:write", _("store memories")),
-    Verb("memory.forget", Role.EDITOR, "memory:write", _("forget, restore and undo memories")),
+    Verb("memory.forget", Role.EDITOR, "memory:write", _("forget, restore, and undo memories")),
     Verb(
         "memory.share",
         Role.ADMIN,
         None,
-        _("share a namespace of memory"),
+        _("share memory namespaces"),
     ),
     Verb(
         "memory.break_glass",
         Role.ADMIN,
         None,
-        _("look into private memory in an emergency, which its person is told"),
+        _("use emergency access to private memory; the user is notified"),
     ),
 )
 
@@ -108,26 +108,31 @@ KEYS_BEYOND: frozenset[str] = frozenset({"audit.view"})
 _RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
 
 
-def at_least(role: Role, least: Role) -> bool:
+def is_at_least(role: Role, least: Role) -> bool:
     return _RANK[role] >= _RANK[least]
 
 
 ROLE_VERBS: dict[Role, frozenset[str]] = {
-    role: frozenset(verb.name for verb in _TABLE if at_least(role, verb.least)) for role in Role
+    role: frozenset(verb.name for verb in _TABLE if is_at_least(role, verb.least)) for role in Role
 }
 
 
 def render_permissions() -> str:
-    """The table as Markdown."""
+    """Render the table as Markdown."""
     with override("en"):
         roles = tuple(_RANK)
-        head = ["Verb", "Meaning", *(str(role.label) for role in roles), gettext("API key scope")]
+        head = [
+            "Verb",
+            "Meaning",
+            *(str(role.label) for role in roles),
+            gettext("API key permission"),
+        ]
         lines = ["# Permissions", "", __doc__.partition("\n\n")[2].strip(), ""]
-        lines += [_row(head), _row(["---"] * len(head))]
+        lines += [_format_row(head), _format_row(["---"] * len(head))]
         for verb in _TABLE:
             marks = ["✓" if verb.name in ROLE_VERBS[role] else "" for role in roles]
             lines.append(
-                _row(
+                _format_row(
                     [
                         f"`{verb.name}`",
                         str(verb.wording),
@@ -143,5 +148,5 @@ def render_permissions() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: list[str]) -> str:
+def _format_row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"

@@ -1,4 +1,4 @@
-"""What the API takes and gives. Team, owner and ids never come in a body; unknown fields are refused."""
+"""Request and response bodies of the API. Team, owner and ids never come in a body; unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class ChainOut(Schema):
     reason: str | None
 
 
-def chain_out(report: ChainReport) -> ChainOut:
+def to_chain_out(report: ChainReport) -> ChainOut:
     broken = report.broken
     return ChainOut(
         length=report.length,
@@ -156,5 +156,5 @@ class GroupOut(Schema):
     members: list[UUID] = Field(description="accounts")
 
 
-def group_out(one: GroupOfPeople) -> GroupOut:
-    return GroupOut(id=one.row.pk, name=one.row.name, members=[who.pk for who in one.people])
+def to_group_out(group: GroupOfPeople) -> GroupOut:
+    return GroupOut(id=group.row.pk, name=group.row.name, members=[who.pk for who in group.people])

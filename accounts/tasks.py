@@ -1,10 +1,10 @@
-"""Celery wrappers, and when beat asks for them."""
+"""Celery tasks of accounts, and their schedule."""
 
 from typing import Any
 
 from celery import shared_task
 
-from accounts.services.heads import checkpoint
+from accounts.services.checkpoints import write_checkpoint
 
 
 DAY = 24 * 60 * 60.0
@@ -12,7 +12,7 @@ DAY = 24 * 60 * 60.0
 
 @shared_task(name="accounts.audit_checkpoint")
 def audit_checkpoint() -> int:
-    return checkpoint()
+    return write_checkpoint()
 
 
 # Rows for beat; ``config.celery`` merges what the apps offer.

@@ -42,7 +42,7 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
     outermost block does besides.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
-    outermost = using == DEFAULT_DB_ALIAS and not _current(TEAMS_SETTING, using)
+    outermost = using == DEFAULT_DB_ALIAS and not _read_note(TEAMS_SETTING, using)
     rescued: list[Work] = []
     try:
         with _local_setting(TEAMS_SETTING, value, using=using):
@@ -51,10 +51,10 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
             except OperationalError:  # it may be tried again, and says all of it again then
                 raise
             except Exception:
-                rescued = _rescued(outermost)
+                rescued = _collect_rescues(outermost)
                 raise
             if connections[using].needs_rollback:
-                rescued = _rescued(outermost)
+                rescued = _collect_rescues(outermost)
             elif outermost:
                 for work in _AT_THE_END:
                     work()
@@ -66,15 +66,15 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
 Work = Callable[[], None]
 
 
-def at_the_end(work: Work) -> None:
-    """``work`` is done when an outermost ``tenant`` ends well, in its transaction still."""
+def run_at_end(work: Work) -> None:
+    """Run ``work`` when an outermost ``tenant`` ends well, still in its transaction."""
     _AT_THE_END.append(work)
 
 
-def after_failing(rescue: Callable[[], Work]) -> None:
-    """When an outermost ``tenant`` is rolled back, ``rescue`` is asked before, and what it gives is done afterwards.
+def run_after_failure(rescue: Callable[[], Work]) -> None:
+    """Ask ``rescue`` before an outermost ``tenant`` is rolled back, and run what it returns afterwards.
 
-    Not where the database itself gave up: whoever tries again does all of it once more.
+    This doesn't happen where the database itself gave up: whoever retries does all of it once more.
     """
     _AFTER_FAILING.append(rescue)
 
@@ -83,7 +83,7 @@ _AT_THE_END: list[Work] = []
 _AFTER_FAILING: list[Callable[[], Work]] = []
 
 
-def _rescued(outermost: bool) -> list[Work]:
+def _collect_rescues(outermost: bool) -> list[Work]:
     return [rescue() for rescue in _AFTER_FAILING] if outermost else []
 
 
@@ -97,14 +97,14 @@ def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
         yield
 
 
-def current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
+def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
     """The teams whose rows this transaction sees at the moment."""
-    value = _current(TEAMS_SETTING, using).strip("{}")
+    value = _read_note(TEAMS_SETTING, using).strip("{}")
     return frozenset(UUID(part) for part in value.split(",") if part)
 
 
 class HasTeams(Protocol):
-    """What tenancy needs to know of a principal."""
+    """The part of a principal that tenancy needs."""
 
     @property
     def team_ids(self) -> frozenset[UUID]: ...
@@ -126,12 +126,12 @@ class TenantManager(models.Manager[M]):
 
     def contribute_to_class(self, cls: type[models.Model], name: str) -> None:
         super().contribute_to_class(cls, name)
-        setattr(cls, name, _Door(name))
+        setattr(cls, name, _GuardedManager(name))
 
     def get_queryset(self) -> TenantQuerySet[M]:
         # from_queryset() leaves its class here; a plain TenantManager has Django's own.
-        found: type[Any] = getattr(self, "_queryset_class", TenantQuerySet)
-        queryset_class = found if issubclass(found, TenantQuerySet) else TenantQuerySet
+        queryset: type[Any] = getattr(self, "_queryset_class", TenantQuerySet)
+        queryset_class = queryset if issubclass(queryset, TenantQuerySet) else TenantQuerySet
         return queryset_class(self.model, using=self._db, hints=getattr(self, "_hints", {}))
 
     def visible_to(self, principal: HasTeams) -> TenantQuerySet[M]:
@@ -142,8 +142,10 @@ class TenantManager(models.Manager[M]):
         return self.get_queryset()
 
 
-class _Door:
-    """What ``Model.objects`` is to request code. Django's machinery asks ``_default_manager`` and gets the whole one."""
+class _GuardedManager:
+    """The manager that request code gets as ``Model.objects``; Django's machinery uses ``_default_manager``, which is
+    unguarded.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -152,17 +154,19 @@ class _Door:
         if instance is not None or owner._meta.abstract:
             raise AttributeError(f"{self.name} is asked of a concrete model, not of a row")
         guarded = copy.copy(owner._meta.managers_map[self.name])
-        whole: Any = type(guarded)  # Any: a class is hashable, mypy looks at its instances
-        guarded.__class__ = _guarded(whole)
+        manager_class: Any = type(guarded)  # Any: a class is hashable, mypy looks at its instances
+        guarded.__class__ = _make_guarded_class(manager_class)
         return guarded
 
 
 @cache
-def _guarded(whole: type[models.Manager[Any]]) -> type[models.Manager[Any]]:
-    return type(whole.__name__, (whole,), {name: _refuse(name) for name in REFUSED})
+def _make_guarded_class(manager_class: type[models.Manager[Any]]) -> type[models.Manager[Any]]:
+    return type(
+        manager_class.__name__, (manager_class,), {name: _make_refusal(name) for name in REFUSED}
+    )
 
 
-def _refuse(name: str) -> Any:
+def _make_refusal(name: str) -> Any:
     def refused(self: models.Manager[Any], *args: object, **kwargs: object) -> NoReturn:
         raise UnscopedQuery(
             f"{self.model.__name__}.objects.{name}: say visible_to(principal) or unscoped() first."
@@ -241,7 +245,7 @@ def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> m
 def _local_setting(name: str, value: str, *, using: str) -> Iterator[None]:
     outermost = not connections[using].in_atomic_block
     with transaction.atomic(using=using):
-        outer = "" if outermost else _notes(using).get(name, "")
+        outer = "" if outermost else _get_notes(using).get(name, "")
         _set(name, value, using)
         try:
             yield
@@ -262,15 +266,15 @@ def _set(name: str, value: str, using: str) -> None:
 
 
 def _note(name: str, value: str, using: str) -> None:
-    _notes(using)[name] = value
+    _get_notes(using)[name] = value
 
 
-def _current(name: str, using: str) -> str:
+def _read_note(name: str, using: str) -> str:
     # Kept beside the connection, as the setting is; outside a transaction there is none, whatever the note says.
-    return _notes(using).get(name, "") if connections[using].in_atomic_block else ""
+    return _get_notes(using).get(name, "") if connections[using].in_atomic_block else ""
 
 
-def _notes(using: str) -> dict[str, str]:
+def _get_notes(using: str) -> dict[str, str]:
     connection: Any = connections[using]  # Any: a private attribute on Django's wrapper
     if not hasattr(connection, "mnemoflow_settings"):
         connection.mnemoflow_settings = {}

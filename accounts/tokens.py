@@ -18,16 +18,16 @@ KEY_PREFIX = "mf_"
 VISIBLE = len(KEY_PREFIX) + 6  # enough to tell keys apart in a list, too little to guess the rest
 
 
-def fresh(kind: Kind) -> str:
-    """A new secret; keys can be recognised by their beginning, so that leaks can be scanned for."""
+def make_secret(kind: Kind) -> str:
+    """Make a new secret; keys are recognised by their prefix, so that leaks can be scanned for."""
     return (KEY_PREFIX if kind == "key" else "") + secrets.token_urlsafe(32)
 
 
-def digest(kind: Kind, secret: str) -> str:
-    """What is stored."""
+def hash_secret(kind: Kind, secret: str) -> str:
+    """Return the hash that is stored."""
     return hashlib.sha256(f"mnemoflow:{kind}:{secret}".encode()).hexdigest()
 
 
-def matches(kind: Kind, secret: str, stored: str) -> bool:
-    """Compared in constant time."""
-    return hmac.compare_digest(digest(kind, secret), stored)
+def is_match(kind: Kind, secret: str, stored: str) -> bool:
+    """Compare a secret with its stored hash in constant time."""
+    return hmac.compare_digest(hash_secret(kind, secret), stored)

@@ -1,4 +1,4 @@
-"""``/api/v1/audit``: the trail of the current team, for who may read it."""
+"""The ``/api/v1/audit`` operations: the audit trail of the current team, for those who may read it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from accounts import audit, schemas, selectors
-from accounts.auth import api_auth
+from accounts.http.auth import api_auth
 from accounts.models import Team
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from accounts.services import trail
+from accounts.services.checkpoints import sign_head
 from accounts.services.downloads import FileAnswer
-from accounts.services.heads import signed_head
-from config.schema import LongNumber
+from config.http.openapi import LongNumber
 
 
 router = Router(auth=api_auth(), tags=["audit"])
 
 
-class AskedIn(schemas.In):
-    """``action`` may be a whole family: ``memory.`` ends with its point."""
+class AuditFilterIn(schemas.In):
+    """The filters of a request. ``action`` may name a whole family: ``memory.`` ends with its period."""
 
     actor: Annotated[str, Field(max_length=120)] = ""
     action: Annotated[str, Field(max_length=60)] = ""
@@ -34,32 +34,34 @@ class AskedIn(schemas.In):
     until: dt.datetime | None = None
     success: bool | None = None
 
-    def asked(self) -> trail.Asked:
-        fields = {name: getattr(self, name) for name in AskedIn.model_fields}
+    def to_filter(self) -> trail.AuditFilter:
+        fields = {name: getattr(self, name) for name in AuditFilterIn.model_fields}
         for name in ("since", "until"):
             if fields[name] is not None and fields[name].tzinfo is None:
                 fields[name] = fields[name].replace(tzinfo=dt.UTC)
-        return trail.Asked(**fields)
+        return trail.AuditFilter(**fields)
 
 
-class ListIn(AskedIn):
+class ListIn(AuditFilterIn):
     before: LongNumber | None = None
     limit: Annotated[int, Field(ge=1, le=500)] = 50
 
 
-class ExportIn(AskedIn):
+class ExportIn(AuditFilterIn):
     format: Literal["jsonl", "csv"] = "jsonl"
 
 
 class TrailOut(Schema):
-    """``older``: say it as ``before`` for the next page; none: that was all."""
+    """A page of entries. Send ``older`` as ``before`` to get the next page; null means that this was the last."""
 
     entries: list[schemas.AuditOut]
     older: int | None
 
 
 class HeadOut(Schema):
-    """Keep it elsewhere: ``manage.py audit_verify --head FILE`` proves with it that nothing newest was cut off."""
+    """A signed head. Keep it elsewhere: ``manage.py audit_verify --head FILE`` proves with it that no newest entry was
+    cut off.
+    """
 
     format: str
     version: int
@@ -72,35 +74,44 @@ class HeadOut(Schema):
 
 
 @router.get("/audit", response=TrailOut)
-def read_trail(request: HttpRequest, asked: Query[ListIn]) -> dict[str, Any]:
-    """Newest first."""
-    principal, limit = principal_of(request), asked.limit
-    found = trail.entries(
-        principal, team=_team(request), asked=asked.asked(), before=asked.before, limit=limit + 1
+def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
+    """List the entries, newest first."""
+    principal, limit = get_principal(request), params.limit
+    rows = trail.list_entries(
+        principal,
+        team=_find_team(request),
+        filters=params.to_filter(),
+        before=params.before,
+        limit=limit + 1,
     )
-    shown = found[:limit]
-    return {"entries": shown, "older": shown[-1].seq if len(found) > limit else None}
+    page = rows[:limit]
+    return {"entries": page, "older": page[-1].seq if len(rows) > limit else None}
 
 
 @router.get("/audit/verify", response=schemas.ChainOut)
 def verify_trail(request: HttpRequest) -> schemas.ChainOut:
     """Recompute the chain and name the first entry that doesn't fit."""
-    return schemas.chain_out(audit.verify(_team(request).pk))
+    return schemas.to_chain_out(audit.verify(_find_team(request).pk))
 
 
 @router.get("/audit/head", response=HeadOut)
 def read_head(request: HttpRequest) -> dict[str, Any]:
-    """How many entries there are, the newest fingerprint, and a signature: kept elsewhere, it shows that nothing was cut off."""
-    return signed_head(_team(request).pk).tree()
+    """Return the number of entries, the newest hash and a signature.
+
+    Kept elsewhere, it proves later that no entry was cut off.
+    """
+    return sign_head(_find_team(request).pk).to_json()
 
 
 @router.get("/audit/export")
-def export_trail(request: HttpRequest, asked: Query[ExportIn]) -> FileAnswer:
-    """Oldest first, streamed; the trail says that it was taken."""
-    team = _team(request)
-    pieces = trail.export(principal_of(request), team=team, asked=asked.asked(), kind=asked.format)
-    return FileAnswer(pieces, name=f"audit-{team.slug}", kind=asked.format)
+def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileAnswer:
+    """Stream all matching entries, oldest first. The trail records the export."""
+    team = _find_team(request)
+    pieces = trail.export(
+        get_principal(request), team=team, filters=params.to_filter(), kind=params.format
+    )
+    return FileAnswer(pieces, name=f"audit-{team.slug}", kind=params.format)
 
 
-def _team(request: HttpRequest) -> Team:
-    return selectors.team_for(principal_of(request), "audit.view", current_team_id(request))
+def _find_team(request: HttpRequest) -> Team:
+    return selectors.find_team(get_principal(request), "audit.view", get_current_team_id(request))

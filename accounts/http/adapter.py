@@ -1,4 +1,4 @@
-"""Our rules for allauth: who may sign up, and what follows."""
+"""Rules for allauth: who may sign up, and what follows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ INVITATION_IN_SESSION = "invitation"
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """By invitation; or for the very first person; or for everybody, where the operator says so."""
-        return settings.SIGNUP_OPEN or is_first_person() or pending_invitation(request) is not None
+        return (
+            settings.SIGNUP_OPEN
+            or is_first_person()
+            or find_pending_invitation(request) is not None
+        )
 
     def clean_email(self, email: str) -> str:
         email = normalise_email(super().clean_email(email))
-        invitation = pending_invitation(self.request)
+        invitation = find_pending_invitation(self.request)
         if invitation is not None and invitation.email and invitation.email != email:
-            raise forms.ValidationError(_("This invitation is for another e-mail address."))
+            raise forms.ValidationError(_("This invitation is for a different email address."))
         return email
 
     @transaction.atomic
@@ -43,7 +47,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             user.is_staff = user.is_superuser = True
         saved: User = super().save_user(request, user, form, commit)
         if commit:
-            invitation = pending_invitation(request)
+            invitation = find_pending_invitation(request)
             token = request.session.pop(INVITATION_IN_SESSION, None) if invitation else None
             sign_up(user=saved, invitation=token)
         return saved
@@ -55,8 +59,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         return response
 
 
-def pending_invitation(request: HttpRequest) -> Invitation | None:
-    """The invitation whose link this browser opened, while it is good."""
+def find_pending_invitation(request: HttpRequest) -> Invitation | None:
+    """Return the invitation whose link this browser opened, while it can be used."""
     token = request.session.get(INVITATION_IN_SESSION)
     if not token:
         return None

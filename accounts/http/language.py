@@ -1,4 +1,4 @@
-"""Which language a page speaks: the person's own choice, then this browser's, then what the browser asks for."""
+"""The language of a page: the person's own choice, then this browser's, then the browser's preferences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 
 class PersonLanguageMiddleware(MiddlewareMixin):
-    """After Django's, which knows cookie and headers but not people."""
+    """Runs after Django's own middleware, which knows cookie and headers but not people."""
 
     def process_request(self, request: HttpRequest) -> None:
         user = getattr(request, "user", None)

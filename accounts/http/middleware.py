@@ -1,6 +1,7 @@
-"""Opens the wall for whoever is asking: one transaction a request, which sees their teams' rows and no others.
+"""Opens the tenant of the requesting principal: one transaction per request, which sees their teams' rows and no
+others.
 
-An answer below 500 commits; 500 and above rolls back, all but the audit entries of what was refused. Async views (event
+A response below 500 commits; 500 and above rolls back, except for the audit entries of refusals. Async views (event
 streams) get their principal here, and enter ``tenant()`` themselves around each query: a stream may last hours.
 """
 
@@ -15,7 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from accounts.principals import Principal, user_principal
+from accounts.principals import Principal, load_user_principal
 from accounts.services import authenticate_key
 from accounts.tenancy import tenant
 
@@ -59,8 +60,8 @@ class TenantMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> None:
-        """Just before the view, so that nothing is opened for what never reaches one."""
-        principal = _principal(request)
+        """Open the tenant just before the view, so that requests which never reach a view open nothing."""
+        principal = _find_principal(request)
         if principal is None:
             return
         request.principal = principal  # type: ignore[attr-defined]  # our own attribute
@@ -70,17 +71,17 @@ class TenantMiddleware:
             setattr(request, _OPEN, stack)
 
 
-def bearer_of(request: HttpRequest) -> str | None:
+def read_bearer(request: HttpRequest) -> str | None:
     kind, _space, secret = request.headers.get("Authorization", "").partition(" ")
     return secret.strip() if kind.lower() == "bearer" else None
 
 
-def _principal(request: HttpRequest) -> Principal | None:
-    secret = bearer_of(request) if request.path.startswith(KEY_PATHS) else None
+def _find_principal(request: HttpRequest) -> Principal | None:
+    secret = read_bearer(request) if request.path.startswith(KEY_PATHS) else None
     if secret is not None:
         return authenticate_key(secret)
     user = getattr(request, "user", None)
-    return user_principal(user) if user is not None and user.is_authenticated else None
+    return load_user_principal(user) if user is not None and user.is_authenticated else None
 
 
 def _close(request: HttpRequest, response: HttpResponseBase | None) -> None:

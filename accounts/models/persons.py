@@ -1,6 +1,7 @@
-"""Whom the trail means by a pseudonym. It keeps keyed hashes of outside people's ids; with the key's row the link goes.
+"""The persons behind the pseudonyms of the trail, which keeps keyed hashes of outside people's ids.
 
-A key is random and of one person in one team: nobody can try out ids on a trail whose keys are gone.
+A key is random and belongs to one person in one team: deleting its row removes the link, and nobody can try out ids
+on a trail whose keys are gone.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from uuid import UUID
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.pseudonyms import hidden, persons_in
+from accounts.pseudonyms import find_persons, hide
 from accounts.tenancy import TenantManager
 from config.ids import uuid7
 
 
 class AuditPerson(models.Model):
-    """An outside person or a test person of the trail. Erasing them takes this row, and no entry changes."""
+    """An outside person or a test person whom the trail names. Erasing them deletes this row and changes no entry."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team_id = models.UUIDField(editable=False)
-    person = models.CharField(_("person"), max_length=80, editable=False)
+    person = models.CharField(_("user"), max_length=80, editable=False)
     secret = models.BinaryField(_("key"), editable=False)
-    pseudonym = models.CharField(_("stands in the trail as"), max_length=27, editable=False)
+    pseudonym = models.CharField(_("pseudonym"), max_length=27, editable=False)
 
     _unscoped = models.Manager()
     objects = TenantManager()
 
     class Meta:
-        verbose_name = _("person of the audit trail")
-        verbose_name_plural = _("persons of the audit trail")
+        verbose_name = _("audit trail identity")
+        verbose_name_plural = _("audit trail identities")
         ordering = ("team_id", "person")
         constraints = (
             models.UniqueConstraint(fields=("team_id", "person"), name="accounts_auditperson_once"),
@@ -48,50 +49,53 @@ class AuditPerson(models.Model):
         return self.person
 
 
-class Entry(Protocol):
-    """What is to be written into the trail."""
+class TrailEntry(Protocol):
+    """An entry that is about to be written into the trail."""
 
     subject: str
     detail: dict[str, object]
 
 
-def hide_persons(team_id: UUID, entries: Sequence[Entry]) -> None:
-    """Pseudonyms instead of ids, in all that is to be written; one query if somebody is named, two more if anew."""
-    named = {one for entry in entries for one in persons_in(entry.subject, entry.detail)}
-    known = _pseudonyms(team_id, named)
-    if missing := named - set(known):
+def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
+    """Replace ids by pseudonyms in entries that are about to be written.
+
+    It costs one query if somebody is named, and two more if the trail meets somebody for the first time.
+    """
+    named = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
+    pseudonyms = _query_pseudonyms(team_id, named)
+    if missing := named - set(pseudonyms):
         AuditPerson._unscoped.bulk_create(
-            [_made(team_id, one) for one in sorted(missing)], ignore_conflicts=True
+            [_build_person(team_id, person) for person in sorted(missing)], ignore_conflicts=True
         )
-        known = _pseudonyms(team_id, named)
+        pseudonyms = _query_pseudonyms(team_id, named)
     for entry in entries:
-        entry.subject, entry.detail = hidden(entry.subject, entry.detail, known.__getitem__)
+        entry.subject, entry.detail = hide(entry.subject, entry.detail, pseudonyms.__getitem__)
 
 
-def known_pseudonyms(team_id: UUID, persons: Iterable[str]) -> Mapping[str, str]:
-    """Those of the people whom the trail knows."""
-    return _pseudonyms(team_id, set(persons))
+def find_pseudonyms(team_id: UUID, persons: Iterable[str]) -> Mapping[str, str]:
+    """Return the pseudonyms of those people whom the trail knows."""
+    return _query_pseudonyms(team_id, set(persons))
 
 
-def pseudonym_of_nobody(person: str) -> str:
-    """One whose key isn't kept: nobody finds out any more who it was."""
-    return _pseudonym(secrets.token_bytes(32), person)
+def make_unlinked_pseudonym(person: str) -> str:
+    """Make a pseudonym whose key isn't stored: nobody can find out any more who it was."""
+    return _compute_pseudonym(secrets.token_bytes(32), person)
 
 
-def _pseudonyms(team_id: UUID, persons: set[str]) -> dict[str, str]:
+def _query_pseudonyms(team_id: UUID, persons: set[str]) -> dict[str, str]:
     if not persons:
         return {}
     rows = AuditPerson._unscoped.filter(team_id=team_id, person__in=persons)
     return dict(rows.values_list("person", "pseudonym"))
 
 
-def _made(team_id: UUID, person: str) -> AuditPerson:
+def _build_person(team_id: UUID, person: str) -> AuditPerson:
     secret = secrets.token_bytes(32)
     return AuditPerson(
-        team_id=team_id, person=person, secret=secret, pseudonym=_pseudonym(secret, person)
+        team_id=team_id, person=person, secret=secret, pseudonym=_compute_pseudonym(secret, person)
     )
 
 
-def _pseudonym(secret: bytes, person: str) -> str:
+def _compute_pseudonym(secret: bytes, person: str) -> str:
     digest = hmac.new(secret, person.encode(), hashlib.sha256).digest()
     return f"~{base64.b32encode(digest).decode().lower()[:26]}"

@@ -1,4 +1,4 @@
-"""What lets somebody in: API keys, invitations, start tokens. Only hashes of the secrets are stored."""
+"""Credentials that let somebody in: API keys, invitations, start tokens. Only hashes of the secrets are stored."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ class ApiKey(TenantModel):
     """A programme's way in: one team, named scopes, perhaps an end."""
 
     name = models.CharField(_("name"), max_length=120)
-    prefix = models.CharField(_("begins with"), max_length=16, editable=False)
+    prefix = models.CharField(_("prefix"), max_length=16, editable=False)
     secret_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
-    scopes = ArrayField(models.CharField(max_length=40), verbose_name=_("may"), default=list)
+    scopes = ArrayField(
+        models.CharField(max_length=40), verbose_name=_("permissions"), default=list
+    )
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -54,7 +56,7 @@ class Invitation(TenantModel):
 
     token_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
     role = models.CharField(_("role"), max_length=10, choices=Role.choices, default=Role.EDITOR)
-    email = models.EmailField(_("only for"), blank=True)
+    email = models.EmailField(_("restricted to"), blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -105,15 +107,15 @@ class StartToken(models.Model):
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         related_name="+",
-        verbose_name=_("person"),
+        verbose_name=_("user"),
     )
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("expires"))
     used_at = models.DateTimeField(_("used"), null=True, blank=True, editable=False)
 
     class Meta:
-        verbose_name = _("start token")
-        verbose_name_plural = _("start tokens")
+        verbose_name = _("sign-in token")
+        verbose_name_plural = _("sign-in tokens")
         ordering = ("-created_at", "id")
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from config.ids import uuid7
 
 
 class Role(models.TextChoices):
-    """What a member may do, most first; the verbs are in ``accounts.roles``."""
+    """The roles of a member, most powerful first; their verbs are in ``accounts.roles``."""
 
     OWNER = "owner", _("Owner")
     ADMIN = "admin", _("Admin")
@@ -38,7 +38,7 @@ class Team(models.Model):
 
 
 class Membership(TenantModel):
-    """One person in one team. A trigger keeps at least one owner a team, whoever writes."""
+    """The membership of one person in one team. A trigger keeps at least one owner per team."""
 
     team = models.ForeignKey(
         Team, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("team")
@@ -47,7 +47,7 @@ class Membership(TenantModel):
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         related_name="memberships",
-        verbose_name=_("person"),
+        verbose_name=_("user"),
     )
     role = models.CharField(_("role"), max_length=10, choices=Role.choices, default=Role.VIEWER)
     joined_at = models.DateTimeField(_("joined"), default=timezone.now, editable=False)

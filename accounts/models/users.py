@@ -1,4 +1,4 @@
-"""A person with an account. They sign in with their e-mail address; there is no other name to choose."""
+"""A person with an account, who signs in with their e-mail address; there is no other user name."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class UserManager(BaseUserManager["User"]):
 
 class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    email = models.EmailField(_("e-mail address"), unique=True)
+    email = models.EmailField(_("email"), unique=True)
     name = models.CharField(_("name"), max_length=120, blank=True)
     locale = models.CharField(_("language"), max_length=16, blank=True)
-    is_active = models.BooleanField(_("may sign in"), default=True)
-    is_staff = models.BooleanField(_("may open the admin pages"), default=False)
+    is_active = models.BooleanField(_("can sign in"), default=True)
+    is_staff = models.BooleanField(_("can open the admin pages"), default=False)
     date_joined = models.DateTimeField(_("joined"), default=timezone.now, editable=False)
 
     USERNAME_FIELD = "email"
@@ -47,8 +47,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     objects: ClassVar[UserManager] = UserManager()
 
     class Meta:
-        verbose_name = _("person")
-        verbose_name_plural = _("people")
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
         ordering = ("email", "id")
         constraints = (
             models.UniqueConstraint(Lower("email"), name="accounts_user_email_any_case"),

@@ -1,6 +1,6 @@
-"""What people do here. Each verb checks, changes and writes the audit entry in one transaction."""
+"""Operations on people and teams. Each verb checks, changes and writes the audit entry in one transaction."""
 
-from accounts.services.firstrun import first_run, redeem_start_token
+from accounts.services.firstrun import prepare_first_run, redeem_start_token
 from accounts.services.groups import create_group, delete_group, put_in, take_out
 from accounts.services.invitations import (
     accept_invitation,
@@ -32,8 +32,8 @@ __all__ = [
     "create_team",
     "delete_group",
     "find_invitation",
-    "first_run",
     "issue_key",
+    "prepare_first_run",
     "put_in",
     "redeem_start_token",
     "remove_member",

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import audit, tokens
 from accounts.errors import StartTokenUnusable
 from accounts.models import StartToken, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.services.teams import create_team
 
 
@@ -22,7 +22,7 @@ DEMO_TEAM = "My team"
 
 
 @transaction.atomic
-def first_run() -> str:
+def prepare_first_run() -> str:
     """The path of a fresh sign-in link for whoever started the server. Earlier links stop working.
 
     The person is the first administrator; on an empty database one is made, with no password until they choose one.
@@ -34,10 +34,10 @@ def first_run() -> str:
         user = User.objects.create_superuser(DEMO_EMAIL, name=DEMO_NAME)
         create_team(owner=user, name=DEMO_TEAM)
     StartToken.objects.filter(user=user, used_at=None).delete()
-    token = tokens.fresh("start")
+    token = tokens.make_secret("start")
     StartToken.objects.create(
         user=user,
-        token_hash=tokens.digest("start", token),
+        token_hash=tokens.hash_secret("start", token),
         expires_at=timezone.now() + LIFETIME,
     )
     return reverse("accounts:start", args=[token])
@@ -47,14 +47,14 @@ def first_run() -> str:
 def redeem_start_token(token: str) -> User:
     """The person a start link signs in. It works once, whoever is quicker."""
     rows = StartToken.objects.select_for_update(of=("self",)).select_related("user")
-    row = rows.filter(token_hash=tokens.digest("start", token), used_at=None).first()
-    if row is None or not tokens.matches("start", token, row.token_hash):
+    row = rows.filter(token_hash=tokens.hash_secret("start", token), used_at=None).first()
+    if row is None or not tokens.is_match("start", token, row.token_hash):
         raise StartTokenUnusable
     if row.expires_at <= timezone.now() or not row.user.is_active:
         raise StartTokenUnusable
     row.used_at = timezone.now()
     row.save(update_fields=["used_at"])
-    for team_id in user_principal(row.user).team_ids:
+    for team_id in load_user_principal(row.user).team_ids:
         audit.record(
             team_id=team_id,
             actor=f"user:{row.user_id}",

@@ -35,7 +35,7 @@ def create_group(principal: Principal, *, team: Team, name: str) -> TeamGroup:
 
 
 def delete_group(principal: Principal, *, group_id: UUID) -> None:
-    """What was shared with it ends."""
+    """Delete a group and end everything that was shared with it."""
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
         ended = end_sharing_with(row.group)

@@ -18,7 +18,7 @@ from accounts.tenancy import lookup, tenant
 
 
 LIFETIME = dt.timedelta(days=7)
-_FOR_SOMEBODY_ELSE = _("This invitation is for another e-mail address.")
+_FOR_SOMEBODY_ELSE = _("This invitation is for a different email address.")
 
 
 def create_invitation(
@@ -29,17 +29,17 @@ def create_invitation(
     email: str = "",
     expires_at: dt.datetime | None = None,
 ) -> tuple[Invitation, str]:
-    """The row, and the token of the link: shown once, kept as a hash."""
+    """Create an invitation; return its row and the token of the link, which is shown once and stored as a hash."""
     check(principal, "member.manage", team)
     if role not in Role.values:
         raise InvalidChoice
     if role == Role.OWNER:
         check(principal, "member.manage_owners", team)
-    token = tokens.fresh("invitation")
+    token = tokens.make_secret("invitation")
     with tenant([team.id]):
         invitation = Invitation.objects.create(
             team=team,
-            token_hash=tokens.digest("invitation", token),
+            token_hash=tokens.hash_secret("invitation", token),
             role=role,
             email=normalise_email(email),
             created_by_id=principal.user_id,
@@ -57,12 +57,12 @@ def create_invitation(
 
 
 def find_invitation(token: str) -> Invitation:
-    """The usable invitation of a link, with its team."""
-    stored = tokens.digest("invitation", token)
+    """Return the usable invitation of a link, with its team."""
+    stored = tokens.hash_secret("invitation", token)
     with lookup(stored):
         rows = Invitation.objects.unscoped().select_related("team", "created_by")
         invitation = rows.filter(token_hash=stored).first()
-    if invitation is None or not tokens.matches("invitation", token, invitation.token_hash):
+    if invitation is None or not tokens.is_match("invitation", token, invitation.token_hash):
         raise InvitationUnusable
     if not invitation.is_usable():
         raise InvitationUnusable
@@ -74,7 +74,7 @@ def accept_invitation(*, user: User, token: str) -> Membership:
     team_id = find_invitation(token).team_id
     with tenant([team_id]):
         rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("team")
-        invitation = rows.get(token_hash=tokens.digest("invitation", token))
+        invitation = rows.get(token_hash=tokens.hash_secret("invitation", token))
         if not invitation.is_usable():
             raise InvitationUnusable
         if invitation.email and invitation.email != user.email:

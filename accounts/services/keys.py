@@ -28,19 +28,19 @@ def issue_key(
     scopes: Collection[str],
     expires_at: dt.datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """The row, and the secret: shown once."""
+    """Issue a key; return its row and the secret, which is shown once."""
     check(principal, "key.manage", team)
     if not name.strip() or not scopes or not set(scopes) <= {*SCOPES, *SERVICE_SCOPES}:
         raise InvalidChoice
     if expires_at is not None and expires_at <= timezone.now():
         raise InvalidChoice
-    secret = tokens.fresh("key")
+    secret = tokens.make_secret("key")
     with tenant([team.id]):
         key = ApiKey.objects.create(
             team=team,
             name=name.strip()[:120],
             prefix=secret[: tokens.VISIBLE],
-            secret_hash=tokens.digest("key", secret),
+            secret_hash=tokens.hash_secret("key", secret),
             scopes=sorted(set(scopes)),
             created_by_id=principal.user_id,
             expires_at=expires_at,
@@ -65,14 +65,14 @@ def revoke_key(principal: Principal, *, key_id: UUID) -> ApiKey:
 
 
 def authenticate_key(secret: str) -> KeyPrincipal | None:
-    """Who this secret is, if it is anybody's and still good."""
+    """Return the principal of this secret, if it belongs to a usable key."""
     if not secret.startswith(tokens.KEY_PREFIX):
         return None
-    stored = tokens.digest("key", secret)
+    stored = tokens.hash_secret("key", secret)
     with lookup(stored):
         key = ApiKey.objects.unscoped().filter(secret_hash=stored).first()
     now = timezone.now()
-    if key is None or not tokens.matches("key", secret, key.secret_hash) or not key.is_usable(now):
+    if key is None or not tokens.is_match("key", secret, key.secret_hash) or not key.is_usable(now):
         return None
     if key.last_used_at is None or now - key.last_used_at >= LAST_USED_EVERY:
         with tenant([key.team_id]):

@@ -1,4 +1,4 @@
-"""A person's own account."""
+"""Operations on a person's own account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.services.teams import create_team
 
 @transaction.atomic
 def sign_up(*, user: User, invitation: str | None) -> None:
-    """What follows a new account: the team it was invited to, or one of its own."""
+    """Put a new account into the team it was invited to, or into one of its own."""
     if invitation is not None:
         accept_invitation(user=user, token=invitation)
         return

@@ -1,4 +1,4 @@
-"""Teams and their members."""
+"""Operations on teams and their members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from config.ids import uuid7
 
 
 def create_team(*, owner: User, name: str) -> Team:
-    """A new team with its first owner."""
+    """Create a team with its first owner."""
     name = name.strip()
     if not name:
         raise InvalidChoice
@@ -72,7 +72,7 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
     """Give a member another role; the last owner stays one."""
     if role not in Role.values:
         raise InvalidChoice
-    with _keeps_an_owner(), tenant(principal.team_ids):
+    with _check_owner_remains(), tenant(principal.team_ids):
         membership = _find(principal, membership_id)
         _check_rank(principal, membership.team_id, Role(membership.role), Role(role))
         before, membership.role = membership.role, role
@@ -90,7 +90,7 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
 
 def remove_member(principal: Principal, *, membership_id: UUID) -> None:
     """Take somebody out of the team, or leave it. What was shared with them ends with it."""
-    with _keeps_an_owner(), tenant(principal.team_ids):
+    with _check_owner_remains(), tenant(principal.team_ids):
         membership = _find(principal, membership_id)
         leaving = membership.user_id == principal.user_id
         if not leaving:
@@ -121,8 +121,8 @@ def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
 
 
 @contextmanager
-def _keeps_an_owner() -> Iterator[None]:
-    """The database keeps the last owner (migration 0002); this says it in words."""
+def _check_owner_remains() -> Iterator[None]:
+    """The database keeps the last owner (accounts/sql/memberships.sql); this says it in words."""
     try:
         yield
     except IntegrityError as error:

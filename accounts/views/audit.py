@@ -1,4 +1,4 @@
-"""The audit trail: narrowed, verified, its head signed, and all of it as a file."""
+"""Pages of the audit trail: filtered, verified, its head signed, and exported as a file."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from accounts import audit as chain
 from accounts import selectors
 from accounts.errors import InvalidChoice
 from accounts.models import Team
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from accounts.services import trail as services
+from accounts.services.checkpoints import sign_head
 from accounts.services.downloads import FileAnswer
-from accounts.services.heads import signed_head
-from accounts.services.trail import Asked, Format
-from accounts.views.audit_words import shown
-from accounts.views.ignored import left_out
-from config.moments import kept, midnight
+from accounts.services.trail import AuditFilter, Format
+from accounts.views.audit_words import present_line
+from accounts.views.ignored_filters import list_ignored_filters
+from config.timestamps import find_midnight, to_utc
 
 
 @login_required
 @require_safe
 def trail(request: HttpRequest) -> HttpResponse:
-    return _page(request, _team(request))
+    return _render_page(request, _find_team(request))
 
 
 @login_required
 @require_POST
 def verify(request: HttpRequest) -> HttpResponse:
-    """Takes as long as the trail is; so it is asked for, and not done on every look."""
-    team = _team(request)
-    return _page(request, team, report=chain.verify(team.pk))
+    """Verify the chain. This takes as long as the trail is, so it runs on request and not on every view."""
+    team = _find_team(request)
+    return _render_page(request, team, report=chain.verify(team.pk))
 
 
 @login_required
 @require_safe
 def head(request: HttpRequest) -> HttpResponse:
-    """The signed head as a file, to be kept elsewhere."""
-    found = signed_head(_team(request).pk)
+    """Download the signed head, to be kept elsewhere."""
+    head = sign_head(_find_team(request).pk)
     return HttpResponse(
-        json.dumps(found.tree(), indent=2) + "\n",
+        json.dumps(head.to_json(), indent=2) + "\n",
         content_type="application/json",
         headers={
-            "Content-Disposition": f'attachment; filename="audit-head-{found.seq}.json"',
+            "Content-Disposition": f'attachment; filename="audit-head-{head.seq}.json"',
             "Cache-Control": "no-store",
         },
     )
@@ -65,55 +65,60 @@ def export(request: HttpRequest) -> HttpResponseBase:
     kind = request.POST.get("format", "")
     if kind not in ("jsonl", "csv"):
         raise InvalidChoice
-    team = _team(request)
+    team = _find_team(request)
     pieces = services.export(
-        principal_of(request), team=team, asked=asked_by(request.POST), kind=cast(Format, kind)
+        get_principal(request),
+        team=team,
+        filters=parse_filters(request.POST),
+        kind=cast(Format, kind),
     )
     return FileAnswer(pieces, name=f"audit-{team.slug}", kind=kind)
 
 
-def asked_by(given: Any) -> Asked:  # Any: a QueryDict, of a form or an address
-    """Nonsense narrows nothing."""
-    done = {"1": True, "0": False}.get(given.get("success", ""))
-    return Asked(
-        actor=_text(given, "actor", 120),
-        action=_text(given, "action", 60),
-        subject=_text(given, "subject", 300),
-        run=_text(given, "run", 80).removeprefix("run:"),
-        node=_text(given, "node", 200),
-        since=_moment(given.get("since", ""), whole_day=False),
-        until=_moment(given.get("until", ""), whole_day=True),
-        success=done,
+def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or an address
+    """Parse the filters of a form or an address; values that can't be understood filter nothing."""
+    success = {"1": True, "0": False}.get(data.get("success", ""))
+    return AuditFilter(
+        actor=_read_text(data, "actor", 120),
+        action=_read_text(data, "action", 60),
+        subject=_read_text(data, "subject", 300),
+        run=_read_text(data, "run", 80).removeprefix("run:"),
+        node=_read_text(data, "node", 200),
+        since=_parse_time(data.get("since", ""), whole_day=False),
+        until=_parse_time(data.get("until", ""), whole_day=True),
+        success=success,
     )
 
 
-def _unread(given: Any, asked: Asked) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
-    """The filters that narrow nothing since they can't be understood: name, label, why."""
+def _list_ignored_filters(
+    data: Any, filters: AuditFilter
+) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
+    """List the filters that were ignored because they can't be understood: name, label, reason."""
     read = {
-        "since": (_("From"), asked.since, _("Enter a valid date.")),
-        "until": (_("To"), asked.until, _("Enter a valid date.")),
-        "success": (_("Outcome"), asked.success, _("It is 1 or 0.")),
+        "since": (_("From"), filters.since, _("Enter a valid date.")),
+        "until": (_("To"), filters.until, _("Enter a valid date.")),
+        "success": (_("Outcome"), filters.success, _("Enter 1 or 0.")),
     }
     return [
         (name, label, str(why))
-        for name, (label, found, why) in read.items()
-        if given.get(name, "").strip() and found is None
+        for name, (label, value, why) in read.items()
+        if data.get(name, "").strip() and value is None
     ]
 
 
-def _team(request: HttpRequest) -> Team:
-    return selectors.team_for(principal_of(request), "audit.view", current_team_id(request))
+def _find_team(request: HttpRequest) -> Team:
+    return selectors.find_team(get_principal(request), "audit.view", get_current_team_id(request))
 
 
-def _page(
+def _render_page(
     request: HttpRequest, team: Team, *, report: chain.ChainReport | None = None
 ) -> HttpResponse:
-    principal, asked = principal_of(request), asked_by(request.GET)
+    principal, filters = get_principal(request), parse_filters(request.GET)
     before = request.GET.get("before", "")
-    page = services.read(
+    page = services.read_page(
         principal,
         team=team,
-        asked=asked,
+        filters=filters,
         before=int(before) if before.isdecimal() and len(before) < 19 else None,
     )
     query = request.GET.copy()
@@ -123,33 +128,35 @@ def _page(
     context = {
         "team": team,
         "page": page,
-        "lines": [shown(line) for line in page.lines],
-        "asked": asked,
-        "ignored": left_out(
-            request.GET, _unread(request.GET, asked), address=reverse("accounts:audit")
+        "lines": [present_line(line) for line in page.lines],
+        "asked": filters,
+        "ignored": list_ignored_filters(
+            request.GET,
+            _list_ignored_filters(request.GET, filters),
+            address=reverse("accounts:audit"),
         ),
         "given": request.GET,
         "actors": [
-            (f"user:{one.user_id}", one.user) for one in selectors.members_of(principal, team)
+            (f"user:{row.user_id}", row.user) for row in selectors.list_members(principal, team)
         ]
-        + [(f"key:{one.pk}", one.name) for one in selectors.keys_of(principal, team)],
-        "actions": _actions(),
+        + [(f"key:{row.pk}", row.name) for row in selectors.list_keys(principal, team)],
+        "actions": _list_actions(),
         "older": query.urlencode() if page.older else "",
         "newest": newest,
         "is_first": not before,
         "report": report,
         "reason": REASONS.get(report.broken.reason, "") if report and report.broken else "",
-        "head": chain.head(team.pk),
+        "head": chain.read_head(team.pk),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "accounts/audit.html", context)
 
 
 REASONS = {
-    "changed": _("this entry was changed"),
+    "changed": _("this entry was modified"),
     "missing": _("this entry is missing"),
-    "inserted": _("this entry was put in between"),
-    "head": _("the trail ends elsewhere than was last written down"),
+    "inserted": _("this entry was inserted"),
+    "head": _("the end of the trail differs from the last recorded head"),
 }
 
 # Families of actions, as the list offers them; an app that isn't installed has none.
@@ -169,30 +176,34 @@ FAMILIES = {
     "access": _("Sharing"),
     "team": _("Team"),
     "audit": _("Audit trail"),
-    "signin": _("Signing in"),
+    "signin": _("Sign-ins"),
 }
 
 
-def _actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Family, its name, its actions."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return the families of actions: key, label, and their actions."""
+    families: dict[str, list[tuple[str, str]]] = {}
     for name, wording in chain.AUDIT_ACTIONS.items():
-        found.setdefault(name.partition(".")[0], []).append((name, str(wording)))
-    places = [*FAMILIES, *sorted(set(found) - set(FAMILIES))]
-    return [(one, str(FAMILIES.get(one, one)), found[one]) for one in places if one in found]
+        families.setdefault(name.partition(".")[0], []).append((name, str(wording)))
+    places = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
+    return [
+        (family, str(FAMILIES.get(family, family)), families[family])
+        for family in places
+        if family in families
+    ]
 
 
-def _text(given: Any, name: str, most: int) -> str:
-    found: str = given.get(name, "")
-    return found.strip().replace("\x00", "")[:most]
+def _read_text(data: Any, name: str, most: int) -> str:
+    text: str = data.get(name, "")
+    return text.strip().replace("\x00", "")[:most]
 
 
-def _moment(text: str, *, whole_day: bool) -> datetime | None:
-    """A day or an instant, in the reader's time; ``whole_day``: up to the end of that day."""
+def _parse_time(text: str, *, whole_day: bool) -> datetime | None:
+    """Parse a day or an instant in the reader's time zone; with ``whole_day`` the end of that day."""
     try:
         if day := parse_date(text):
-            return midnight(day, later=int(whole_day))
+            return find_midnight(day, later=int(whole_day))
         moment = parse_datetime(text)
-        return kept(moment) if moment else None
+        return to_utc(moment) if moment else None
     except ValueError:
         return None

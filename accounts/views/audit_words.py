@@ -1,4 +1,4 @@
-"""What stands in an entry of the audit trail, under names that people read."""
+"""Labels for the details of audit entries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,65 +8,65 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.services.trail import Change, Line
+from accounts.services.trail import AuditLine, FieldChange
 
 
 # What actions write down beside themselves; a name that isn't here is shown as it was written.
 NAMES: Final[Mapping[str, str | Promise]] = {
     "bytes": _("Bytes"),
     "category": _("Category"),
-    "count": _("How many"),
+    "count": _("Count"),
     "entries": _("Entries"),
     "entry": pgettext_lazy("of memory", "Entry"),
     "error": _("Error"),
     "format": _("Format"),
-    "found": _("Found"),
-    "ingress": _("What the gate did"),
+    "found": _("Results"),
+    "ingress": _("Content filter action"),
     "key": _("Key"),
     "keys": pgettext_lazy("of memory", "Keys"),
     "kind": _("Kind"),
-    "minutes": pgettext_lazy("of memory", "Minutes"),
+    "minutes": pgettext_lazy("of memory", "Duration (minutes)"),
     "namespace": _("Namespace"),
     "node": _("Node"),
-    "op": _("What was tried"),
+    "op": _("Attempted action"),
     "overwritten": _("Overwritten"),
     "provider": _("Provider"),
-    "query": _("Question"),
+    "query": _("Query"),
     "reason": _("Reason"),
-    "reasons": _("What the gate found"),
+    "reasons": _("Content filter findings"),
     "role": _("Role"),
     "run": _("Run"),
     "scope": _("Scope"),
     "tier": _("Tier"),
-    "ttl": _("Seconds until it ends"),
+    "ttl": _("Expires after (seconds)"),
     "until": _("Until"),
-    "why": _("Why"),
+    "why": _("Reason"),
 }
 
 
 # What memory's gate writes down as words of its own.
 VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
     "ingress": {
-        "admit": _("let in"),
-        "merge": _("taken as one more proof of what is there"),
-        "quarantine": _("held for a person"),
-        "refuse": _("refused"),
+        "admit": _("accepted"),
+        "merge": _("counted as evidence for an existing memory"),
+        "quarantine": _("held for review"),
+        "refuse": _("rejected"),
     },
     "reasons": {
         "too_short": _("too short to mean anything"),
-        "duplicate": _("says what is there already"),
-        "secret": _("held a secret, which was taken out"),
-        "too_large": _("larger than a memory should be"),
-        "gives_orders": _("reads like an order to the assistant"),
-        "rejected_before": _("was rejected before"),
-        "from_outside": _("comes from outside"),
+        "duplicate": _("duplicate of an existing memory"),
+        "secret": _("contained a secret, which was removed"),
+        "too_large": _("too large for a memory"),
+        "gives_orders": _("looks like a prompt injection"),
+        "rejected_before": _("rejected before"),
+        "from_outside": _("from an external source"),
     },
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """``name`` as it was written, ``label`` as it is read."""
+class DetailRow:
+    """A detail with its ``name`` as written and its ``label`` as read."""
 
     name: str
     label: str | Promise
@@ -74,39 +74,41 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    line: Line
+class DisplayedLine:
+    line: AuditLine
     changes: Sequence[tuple[str | Promise, str, str]]
-    rest: Sequence[Named]
+    rest: Sequence[DetailRow]
 
 
-def shown(line: Line) -> Shown:
-    """A step from one revision to the next is one fact; what was changed field by field, a table."""
-    steps = [one for one in line.changes if _is_revision(line, one)]
+def present_line(line: AuditLine) -> DisplayedLine:
+    """Present a line: a step between revisions is one fact, fields that changed make a table."""
+    steps = [change for change in line.changes if _is_revision(line, change)]
     changes = [
-        (NAMES.get(one.field, one.field), one.was, one.now)
-        for one in line.changes
-        if one not in steps
+        (NAMES.get(change.field, change.field), change.was, change.now)
+        for change in line.changes
+        if change not in steps
     ]
-    rest = [Named("", _("Revision"), f"{one.was} → {one.now}") for one in steps]
+    rest = [DetailRow("", _("Revision"), f"{change.was} → {change.now}") for change in steps]
     rest += [
-        Named(name, NAMES.get(name, name), _in_words(line, name, value))
+        DetailRow(name, NAMES.get(name, name), _format_detail(line, name, value))
         for name, value in line.rest.items()
     ]
-    return Shown(line, changes, rest)
+    return DisplayedLine(line, changes, rest)
 
 
-def _in_words(line: Line, name: str, value: str) -> str:
-    """As it was written, but for what is one word of a few, or a list of such."""
+def _format_detail(line: AuditLine, name: str, value: str) -> str:
+    """Return the value as written, or its label where it is one word of a closed list, or a list of such."""
     words, written = VALUES.get(name), line.entry.detail.get(name)
     if words is None or written is None:
         return value
-    told = written if isinstance(written, list) else [written]
-    return ", ".join(str(words.get(str(one), one)) for one in told) or "–"
+    values = written if isinstance(written, list) else [written]
+    return ", ".join(str(words.get(str(item), item)) for item in values) or "–"
 
 
-def _is_revision(line: Line, change: Change) -> bool:
-    """Memory's doors write the numbers of revisions before and after, and nothing else there."""
+def _is_revision(line: AuditLine, change: FieldChange) -> bool:
+    """Say whether a change is a revision number: memory's gateway writes revision numbers before and after, and nothing
+    else.
+    """
     numbers = {change.was, change.now} - {"–"}
     is_memory = not change.field and line.entry.action.startswith("memory.")
     return is_memory and all(map(str.isdecimal, numbers))

@@ -15,7 +15,7 @@ from accounts import selectors, services
 from accounts.access import can
 from accounts.errors import InvalidChoice, NameTaken, NotFound
 from accounts.models import Membership
-from accounts.principals import Principal, current_team_id, principal_of
+from accounts.principals import Principal, get_current_team_id, get_principal
 
 
 GROUPS = 20  # a page
@@ -25,10 +25,10 @@ LONGEST_ADDRESS = 254  # that is said back
 
 @require_http_methods(["GET", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
-    """The list; a POST makes one."""
-    principal = principal_of(request)
+    """List the groups; a POST creates one."""
+    principal = get_principal(request)
     verb = "member.manage" if request.method == "POST" else "team.view"
-    team = selectors.team_for(principal, verb, current_team_id(request))
+    team = selectors.find_team(principal, verb, get_current_team_id(request))
     typed, problem = request.POST.get("name", ""), ""
     if request.method == "POST":
         try:
@@ -36,18 +36,20 @@ def groups(request: HttpRequest) -> HttpResponse:
         except (InvalidChoice, NameTaken) as fault:
             problem = str(fault)
         else:
-            messages.success(request, _("The group was made."))
+            messages.success(request, _("Group created."))
             return redirect("accounts:groups")
-    members = list(selectors.members_of(principal, team))
-    named = Paginator(selectors.groups_named(principal, team), GROUPS)
+    members = list(selectors.list_members(principal, team))
+    named = Paginator(selectors.list_group_rows(principal, team), GROUPS)
     page = named.get_page(request.GET.get("page"))
-    found = selectors.people_in(principal, list(page))
+    groups_with_people = selectors.load_people(principal, list(page))
     is_large = len(members) > MOST_TO_CHOOSE
     context = {
         "team": team,
         "page": page,
-        "groups": [(one, () if is_large else _outside(members, one)) for one in found],
-        "members": [one.user for one in members] if is_large else (),
+        "groups": [
+            (row, () if is_large else _list_outsiders(members, row)) for row in groups_with_people
+        ],
+        "members": [row.user for row in members] if is_large else (),
         "manages": can(principal, "member.manage", team),
         "typed": typed,
         "problem": problem,
@@ -58,15 +60,15 @@ def groups(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
-    principal, wanted = principal_of(request), request.POST.get("member", "")
-    team_id = current_team_id(request)
-    if "@" not in wanted:
-        user_id = _uuid(wanted)
-    elif (typed := _typed(principal, team_id, group_id, wanted)) is not None:
+    principal, member = get_principal(request), request.POST.get("member", "")
+    team_id = get_current_team_id(request)
+    if "@" not in member:
+        user_id = _parse_uuid(member)
+    elif (typed := _find_typed_member(principal, team_id, group_id, member)) is not None:
         user_id = typed
     else:
-        said = _("Nobody in the team has this address: %(email)s")
-        messages.error(request, said % {"email": wanted[:LONGEST_ADDRESS]})
+        message = _("No team member has this email address: %(email)s")
+        messages.error(request, message % {"email": member[:LONGEST_ADDRESS]})
         return redirect("accounts:groups")
     services.put_in(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
@@ -74,35 +76,39 @@ def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, group_id: UUID) -> HttpResponse:
-    user_id = _uuid(request.POST.get("member", ""))
-    services.take_out(principal_of(request), group_id=group_id, user_id=user_id)
+    user_id = _parse_uuid(request.POST.get("member", ""))
+    services.take_out(get_principal(request), group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
 
 
 @require_POST
 def delete(request: HttpRequest, group_id: UUID) -> HttpResponse:
-    services.delete_group(principal_of(request), group_id=group_id)
-    messages.success(request, _("The group was deleted, and what was shared with it ended."))
+    services.delete_group(get_principal(request), group_id=group_id)
+    messages.success(request, _("Group deleted. Access through this group has ended."))
     return redirect("accounts:groups")
 
 
-def _outside(members: list[Membership], one: selectors.GroupOfPeople) -> list[object]:
-    inside = {person.pk for person in one.people}
+def _list_outsiders(members: list[Membership], group: selectors.GroupOfPeople) -> list[object]:
+    inside = {person.pk for person in group.people}
     return [member.user for member in members if member.user_id not in inside]
 
 
-def _typed(principal: Principal, team_id: UUID, group_id: UUID, email: str) -> UUID | None:
-    """Where there are too many to choose from. Who may fill the group learns of a slip; anybody else, what they
-    learn of any other address."""
+def _find_typed_member(
+    principal: Principal, team_id: UUID, group_id: UUID, email: str
+) -> UUID | None:
+    """Find a member by the typed address, where there are too many to choose from.
+
+    Somebody who may fill the group learns of a typo; anybody else learns what any other address would tell them.
+    """
     try:
-        return selectors.member_at(principal, team_id, email)
+        return selectors.find_member_by_email(principal, team_id, email)
     except NotFound:
-        selectors.group_for(principal, team_id, group_id)
-        selectors.team_for(principal, "member.manage", team_id)
+        selectors.find_group(principal, team_id, group_id)
+        selectors.find_team(principal, "member.manage", team_id)
         return None
 
 
-def _uuid(text: str) -> UUID:
+def _parse_uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

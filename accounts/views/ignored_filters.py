@@ -1,4 +1,4 @@
-"""What an address asks for that nobody can understand: it filters nothing, and the page says so."""
+"""Filters of an address that can't be understood: they filter nothing, and the page says so."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,32 +24,32 @@ class Ignored:
     url: str
 
 
-def ignored(given: QueryDict, form: forms.Form, *, address: str = "") -> list[Ignored]:
+def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") -> list[Ignored]:
     """What the form left out: a list that is longer than was meant says why. ``address`` is the list's, where an answer
     to another one shows it as well."""
-    return left_out(
-        given,
+    return list_ignored_filters(
+        data,
         [
-            (name, form[name].label or name, " ".join(str(why) for why in found))
-            for name, found in form.errors.items()
+            (name, form[name].label or name, " ".join(str(why) for why in errors))
+            for name, errors in form.errors.items()
             if name in form.fields
         ],
         address=address,
     )
 
 
-def left_out(
-    given: QueryDict, found: Iterable[tuple[str, str | Promise, str]], *, address: str = ""
+def list_ignored_filters(
+    data: QueryDict, errors: Iterable[tuple[str, str | Promise, str]], *, address: str = ""
 ) -> list[Ignored]:
     """``found``: the parameter's name, what people call it, and why it can't be understood."""
     return [
-        Ignored(label, given.get(name, "")[:_MOST_SHOWN], why, address + _without(given, name))
-        for name, label, why in found
+        Ignored(label, data.get(name, "")[:_MOST_SHOWN], why, address + _drop_filter(data, name))
+        for name, label, why in errors
     ]
 
 
-def _without(given: QueryDict, name: str) -> str:
-    fresh = given.copy()
-    for one in (*_PASSING, name):
-        fresh.pop(one, None)
+def _drop_filter(data: QueryDict, name: str) -> str:
+    fresh = data.copy()
+    for query in (*_PASSING, name):
+        fresh.pop(query, None)
     return f"?{fresh.urlencode()}"

@@ -1,4 +1,4 @@
-"""API keys of the team."""
+"""The page of the team's API keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import selectors, services
 from accounts.forms import KeyForm
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from accounts.roles import SCOPES, SERVICE_SCOPES
 
 
@@ -21,8 +21,8 @@ from accounts.roles import SCOPES, SERVICE_SCOPES
 @require_http_methods(["GET", "POST"])
 def keys(request: HttpRequest) -> HttpResponse:
     """The list; a POST makes a key and answers with its secret, which is not shown again."""
-    principal = principal_of(request)
-    team = selectors.team_for(principal, "key.manage", current_team_id(request))
+    principal = get_principal(request)
+    team = selectors.find_team(principal, "key.manage", get_current_team_id(request))
     form, secret, status = KeyForm(request.POST if request.method == "POST" else None), "", 200
     if request.method == "POST":
         status = 422
@@ -32,12 +32,12 @@ def keys(request: HttpRequest) -> HttpResponse:
                 team=team,
                 name=form.cleaned_data["name"],
                 scopes=form.cleaned_data["scopes"],
-                expires_at=form.expires_at(),
+                expires_at=form.get_expires_at(),
             )
             form, status = KeyForm(), 200
     context = {
         "team": team,
-        "keys": selectors.keys_of(principal, team),
+        "keys": selectors.list_keys(principal, team),
         "form": form,
         "secret": secret,
         "scopes": {**SCOPES, **SERVICE_SCOPES},
@@ -47,6 +47,6 @@ def keys(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    services.revoke_key(principal_of(request), key_id=key_id)
-    messages.success(request, _("The key was revoked."))
+    services.revoke_key(get_principal(request), key_id=key_id)
+    messages.success(request, _("API key revoked."))
     return redirect("accounts:keys")

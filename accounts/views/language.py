@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from accounts import services
-from accounts.language import is_spoken
+from accounts.http.language import is_spoken
 from accounts.models import User
 
 

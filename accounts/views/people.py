@@ -22,7 +22,7 @@ from accounts import selectors, services
 from accounts.errors import NotFound, StartTokenUnusable
 from accounts.forms import ProfileForm, WelcomeForm
 from accounts.models import User
-from accounts.principals import TEAM_IN_SESSION, principal_of
+from accounts.principals import TEAM_IN_SESSION, get_principal
 
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -31,50 +31,55 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 @never_cache
 @require_GET
 def start(request: HttpRequest, token: str) -> HttpResponse:
-    """The link that starting the server prints. The token can't be guessed, so no page can make a browser use it."""
+    """Sign in by the link that starting the server prints. The token can't be guessed, so no page can make a browser
+    use it.
+    """
     try:
         user = services.redeem_start_token(token)
     except StartTokenUnusable:
         # A page of its own: whoever has lost the link can't get in otherwise.
-        return render(request, "accounts/start_lost.html", {"gallery": _gallery()}, status=410)
+        return render(request, "accounts/start_lost.html", {"gallery": _find_gallery()}, status=410)
     login(request, user, backend=BACKEND)
-    return redirect(_gallery())
+    return redirect(_find_gallery())
 
 
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
     """Three fields, which may be skipped: without them, the next start link signs in as well."""
-    user = _person(request)
+    user = _get_person(request)
     if user.has_usable_password():
-        return redirect(_gallery())
-    form = WelcomeForm(_posted(request), user=user)
+        return redirect(_find_gallery())
+    form = WelcomeForm(_get_post_data(request), user=user)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         services.change_profile(user, name=data["name"], locale=user.locale, email=data["email"])
         services.change_password(user, data["password"])
         update_session_auth_hash(request, user)
-        return redirect(_gallery())
+        return redirect(_find_gallery())
     return render(
-        request, "accounts/welcome.html", {"form": form, "skip": _gallery()}, status=_status(form)
+        request,
+        "accounts/welcome.html",
+        {"form": form, "skip": _find_gallery()},
+        status=_choose_status(form),
     )
 
 
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponse:
-    user = _person(request)
-    form = ProfileForm(_posted(request), initial={"name": user.name, "locale": user.locale})
+    user = _get_person(request)
+    form = ProfileForm(_get_post_data(request), initial={"name": user.name, "locale": user.locale})
     if request.method == "POST" and form.is_valid():
         services.change_profile(user, **form.cleaned_data)
         messages.success(request, _("Saved."))
-        return _in_language(redirect("accounts:profile"), user.locale)
-    context = {"form": form, "password_form": _password_form(user)(user)}
-    return render(request, "accounts/profile.html", context, status=_status(form))
+        return _set_language(redirect("accounts:profile"), user.locale)
+    context = {"form": form, "password_form": _choose_password_form(user)(user)}
+    return render(request, "accounts/profile.html", context, status=_choose_status(form))
 
 
 @require_POST
 def password(request: HttpRequest) -> HttpResponse:
-    user = _person(request)
-    form = _password_form(user)(user, request.POST)
+    user = _get_person(request)
+    form = _choose_password_form(user)(user, request.POST)
     if not form.is_valid():
         context = {
             "form": ProfileForm(initial={"name": user.name, "locale": user.locale}),
@@ -83,18 +88,18 @@ def password(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/profile.html", context, status=422)
     services.change_password(user, form.cleaned_data["new_password1"])
     update_session_auth_hash(request, user)
-    messages.success(request, _("The password was changed. Other sessions have ended."))
+    messages.success(request, _("Password changed. All other sessions were signed out."))
     return redirect("accounts:profile")
 
 
 @require_POST
 def switch_team(request: HttpRequest) -> HttpResponse:
-    principal = principal_of(request)
+    principal = get_principal(request)
     try:
         team_id = UUID(request.POST.get("team", ""))
     except ValueError:
         raise NotFound from None
-    team = selectors.team_for(principal, "team.view", team_id)
+    team = selectors.find_team(principal, "team.view", team_id)
     request.session[TEAM_IN_SESSION] = str(team.id)
     target = request.POST.get("next", "/")
     if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
@@ -102,27 +107,27 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     return redirect(target)
 
 
-def _posted(request: HttpRequest) -> QueryDict | None:
+def _get_post_data(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def _person(request: HttpRequest) -> User:
-    principal_of(request)  # a stranger is sent to sign in
+def _get_person(request: HttpRequest) -> User:
+    get_principal(request)  # a stranger is sent to sign in
     return cast(User, request.user)
 
 
-def _password_form(user: User) -> type[SetPasswordForm]:  # type: ignore[type-arg]
+def _choose_password_form(user: User) -> type[SetPasswordForm]:  # type: ignore[type-arg]
     return PasswordChangeForm if user.has_usable_password() else SetPasswordForm
 
 
-def _gallery() -> str:
+def _find_gallery() -> str:
     try:
         return reverse("workflows:samples")
     except NoReverseMatch:
         return "/"
 
 
-def _in_language(response: HttpResponse, locale: str) -> HttpResponse:
+def _set_language(response: HttpResponse, locale: str) -> HttpResponse:
     if locale:
         translation.activate(locale)
         response.set_cookie(settings.LANGUAGE_COOKIE_NAME, locale, samesite="Lax")
@@ -131,5 +136,5 @@ def _in_language(response: HttpResponse, locale: str) -> HttpResponse:
     return response
 
 
-def _status(form: ProfileForm | WelcomeForm) -> int:
+def _choose_status(form: ProfileForm | WelcomeForm) -> int:
     return 422 if form.is_bound and form.errors else 200

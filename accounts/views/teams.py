@@ -1,4 +1,4 @@
-"""The team page: members, roles, invitations; and the page an invitation's link opens."""
+"""The team page with members, roles and invitations, and the page that an invitation's link opens."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts import selectors, services
 from accounts.access import can
-from accounts.adapter import INVITATION_IN_SESSION
 from accounts.errors import InvalidChoice
 from accounts.forms import InvitationForm, RoleForm, TeamForm
+from accounts.http.adapter import INVITATION_IN_SESSION
 from accounts.models import Role, Team, User
-from accounts.principals import TEAM_IN_SESSION, Principal, current_team_id, principal_of
+from accounts.principals import TEAM_IN_SESSION, Principal, get_current_team_id, get_principal
 
 
 MEMBERS = 50  # a page
@@ -32,12 +32,12 @@ LONGEST_AT = 2_000  # of an address that a form brings back
 
 # The table of verbs in a sentence each; ``accounts.roles`` decides.
 TOLD_ROLES: Mapping[Role, Promise] = {
-    Role.OWNER: gettext_lazy("Everything, also renaming the team and making somebody owner."),
+    Role.OWNER: gettext_lazy("Full access, including renaming the team and appointing owners."),
     Role.ADMIN: gettext_lazy(
-        "Besides what an editor may: members, keys, model credentials, sharing and limits of memory, the audit trail."
+        "Everything editors can do, plus members, API keys, model credentials, memory sharing, quotas, and the audit trail."
     ),
     Role.EDITOR: gettext_lazy(
-        "Draws, publishes and runs workflows; writes and forgets shared memory."
+        "Creates, publishes, and runs workflows; stores and forgets shared memories."
     ),
     Role.VIEWER: gettext_lazy("Runs workflows and sees what the team shares."),
 }
@@ -45,15 +45,15 @@ TOLD_ROLES: Mapping[Role, Promise] = {
 
 @require_GET
 def team(request: HttpRequest) -> HttpResponse:
-    principal = principal_of(request)
-    mine = selectors.team_for(principal, "team.view", current_team_id(request))
+    principal = get_principal(request)
+    mine = selectors.find_team(principal, "team.view", get_current_team_id(request))
     return _page(request, principal, mine)
 
 
 @require_POST
 def rename(request: HttpRequest) -> HttpResponse:
-    principal = principal_of(request)
-    mine = selectors.team_for(principal, "team.manage", current_team_id(request))
+    principal = get_principal(request)
+    mine = selectors.find_team(principal, "team.manage", get_current_team_id(request))
     form = TeamForm(request.POST)
     if not form.is_valid():
         raise InvalidChoice
@@ -67,25 +67,25 @@ def change_role(request: HttpRequest, membership_id: UUID) -> HttpResponse:
     if not form.is_valid():
         raise InvalidChoice
     services.change_role(
-        principal_of(request), membership_id=membership_id, role=form.cleaned_data["role"]
+        get_principal(request), membership_id=membership_id, role=form.cleaned_data["role"]
     )
-    messages.success(request, _("The role was changed."))
-    return _back(request)
+    messages.success(request, _("Role changed."))
+    return _redirect_back(request)
 
 
 @require_POST
 def remove(request: HttpRequest, membership_id: UUID) -> HttpResponse:
-    services.remove_member(principal_of(request), membership_id=membership_id)
-    messages.success(request, _("The member was removed."))
-    return _back(request)
+    services.remove_member(get_principal(request), membership_id=membership_id)
+    messages.success(request, _("Member removed."))
+    return _redirect_back(request)
 
 
 @never_cache
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
     """Answers with the link, which is not shown again."""
-    principal = principal_of(request)
-    mine = selectors.team_for(principal, "member.manage", current_team_id(request))
+    principal = get_principal(request)
+    mine = selectors.find_team(principal, "member.manage", get_current_team_id(request))
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _page(request, principal, mine, invitation_form=form, status=422)
@@ -96,47 +96,47 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    services.revoke_invitation(principal_of(request), invitation_id=invitation_id)
-    messages.success(request, _("The invitation was revoked."))
+    services.revoke_invitation(get_principal(request), invitation_id=invitation_id)
+    messages.success(request, _("Invitation revoked."))
     return redirect("accounts:team")
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Who has the link may see whose team it is, and join it once signed in."""
-    found = services.find_invitation(token)
+    """Show whose team an invitation is for, and join it once signed in."""
+    invitation_row = services.find_invitation(token)
     if request.method == "POST":
-        principal_of(request)
+        get_principal(request)
         assert isinstance(request.user, User)  # noqa: S101  # principal_of refused everybody else
         services.accept_invitation(user=request.user, token=token)
-        request.session[TEAM_IN_SESSION] = str(found.team_id)
+        request.session[TEAM_IN_SESSION] = str(invitation_row.team_id)
         request.session.pop(INVITATION_IN_SESSION, None)
         return redirect("/")
     request.session[INVITATION_IN_SESSION] = token
-    context = {"invitation": found, "role": Role(found.role).label}
+    context = {"invitation": invitation_row, "role": Role(invitation_row.role).label}
     return render(request, "accounts/invitation.html", context)
 
 
-def _members(request: HttpRequest, principal: Principal, mine: Team) -> dict[str, object]:
-    """A page of them; of those with a word in name or address, where one is looked for."""
-    sought = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
-    found = selectors.members_of(principal, mine, sought=sought)
-    page = Paginator(found, MEMBERS).get_page(request.GET.get("page"))
-    kept = f"{urlencode({'q': sought})}&" if sought else ""
+def _list_members(request: HttpRequest, principal: Principal, mine: Team) -> dict[str, object]:
+    """Return a page of members, filtered by a word in name or address where one is searched for."""
+    search = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
+    members = selectors.list_members(principal, mine, search=search)
+    page = Paginator(members, MEMBERS).get_page(request.GET.get("page"))
+    query = f"{urlencode({'q': search})}&" if search else ""
     return {
         "page": page,
-        "sought": sought,
-        "kept": kept,
-        "at": f"{kept}page={page.number}" if kept or page.number > 1 else "",
+        "sought": search,
+        "kept": query,
+        "at": f"{query}page={page.number}" if query or page.number > 1 else "",
     }
 
 
-def _back(request: HttpRequest) -> HttpResponse:
-    """To where in the list one was."""
-    asked = QueryDict(request.POST.get("at", "")[:LONGEST_AT])
-    kept = {name: asked[name] for name in ("q", "page") if asked.get(name)}
-    return redirect(f"{reverse('accounts:team')}?{urlencode(kept)}" if kept else "accounts:team")
+def _redirect_back(request: HttpRequest) -> HttpResponse:
+    """Redirect to the place in the list where the person was."""
+    params = QueryDict(request.POST.get("at", "")[:LONGEST_AT])
+    query = {name: params[name] for name in ("q", "page") if params.get(name)}
+    return redirect(f"{reverse('accounts:team')}?{urlencode(query)}" if query else "accounts:team")
 
 
 def _page(
@@ -155,8 +155,8 @@ def _page(
     form.fields["role"].choices = roles  # type: ignore[attr-defined]
     context = {
         "team": mine,
-        **_members(request, principal, mine),
-        "invitations": selectors.invitations_of(principal, mine) if manages else [],
+        **_list_members(request, principal, mine),
+        "invitations": selectors.list_invitations(principal, mine) if manages else [],
         "manages": manages,
         "owns": owns,
         "roles": roles,
