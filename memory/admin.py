@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from accounts.audit import record
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from memory.models import (
     Change,
     Curation,
@@ -34,7 +34,7 @@ class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
     """Look, don't touch; and only at what one may see on the pages."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        visible: QuerySet[Any] = self.model.objects.visible_to(principal_of(request))
+        visible: QuerySet[Any] = self.model.objects.visible_to(get_principal(request))
         return visible
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -73,7 +73,7 @@ class ContentsAdmin(VisibleAdmin):
         return super().change_view(request, object_id, form_url, extra_context)
 
     def _note(self, request: HttpRequest, team_id: UUID, **what: str | int) -> None:
-        principal = principal_of(request)
+        principal = get_principal(request)
         record(
             team_id=team_id,
             actor=principal.actor,
@@ -108,8 +108,8 @@ class GroupAdmin(VisibleAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A group is as private as what lies in it.
-        seen = Namespace.objects.visible_to(principal_of(request))
-        return Group.objects.visible_to(principal_of(request)).filter(namespace__in=seen)
+        seen = Namespace.objects.visible_to(get_principal(request))
+        return Group.objects.visible_to(get_principal(request)).filter(namespace__in=seen)
 
 
 @admin.register(Embedding)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from memory.services.exporting import CHUNK, Exported
+from memory.services.transfer.exporting import CHUNK, Exported
 
 
 JSON_LINES = "application/jsonl; charset=utf-8"

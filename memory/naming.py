@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.models import User
-from accounts.personas import key_of, persona_name, played_by
+from accounts.personas import find_key_id, find_player, strip_player
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
@@ -70,14 +70,14 @@ def _words(
         found = _people(rows, ids, reader_id)
     words: Words = {(scope, one): word for one, word in found.items() if word}
     if scope == Scope.GLOBAL:
-        words.setdefault((scope, "default"), _("Everybody in the team"))
+        words.setdefault((scope, "default"), _("Everyone in the team"))
     return words
 
 
 def _people(
     rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
 ) -> Mapping[str, str]:
-    whose = {row.owner_user_id for row in rows} | {played_by(one) for one in ids}
+    whose = {row.owner_user_id for row in rows} | {find_player(one) for one in ids}
     accounts = {one for one in whose if one is not None and one != reader_id}
     names = {}
     if accounts:
@@ -89,15 +89,15 @@ def _people(
 
 
 def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
-    player = played_by(subject)
+    player = find_player(subject)
     if player is None:
-        words = _("%(name)s (API key)") if key_of(subject) else _("%(name)s (outside person)")
+        words = _("%(name)s (API key)") if find_key_id(subject) else _("%(name)s (external user)")
         return words % {"name": subject}
     if player == reader_id:
-        return _("%(name)s (test person)") % {"name": persona_name(subject)}
-    return _("%(name)s (test person of %(player)s)") % {
-        "name": persona_name(subject),
-        "player": names.get(str(player), _("somebody who left")),
+        return _("%(name)s (test user)") % {"name": strip_player(subject)}
+    return _("%(name)s (test user of %(player)s)") % {
+        "name": strip_player(subject),
+        "player": names.get(str(player), _("former member")),
     }
 
 
@@ -108,7 +108,7 @@ def prefixes_of_persons() -> tuple[str, ...]:
 
 def for_the_trail(
     principal: HasTeams, team_id: UUID, texts: Sequence[str]
-) -> Mapping[str, audit.Told]:
+) -> Mapping[str, audit.DisplayName]:
     """Of namespaces as the audit trail names them. Who may not look into one learns whose it is, never
     what a conversation began with."""
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
@@ -126,5 +126,5 @@ def for_the_trail(
         address = reverse("memory:namespace", args=[row.pk]) if row.pk in seen else ""
         is_told = row.pk in seen or parse_namespace(row.text).seen_by is SeenBy.PERSON
         title = one.title if is_told else row.text.rpartition(":")[2]
-        found[row.text] = audit.Told(f"{row.get_scope_display()}: {title}", address)
+        found[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", address)
     return found

@@ -33,14 +33,14 @@ from django.utils.translation import gettext as _
 
 from accounts import access, audit
 from accounts.models import User
-from accounts.personas import key_of, played_by
-from accounts.principals import Principal, key_id_of
+from accounts.personas import find_key_id, find_player
+from accounts.principals import Principal, get_key_id
 from accounts.roles import VERBS
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, parse_namespace
 from memory.models import Glass, Namespace
-from memory.models.glass import open_glass
+from memory.models.emergency_access import open_glass
 
 
 Verb = Literal["view", "write", "forget", "share"]
@@ -119,7 +119,7 @@ def taking_part(place: Place) -> frozenset[UUID]:
 
 def taker_of(principal: Principal) -> UUID | None:
     """Who acts, as ``participants`` says it: an account, or a key."""
-    return principal.user_id or key_id_of(principal)
+    return principal.user_id or get_key_id(principal)
 
 
 def may(principal: Principal, verb: Verb, place: Place) -> bool:
@@ -143,7 +143,7 @@ def reasons(
 ) -> Iterator[Why]:
     """Why the principal may; none: they may not. Each is looked for when it is asked for."""
     known = facts or Facts(place)
-    if principal.role_in(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
+    if principal.get_role(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
         return
     if place.named.seen_by is SeenBy.TEAM:
         yield from _reasons_of_the_team(principal, verb, known)
@@ -177,7 +177,7 @@ def note_look(principal: Principal, place: Place, **detail: str) -> bool:
     reason = next(reasons(principal, "view", place, known), None)
     glass = known.glass_of(principal) if reason is Why.GLASS else None
     if reason is None or (reason is Why.GLASS and glass is None):
-        raise NotFound(_("There is no such memory."))
+        raise NotFound(_("Memory not found."))
     if glass is None:
         return False
     audit.record(
@@ -208,7 +208,7 @@ def may_be_looked_into(place: Place) -> bool:
 
 def is_their_own(principal: Principal, place: Place) -> bool:
     """Whether this is the very one whose it is; what was shared with them is not theirs."""
-    if principal.role_in(place.team_id) is None or not principal.allows("memory:write"):
+    if principal.get_role(place.team_id) is None or not principal.allows("memory:write"):
         return False
     if place.named.seen_by is SeenBy.TEAM:
         return False
@@ -219,7 +219,7 @@ def guest_of(principal: Principal) -> UUID | None:
     """The key of another installation whose memory is kept here; never a run it started."""
     if principal.kind != "key" or not principal.allows("memory:serve"):
         return None
-    return key_id_of(principal)
+    return get_key_id(principal)
 
 
 def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
@@ -249,10 +249,10 @@ def is_somebody_elses(principal: Principal, place: Place, facts: Facts | None = 
         return False
     if principal.user_id is not None and place.named.ids[0] == str(principal.user_id):
         return False  # their own, which needs no look at the accounts
-    key = key_of(place.named.ids[0])
+    key = find_key_id(place.named.ids[0])
     if key is not None:
-        return key != key_id_of(principal)
-    owner = played_by(place.named.ids[0]) or (facts or Facts(place)).account
+        return key != get_key_id(principal)
+    owner = find_player(place.named.ids[0]) or (facts or Facts(place)).account
     if owner is not None:
         return principal.user_id != owner
     persona_of = place.row.persona_of_id if place.row else None
@@ -294,8 +294,8 @@ def _is_person_of(principal: Principal, place: Place, known: Facts) -> Why | Non
     if is_somebody_elses(principal, place, known):
         return None
     if principal.user_id is None:
-        return Why.OWN if key_of(place.named.ids[0]) else Why.NAMES
-    if played_by(place.named.ids[0]) == principal.user_id:
+        return Why.OWN if find_key_id(place.named.ids[0]) else Why.NAMES
+    if find_player(place.named.ids[0]) == principal.user_id:
         return Why.PLAYS
     return Why.OWN if known.account == principal.user_id else None
 

@@ -20,8 +20,8 @@ from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.provenance import RunTold
 from memory.providers.postgres.newest import newest
-from memory.services.caller import MemoryCaller
-from memory.services.pausing import Pause, pause_of
+from memory.services.access.pause_state import Pause, pause_of
+from memory.services.gateway.caller import MemoryCaller
 
 
 MOST_SHOWN: Final = 200  # of all that is remembered; searching finds the rest
@@ -97,7 +97,7 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
         total = living.count() if text or len(rows) == MOST_SHOWN else len(rows)
         gone = _forgotten_lately(visible.filter(namespace_id__in=ids))
         own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
-        is_shared = own is not None and any(one.user for one in access.grants_on(own))
+        is_shared = own is not None and any(one.user for one in access.list_grants(own))
     by_space: dict[UUID, list[Remembered]] = {}
     for row in rows:
         by_space.setdefault(row.namespace_id, []).append(remembered[row.pk])
@@ -127,7 +127,7 @@ def own_entry(caller: MemoryCaller, *, entry_id: UUID) -> Remembered:
         rows = Entry.objects.visible_to(caller.principal).filter(pk=entry_id, namespace_id__in=ids)
         row = rows.select_related("namespace").first()
         if row is None:
-            raise NotFound(_("There is no such memory."))
+            raise NotFound(_("Memory not found."))
         return _with_sources(caller, [row])[row.pk]
 
 
@@ -135,7 +135,7 @@ def own_space(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
     with tenant([caller.team_id]):
         row = next((one for one in _own_spaces(caller) if one.pk == namespace_id), None)
     if row is None:
-        raise NotFound(_("There is no such namespace."))
+        raise NotFound(_("Namespace not found."))
     return row
 
 
@@ -173,7 +173,7 @@ def _beneath(mark: str, words: str) -> str:
 
 def _own_spaces(caller: MemoryCaller) -> list[Namespace]:
     if caller.principal.kind != "user":
-        raise AccessDenied(_("This is for people; a key names whom it means."))
+        raise AccessDenied(_("API keys have to name the user."))
     user = caller.principal.user_id
     return sorted(_own(caller), key=lambda row: (row.owner_user_id != user, row.text))
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from config.sql import named_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import Scope
 from memory.models import Namespace, Policy
-from memory.providers.postgres.quick import Call, Select
+from memory.providers.postgres.quick_paths import Call, Select
 
 
 # Generous, but never endless: one runaway loop must not fill the disk.
@@ -29,8 +30,8 @@ class Rules:
 
 def at_door(team_id: UUID, text: str, app_id: str) -> tuple[Namespace | None, Rules]:
     """A namespace, if there is one of this name, and what holds there: asked at once, for all who come to a door."""
-    namespace, (found,) = _AT_DOOR.one(team_id, text, app_id)
-    policies = [Policy(**one) for one in json.loads(found or "[]")]
+    namespace, (rows,) = _FIND_NAMESPACE.one(team_id, text, app_id)
+    policies = [Policy(**row) for row in json.loads(rows or "[]")]
     return namespace, _rules(policies, app_id, namespace)
 
 
@@ -74,7 +75,12 @@ def policies_of(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Me
     return found
 
 
-_AT_DOOR = Call("memory_at_door(%s, %s, %s)", "place", Namespace, "policies")
+_FIND_NAMESPACE = Call(
+    named_call("memory_find_namespace", "p_team", "p_name", "p_app"),
+    "namespace",
+    Namespace,
+    "policies",
+)
 _POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 
 

@@ -83,7 +83,7 @@ def _keys(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
     if not wanted:
         return {}
     found = ApiKey.objects.visible_to(principal).filter(pk__in=wanted)
-    return {f"key:{key.pk}": _("Key “%(name)s”") % {"name": key.name} for key in found}
+    return {f"key:{key.pk}": _("API key “%(name)s”") % {"name": key.name} for key in found}
 
 
 def _other(actor: str, told: Mapping[str, RunTold]) -> str:
@@ -91,9 +91,9 @@ def _other(actor: str, told: Mapping[str, RunTold]) -> str:
         run = told.get(actor.removeprefix("run:"))
         return _("A run of %(workflow)s") % {"workflow": run.workflow} if run else _("A run")
     if actor.startswith("key:"):
-        return _("A key that is gone")
+        return _("Deleted API key")
     if actor.startswith("user:"):
-        return _("An account that is gone")
+        return _("Deleted account")
     return str(_UPKEEP.get(actor, actor))
 
 

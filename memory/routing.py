@@ -1,92 +1,55 @@
-"""Where memories are kept: in PostgreSQL, or, for working memory, with another provider that the operator chose.
+"""The routing of namespaces: PostgreSQL or, for working memory, another provider that the operator chose.
 
 ``MEMORY_PLACES`` has a rule a scope, for everybody or for one team: ``run=redis``, ``workflow@TEAM=http``.
-What is a person's, a conversation's or an application's stays in PostgreSQL: it must be undone, restored,
+Memory of persons, conversations and applications stays in PostgreSQL: it must be undone, restored,
 audited in one transaction and erased with proof. See adr 8.
 """
 
-import asyncio
-import os
-import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config.plugins import offered
+from config.plugins import collect_mappings
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.provider import MemoryProvider
-from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, scope_named
 from memory.providers import PROVIDERS, provider_factory
+from memory.providers.base import MemoryProvider
 
-
-T = TypeVar("T")
 
 HERE = "postgres"
 
 
-def _nobody_listens() -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A provider for callers that are no coroutines; it raises what the provider raises.
-
-    ``changed`` is told when something was: no transaction of ours takes that back.
-    """
+class ExternalProvider:
+    """A provider that keeps namespaces outside of PostgreSQL; ``name`` is what the audit trail calls it."""
 
     name: str
     provider: MemoryProvider
-    changed: Callable[[], None] = _nobody_listens
-
-    def store(self, params: StoreParams) -> MemoryEntry:
-        return self._told(_wait(self.provider.store(params)))
-
-    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        return _wait(self.provider.recall(query))
-
-    def delete(self, namespace: str, key: str) -> bool:
-        return self._told(_wait(self.provider.delete(namespace, key)))
-
-    def clear_namespace(self, namespace: str) -> int:
-        return self._told(_wait(self.provider.clear_namespace(namespace)))
-
-    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        return _wait(self._history(namespace, key))
-
-    def _told(self, done: T) -> T:
-        if done:
-            self.changed()
-        return done
-
-    async def _history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        return await self.provider.history(namespace, key)
 
 
-def elsewhere(
+def external_provider(
     team_id: UUID, named: ParsedNamespace, policy: MemorySecurityPolicy
-) -> Elsewhere | None:
+) -> ExternalProvider | None:
     """The provider a namespace is kept with; none: PostgreSQL."""
     rules = _rules(settings.MEMORY_PLACES)
-    name = _kept_with(rules, named.scope, team_id)
-    return None if name == HERE else _made(name, team_id, policy, _addresses())
+    name = _provider_name(rules, named.scope, team_id)
+    return None if name == HERE else _get_or_make(name, team_id, policy, _addresses())
 
 
-def scopes_elsewhere(team_id: UUID) -> frozenset[str]:
+def external_scopes(team_id: UUID) -> frozenset[str]:
     """Of which a team's namespaces are not in PostgreSQL."""
     rules = _rules(settings.MEMORY_PLACES)
     return frozenset(
         scope
         for scope, team in rules
-        if team in ("", str(team_id)) and _kept_with(rules, scope, team_id) != HERE
+        if team in ("", str(team_id)) and _provider_name(rules, scope, team_id) != HERE
     )
 
 
@@ -95,26 +58,28 @@ def check() -> None:
     for (scope, team), name in _rules(settings.MEMORY_PLACES).items():
         if name != HERE:
             _check_rule(scope, team, name)
-            _made(name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy(), _addresses())
+            _get_or_make(
+                name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy(), _addresses()
+            )
 
 
 def close() -> None:
     """Ends the connections of this process; the next who asks makes new ones."""
-    made = list(_MADE.values())
+    providers = list(_MADE.values())
     _MADE.clear()
-    for one in made:
-        end = getattr(one.provider, "aclose", None)
-        if end is not None and _RUNNING.loop is not None:
-            _wait(end())
+    for external in providers:
+        close_provider = getattr(external.provider, "close", None)
+        if close_provider is not None:
+            close_provider()
 
 
-def _kept_with(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
+def _provider_name(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
     """A team's own rule goes before that for everybody."""
     return rules.get((scope, str(team_id))) or rules.get((scope, "")) or HERE
 
 
 def _rules(written: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    return dict(_rule(one) for one in written)
+    return dict(_rule(rule) for rule in written)
 
 
 @lru_cache(maxsize=64)
@@ -130,7 +95,7 @@ def _rule(written: str) -> tuple[tuple[str, str], str]:
 
 
 def _check_rule(scope: str, team: str, name: str) -> None:
-    if name not in {*PROVIDERS, *offered("memory_providers")}:
+    if name not in {*PROVIDERS, *collect_mappings("memory_providers")}:
         raise ImproperlyConfigured(f"MEMORY_PLACES: there is no memory provider {name!r}.")
     if name == "in_memory":
         raise ImproperlyConfigured(
@@ -165,10 +130,12 @@ def _addresses() -> _Addresses:
     )
 
 
-_MADE: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], Elsewhere] = {}
+_MADE: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], ExternalProvider] = {}
 
 
-def _made(name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses) -> Elsewhere:
+def _get_or_make(
+    name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses
+) -> ExternalProvider:
     """One for all who ask with the same limits; two made at once are one too many and no more."""
     key = (name, team_id, policy, at)
     if key not in _MADE:
@@ -176,8 +143,10 @@ def _made(name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses
     return _MADE[key]
 
 
-def _new(name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses) -> Elsewhere:
-    factory = provider_factory(name, offered("memory_providers"))
+def _new(
+    name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses
+) -> ExternalProvider:
+    factory = provider_factory(name, collect_mappings("memory_providers"))
     options: dict[str, Any] = {"policy": policy}  # what each of them takes besides
     if name == "http":
         options |= {"url": at.http_url, "key": at.http_key}
@@ -186,30 +155,6 @@ def _new(name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses)
     else:
         options |= {"space": str(team_id)}
     try:
-        return Elsewhere(name, factory(**options))
+        return ExternalProvider(name, factory(**options))
     except (MemoryFault, TypeError) as wrong:
         raise ImproperlyConfigured(f"The memory provider {name}: {wrong}") from wrong
-
-
-def _wait(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
-
-
-@dataclass
-class _Running:
-    pid: int = 0
-    loop: asyncio.AbstractEventLoop | None = None
-
-
-_RUNNING = _Running()
-_STARTING = threading.Lock()
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """One for all of a process, in a thread of its own: connections belong to the loop they were made in."""
-    with _STARTING:
-        if _RUNNING.loop is None or _RUNNING.pid != os.getpid():
-            loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="memory-places", daemon=True).start()
-            _RUNNING.pid, _RUNNING.loop = os.getpid(), loop
-        return _RUNNING.loop

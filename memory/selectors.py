@@ -44,7 +44,7 @@ def namespace_for(principal: Principal, team_id: UUID, namespace_id: UUID) -> Na
     row: Namespace | None
     row = found.open_to(principal).filter(team_id=team_id, pk=namespace_id).first()
     if row is None:
-        raise NotFound(_("There is no such namespace."))
+        raise NotFound(_("Namespace not found."))
     permissions.note_look(principal, permissions.place_of(row))
     return row
 
@@ -54,7 +54,7 @@ def member_for(principal: Principal, team_id: UUID, user_id: UUID) -> User:
     rows = Membership.objects.visible_to(principal).filter(team_id=team_id, user_id=user_id)
     row = rows.select_related("user").first()
     if row is None:
-        raise NotFound(_("There is no such member."))
+        raise NotFound(_("Member not found."))
     return row.user
 
 
@@ -64,7 +64,7 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     rows = found.open_to(principal).filter(team_id=team_id, pk=entry_id)
     row: Entry | None = rows.select_related("namespace").first()
     if row is None:
-        raise NotFound(_("There is no such memory."))
+        raise NotFound(_("Memory not found."))
     permissions.note_look(principal, permissions.place_of(row.namespace), entry=str(row.pk))
     return row
 
@@ -113,7 +113,7 @@ def change_for(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
     rows = Change.objects.visible_to(principal).filter(team_id=team_id, pk=change_id)
     row = rows.select_related("namespace").first()
     if row is None:
-        raise NotFound(_("There is no such change."))
+        raise NotFound(_("Change not found."))
     return row
 
 

@@ -5,10 +5,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Query, Router, Status
 
-from accounts.auth import api_auth
-from memory import schemas_curation as schemas
-from memory.api import caller_of
-from memory.services import curate, proposals, rules
+from accounts.http.auth import api_auth
+from memory.api.entries import caller_of
+from memory.schemas import curation as schemas
+from memory.services.curation import curate, learning_rules
+from memory.services.review import proposals
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -19,7 +20,7 @@ ITEM = "/memory/review/{uuid:proposal_id}"
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, asked: Query[schemas.RuleQuery]) -> schemas.RuleBody:
     """What holds for an application's runs: its own rule, else the team's."""
-    return schemas.rule_out(rules.rule_for(caller_of(request), app_id=asked.app))
+    return schemas.rule_out(learning_rules.rule_for(caller_of(request), app_id=asked.app))
 
 
 @router.put("/memory/curation/rules", response=schemas.RuleBody)
@@ -28,7 +29,9 @@ def write_rule(
 ) -> schemas.RuleBody:
     """``auto_memory`` is the switch: learn from finished runs, and remind the next similar one."""
     learning = schemas.learning_in(body)
-    return schemas.rule_out(rules.set_rule(caller_of(request), app_id=asked.app, learning=learning))
+    return schemas.rule_out(
+        learning_rules.set_rule(caller_of(request), app_id=asked.app, learning=learning)
+    )
 
 
 @router.get("/memory/curations", response=list[schemas.CurationOut])

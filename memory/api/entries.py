@@ -7,15 +7,17 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import current_team_id, principal_of
-from config.schema import Limit, Offset
-from memory import permissions, schemas, services
+from accounts.http.auth import api_auth
+from accounts.principals import get_current_team_id, get_principal
+from config.http.openapi import Limit, Offset
+from memory import permissions, services
 from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.provider import MAX_TOP_K
 from memory.core.records import Source
 from memory.core.scopes import scope_named
+from memory.schemas import entries
 from memory.services import MemoryCaller
-from memory.services.edit import UNCHANGED
+from memory.services.entries.edit import UNCHANGED
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -23,37 +25,37 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 def caller_of(request: HttpRequest) -> MemoryCaller:
     """A person or a key at the door: no run, so permissions alone decide how far they reach."""
-    return MemoryCaller(principal=principal_of(request), team_id=current_team_id(request))
+    return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 
-@router.get("/memory/namespaces", response=list[schemas.NamespaceOut])
+@router.get("/memory/namespaces", response=list[entries.NamespaceOut])
 def list_namespaces(
     request: HttpRequest,
     response: HttpResponse,
     scope: str | None = None,
     limit: Limit = 200,
     offset: Offset = 0,
-) -> list[schemas.NamespaceOut]:
+) -> list[entries.NamespaceOut]:
     """Those you may look into, and ``X-Total-Count`` of them. A key sees what is shared; a person's it reaches by
     naming them."""
     word = None if scope is None else str(scope_named(scope).word)
     page = services.namespace_page(caller_of(request), scope=word, limit=limit, offset=offset)
     response["X-Total-Count"] = str(page.total)
-    return [schemas.namespace_out(row) for row in page.rows]
+    return [entries.namespace_out(row) for row in page.rows]
 
 
-@router.get("/memory/entries", response=schemas.EntriesOut)
-def list_entries(request: HttpRequest, asked: Query[schemas.EntriesQuery]) -> schemas.EntriesOut:
+@router.get("/memory/entries", response=entries.EntriesOut)
+def list_entries(request: HttpRequest, asked: Query[entries.EntriesQuery]) -> entries.EntriesOut:
     """Newest first, quarantined ones included."""
     page = services.entries(caller_of(request), **asked.dict())
-    found = [schemas.entry_out(entry) for entry in page.entries]
-    return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)
+    found = [entries.entry_out(entry) for entry in page.entries]
+    return entries.EntriesOut(entries=found, total=page.total, offset=page.offset)
 
 
-@router.get("/memory/search", response=schemas.SearchOut)
+@router.get("/memory/search", response=entries.SearchOut)
 def search_everywhere(
-    request: HttpRequest, asked: Query[schemas.EverywhereQuery]
-) -> schemas.SearchOut:
+    request: HttpRequest, asked: Query[entries.EverywhereQuery]
+) -> entries.SearchOut:
     """By words in every namespace you may look into; a key sees what is shared, as in their list.
 
     Ranked together, with scores and what they are made of. Quarantined ones come last, and to a key only where it
@@ -61,91 +63,93 @@ def search_everywhere(
     """
     given = asked.dict()
     found = services.search_everywhere(caller_of(request), query=given.pop("q"), **given)
-    return schemas.SearchOut(
-        results=[schemas.entry_out(one) for one in found.entries],
+    return entries.SearchOut(
+        results=[entries.entry_out(one) for one in found.entries],
         total=found.total,
         offset=found.offset,
         complete=found.is_all,
     )
 
 
-@router.post("/memory/entries", response={201: schemas.EntryOut})
-def store_entry(request: HttpRequest, body: schemas.StoreIn) -> Status[schemas.EntryOut]:
+@router.post("/memory/entries", response={201: entries.EntryOut})
+def store_entry(request: HttpRequest, body: entries.StoreIn) -> Status[entries.EntryOut]:
     """``source`` is another installation's word for what wrote it: its key needs ``memory:serve``."""
     caller = caller_of(request)
     if body.source is not None and permissions.guest_of(caller.principal) is None:
-        raise AccessDenied(_("source: this needs a key with the scope memory:serve."))
+        raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
     stored = services.remember(caller, **{**body.dict(), "source": source})
-    return Status(201, schemas.entry_out(stored))
+    return Status(201, entries.entry_out(stored))
 
 
-@router.post("/memory/recall", response=schemas.RecalledOut)
-def recall_entries(request: HttpRequest, body: schemas.RecallIn) -> schemas.RecalledOut:
+@router.post("/memory/recall", response=entries.RecalledOut)
+def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.RecalledOut:
     """By key, by text (best first, with scores), or the newest."""
     caller = caller_of(request)
+    top_k = body.top_k
     # Another installation whose memory this is keeps to the provider's contract: no number, no end.
-    whole = body.top_k is None and permissions.guest_of(caller.principal) is not None
-    found = services.recall(caller, **{**body.dict(), "top_k": None if whole else body.most()})
-    return schemas.RecalledOut(results=[schemas.entry_out(one) for one in found], count=len(found))
+    if top_k is None and permissions.guest_of(caller.principal) is None:
+        top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
+    found = services.recall(caller, **{**body.dict(), "top_k": top_k})
+    return entries.RecalledOut(results=[entries.entry_out(one) for one in found], count=len(found))
 
 
-@router.post("/memory/forget", response=schemas.ForgottenOut | schemas.WouldGoOut)
+@router.post("/memory/forget", response=entries.ForgottenOut | entries.WouldGoOut)
 def forget_entries(
-    request: HttpRequest, body: schemas.ForgetIn
-) -> schemas.ForgottenOut | schemas.WouldGoOut:
+    request: HttpRequest, body: entries.ForgetIn
+) -> entries.ForgottenOut | entries.WouldGoOut:
     """Soft: the answer's ``change`` undoes all of it as one. With ``dry_run`` nothing goes, and it says what would."""
     caller = caller_of(request)
     if body.entries is not None and (
         body.namespace or body.key is not None or body.filter is not None
     ):
-        raise InvalidInput("entries: not together with namespace, key or filter.")
+        raise InvalidInput("entries: can't be combined with namespace, key, or filter.")
     named: dict[str, Any] = {"namespace": body.namespace, "key": body.key, "filter": body.filter}
     if body.dry_run:
         plan = services.plan_forgetting(caller, entry_ids=body.entries, **named)
-        return schemas.would_go_out(plan)
+        return entries.would_go_out(plan)
     if body.entries is not None:
         done = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
     else:
         done = services.forget(caller, **named, reason=body.reason)
-    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+    return entries.ForgottenOut(count=done.count, change=done.change_id)
 
 
-@router.post("/memory/clear", response=schemas.ForgottenOut | schemas.WouldGoOut)
+@router.post("/memory/clear", response=entries.ForgottenOut | entries.WouldGoOut)
 def clear_namespace(
-    request: HttpRequest, body: schemas.ClearIn
-) -> schemas.ForgottenOut | schemas.WouldGoOut:
+    request: HttpRequest, body: entries.ClearIn
+) -> entries.ForgottenOut | entries.WouldGoOut:
     """Everything in a namespace, softly: ``change`` undoes it as one. With ``dry_run`` it says what would go."""
     caller = caller_of(request)
     if body.dry_run:
-        return schemas.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
+        return entries.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
     done = services.clear(caller, namespace=body.namespace, reason=body.reason)
-    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+    return entries.ForgottenOut(count=done.count, change=done.change_id)
 
 
-@router.get("/memory/history", response=schemas.ValuesOut)
-def list_values(request: HttpRequest, asked: Query[schemas.HistoryQuery]) -> schemas.ValuesOut:
+@router.get("/memory/history", response=entries.ValuesOut)
+def list_values(request: HttpRequest, asked: Query[entries.HistoryQuery]) -> entries.ValuesOut:
     """Every value of the living entry under a key; none: nothing lives there."""
     found = services.values(caller_of(request), **asked.dict())
-    return schemas.ValuesOut(values=[schemas.entry_out(entry) for entry in found])
+    return entries.ValuesOut(values=[entries.entry_out(entry) for entry in found])
 
 
-@router.get("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
-def read_entry(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> schemas.EntryOut:
+@router.get("/memory/entries/{uuid:entry_id}", response=entries.EntryOut)
+def read_entry(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> entries.EntryOut:
     """``ETag`` is the revision, for ``If-Match``."""
     entry = services.look(caller_of(request), entry_id=entry_id)
     response["ETag"] = f'"{entry.revision}"'
-    return schemas.entry_out(entry)
+    return entries.entry_out(entry)
 
 
-@router.patch("/memory/entries/{uuid:entry_id}", response=schemas.EntryOut)
+@router.patch("/memory/entries/{uuid:entry_id}", response=entries.EntryOut)
 def edit_entry(
     request: HttpRequest,
     response: HttpResponse,
     entry_id: UUID,
-    body: schemas.EntryEditIn,
+    body: entries.EntryEditIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
-) -> schemas.EntryOut:
+) -> entries.EntryOut:
     """409 when somebody was quicker."""
     changes = body.dict(exclude_unset=True)
     entry = services.edit(
@@ -155,60 +159,60 @@ def edit_entry(
         **{"value": UNCHANGED, **changes},
     )
     response["ETag"] = f'"{entry.revision}"'
-    return schemas.entry_out(entry)
+    return entries.entry_out(entry)
 
 
-@router.delete("/memory/entries/{uuid:entry_id}", response=schemas.ForgottenOut)
-def forget_entry(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
+@router.delete("/memory/entries/{uuid:entry_id}", response=entries.ForgottenOut)
+def forget_entry(request: HttpRequest, entry_id: UUID) -> entries.ForgottenOut:
     """Softly: ``change`` of the answer undoes it, and restoring brings it back."""
     done = services.forget(caller_of(request), entry_id=entry_id)
-    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+    return entries.ForgottenOut(count=done.count, change=done.change_id)
 
 
-@router.post("/memory/entries/{uuid:entry_id}/restore", response=schemas.EntryOut)
+@router.post("/memory/entries/{uuid:entry_id}/restore", response=entries.EntryOut)
 def restore_entry(
-    request: HttpRequest, entry_id: UUID, body: schemas.RestoreIn
-) -> schemas.EntryOut:
+    request: HttpRequest, entry_id: UUID, body: entries.RestoreIn
+) -> entries.EntryOut:
     """To a revision, or back from being forgotten."""
-    return schemas.entry_out(
+    return entries.entry_out(
         services.restore(
             caller_of(request), entry_id=entry_id, revision=body.revision, reason=body.reason
         )
     )
 
 
-@router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[schemas.EntryRevisionOut])
-def list_revisions(request: HttpRequest, entry_id: UUID) -> list[schemas.EntryRevisionOut]:
+@router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[entries.EntryRevisionOut])
+def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRevisionOut]:
     """Newest first."""
     found = services.revisions(caller_of(request), entry_id=entry_id)
-    return [schemas.revision_out(row) for row in found]
+    return [entries.revision_out(row) for row in found]
 
 
-@router.post("/memory/changes/{uuid:change_id}/undo", response=schemas.UndoneOut)
-def undo_change(request: HttpRequest, change_id: UUID) -> schemas.UndoneOut:
+@router.post("/memory/changes/{uuid:change_id}/undo", response=entries.UndoneOut)
+def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
     """Everything that one act changed, as it was before; 409 where somebody changed it since."""
     done = services.undo(caller_of(request), change_id=change_id)
-    return schemas.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
+    return entries.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
 
 
-@router.post("/memory/runs/{uuid:run_id}/undo", response=schemas.RunUndoneOut)
-def undo_run(request: HttpRequest, run_id: UUID, body: schemas.UndoRunIn) -> schemas.RunUndoneOut:
+@router.post("/memory/runs/{uuid:run_id}/undo", response=entries.RunUndoneOut)
+def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> entries.RunUndoneOut:
     """Everything a run wrote, where you may change it: ``change`` brings it back as one."""
     done = services.undo_run(
         caller_of(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
     )
-    return schemas.RunUndoneOut(count=done.count, left=done.left, change=done.change_id)
+    return entries.RunUndoneOut(count=done.count, left=done.left, change=done.change_id)
 
 
-@router.post("/memory/subjects/{subject}/erase", response=schemas.ReceiptOut)
-def erase_person(request: HttpRequest, subject: str, body: schemas.EraseIn) -> schemas.ReceiptOut:
+@router.post("/memory/subjects/{subject}/erase", response=entries.ReceiptOut)
+def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> entries.ReceiptOut:
     """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""
     done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run, runs=body.runs)
-    return schemas.receipt_out(done)
+    return entries.receipt_out(done)
 
 
 def revision_named(if_match: str) -> int:
     number = if_match.strip().removeprefix("W/").strip('"')
     if not number.isascii() or not number.isdecimal():
-        raise InvalidInput("If-Match: the number of a revision was expected.")
+        raise InvalidInput("If-Match: must be a revision number.")
     return int(number)

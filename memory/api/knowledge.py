@@ -5,10 +5,11 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Query, Router, Status
 
-from accounts.auth import api_auth
-from memory import schemas, services
-from memory import schemas_pages as pages
-from memory.api import caller_of, revision_named
+from accounts.http.auth import api_auth
+from memory import services
+from memory.api.entries import caller_of, revision_named
+from memory.schemas import entries
+from memory.schemas import knowledge as pages
 
 
 router = Router(auth=api_auth(), tags=["knowledge"])
@@ -81,11 +82,11 @@ def rewrite_page(
     return pages.opened_out(done)
 
 
-@router.delete("/knowledge/pages/{uuid:entry_id}", response=schemas.ForgottenOut)
-def delete_page(request: HttpRequest, entry_id: UUID) -> schemas.ForgottenOut:
+@router.delete("/knowledge/pages/{uuid:entry_id}", response=entries.ForgottenOut)
+def delete_page(request: HttpRequest, entry_id: UUID) -> entries.ForgottenOut:
     """Soft: the answer's ``change`` undoes it. What refers to it is stale from now on."""
     done = services.delete_page(caller_of(request), entry_id=entry_id)
-    return schemas.ForgottenOut(count=done.count, change=done.change_id)
+    return entries.ForgottenOut(count=done.count, change=done.change_id)
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}/links", response=pages.LinksOut)

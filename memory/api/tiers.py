@@ -5,23 +5,23 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Query, Router
 
-from accounts.auth import api_auth
-from memory import schemas, services
-from memory import schemas_tiers as tiers
-from memory.api import caller_of, revision_named
+from accounts.http.auth import api_auth
+from memory import services
+from memory.api.entries import caller_of, revision_named
+from memory.schemas import entries, tiers
 
 
 router = Router(auth=api_auth(), tags=["memory"])
 
 
-@router.get("/memory/quarantine", response=schemas.EntriesOut)
+@router.get("/memory/quarantine", response=entries.EntriesOut)
 def list_quarantine(
     request: HttpRequest, asked: Query[tiers.QuarantineQuery]
-) -> schemas.EntriesOut:
+) -> entries.EntriesOut:
     """What waits in a namespace for somebody to decide, newest first; or what was rejected there."""
-    page = services.quarantined(caller_of(request), **asked.dict())
-    found = [schemas.entry_out(entry) for entry in page.entries]
-    return schemas.EntriesOut(entries=found, total=page.total, offset=page.offset)
+    page = services.list_quarantined(caller_of(request), **asked.dict())
+    found = [entries.entry_out(entry) for entry in page.entries]
+    return entries.EntriesOut(entries=found, total=page.total, offset=page.offset)
 
 
 @router.post("/memory/entries/{uuid:entry_id}/move", response=tiers.MovedOut)

@@ -5,11 +5,11 @@ import io
 from django.http import HttpRequest
 from ninja import Query, Router, Status
 
-from accounts.auth import api_auth
-from memory import schemas_exchange as shapes
+from accounts.http.auth import api_auth
 from memory import services
-from memory.api import caller_of
+from memory.api.entries import caller_of
 from memory.downloads import FileAnswer
+from memory.schemas import transfer as shapes
 
 
 router = Router(auth=api_auth(), tags=["memory"])

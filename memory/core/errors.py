@@ -8,33 +8,33 @@ class MemoryFault(Exception):
 
 
 class NotFound(MemoryFault):
-    """There is no such memory."""
+    """Memory not found."""
 
     is_recoverable = True
 
 
 class AlreadyExists(MemoryFault):
-    """Something is already remembered under that key."""
+    """A memory with this key already exists."""
 
 
 class AccessDenied(MemoryFault):
-    """That memory is not yours to touch."""
+    """You don't have access to this memory."""
 
 
 class QuotaExceeded(MemoryFault):
-    """The namespace is full, or the value too large."""
+    """The namespace is full, or the value is too large."""
 
 
 class ValueTooLarge(QuotaExceeded):
-    """The value is larger than one may be."""
+    """The value is too large."""
 
 
 class InvalidInput(MemoryFault):
-    """The request makes no sense; the message names the parameter."""
+    """The request is invalid; the message names the parameter."""
 
 
 class NotAdmitted(InvalidInput):
-    """The gate before working memory did not let it in."""
+    """The content filter rejected the entry."""
 
     is_recoverable = True
 
@@ -48,10 +48,10 @@ class Serialization(MemoryFault):
 
 
 class ProviderError(MemoryFault):
-    """The store behind memory failed."""
+    """The memory provider failed."""
 
 
 class RetrievalError(MemoryFault):
-    """Searching failed; what is stored is safe."""
+    """The search failed; stored entries are safe."""
 
     is_recoverable = True

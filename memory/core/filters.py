@@ -53,7 +53,7 @@ def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
     if raw is None:
         return Every(())
     if not isinstance(raw, Mapping):
-        raise InvalidInput("filter: an object was expected.")
+        raise InvalidInput("filter: must be an object.")
     check_json(raw, "filter")
     parsed = _mapping(raw, 0)
     if _count(parsed) > MAX_CONDITIONS:
@@ -152,7 +152,7 @@ def _mapping(raw: Mapping[str, Json], depth: int) -> Filter:
 def _member(name: str, value: Json, depth: int) -> Filter:
     if name in ("$and", "$or"):
         if not isinstance(value, list | tuple) or not value:
-            raise InvalidInput(f"filter: {name} takes a list of filters.")
+            raise InvalidInput(f"filter: {name} needs a list of filters.")
         parts = tuple(_mapping(_object(name, one), depth + 1) for one in value)
         return Every(parts) if name == "$and" else Either(parts)
     if name == "$not":
@@ -164,7 +164,7 @@ def _member(name: str, value: Json, depth: int) -> Filter:
 
 def _object(name: str, value: Json) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"filter: {name} takes a filter, an object.")
+        raise InvalidInput(f"filter: {name} needs a filter object.")
     return value
 
 
@@ -184,11 +184,11 @@ def _condition(path: Path, operator: str, operand: Json) -> Filter:
     if operator not in _TESTS:
         raise InvalidInput(f"filter: unknown operator {operator}.")
     if operator == "$in" and not isinstance(operand, list | tuple):
-        raise InvalidInput("filter: $in takes a list.")
+        raise InvalidInput("filter: $in needs a list.")
     if operator == "$exists" and not isinstance(operand, bool):
-        raise InvalidInput("filter: $exists takes true or false.")
+        raise InvalidInput("filter: $exists needs true or false.")
     if operator in _ORDERED and not (isinstance(operand, str) or _is_number(operand)):
-        raise InvalidInput(f"filter: {operator} takes a number or a text.")
+        raise InvalidInput(f"filter: {operator} needs a number or a text.")
     known: Any = operator  # checked against _TESTS just above; mypy can't narrow a str to a Literal
     return Condition(path, known, operand)
 

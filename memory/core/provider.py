@@ -1,18 +1,18 @@
-"""What a memory provider promises. ``tests/spec/providers`` holds every provider to it.
+"""The contract of a memory store. ``tests/spec/providers`` runs one suite against every implementation.
 
-A provider keeps entries by (namespace, key) and finds them again. It works inside one team's
-walls: two teams have two providers, or one that was given its team when it was made.
+A store keeps entries by namespace and key and finds them again. It works inside one team's walls: two teams have
+two stores, or one that was given its team when it was made.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 from memory.core.errors import InvalidInput
 from memory.core.filters import parse_filter
+from memory.core.recall.tokens import LANGUAGES
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.scoped import ScopedMemory, port_over
-from memory.core.tokens import LANGUAGES
 
 
 Clock = Callable[[], datetime]
@@ -22,8 +22,8 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class MemoryProvider(ABC):
-    """The contract, for whoever writes the next one.
+class NamespaceStore(Protocol):
+    """The five operations on namespaces. They are plain calls, which may wait for a network or a database.
 
     - ``store`` creates or overwrites; the same namespace and key is the same entry (same id) with
       its revision one higher, and the old value stays readable in ``history``. Tier, metadata,
@@ -32,7 +32,7 @@ class MemoryProvider(ABC):
       best first, each with a score in 0..1 and the parts that add up to it. By neither it gives all,
       newest first. Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
     - An entry whose metadata names a ``group`` gets a place in it, after everybody who ever had one;
-      it keeps it, and leaves it empty when it goes. See ``memory.core.ranking``.
+      it keeps it, and leaves it empty when it goes. See ``memory.core.recall.ranking``.
     - ``as_of`` answers as the very same query would have been answered at that moment.
     - Quarantined entries are never recalled, in no mode. An entry is gone at the very instant of
       its ``expires_at``; a store to its key then starts a new entry at revision 1.
@@ -43,39 +43,39 @@ class MemoryProvider(ABC):
     """
 
     @abstractmethod
-    async def store(self, params: StoreParams) -> MemoryEntry: ...
+    def store(self, params: StoreParams) -> MemoryEntry: ...
 
     @abstractmethod
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]: ...
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]: ...
 
     @abstractmethod
-    async def delete(self, namespace: str, key: str) -> bool: ...
+    def delete(self, namespace: str, key: str) -> bool: ...
 
     @abstractmethod
-    async def clear_namespace(self, namespace: str) -> int: ...
+    def clear_namespace(self, namespace: str) -> int: ...
 
     @abstractmethod
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        """Every value of the living entry, oldest first, the present one last."""
-
-    def port(self) -> ScopedMemory:
-        """The same memory as a workflow's nodes see it: scope words instead of namespaces."""
-        return port_over(self)
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        """Return every value of the living entry, oldest first, the present one last."""
+        ...
 
 
 def check_query(query: MemoryQuery) -> None:
-    parse_filter(query.filter)  # nonsense is refused even where there is nothing to filter
+    if query.filter is not None:
+        parse_filter(query.filter)  # nonsense is refused even where there is nothing to filter
     if query.top_k is not None and not 0 <= query.top_k <= MAX_TOP_K:
-        raise InvalidInput(f"top_k: a number from 0 to {MAX_TOP_K} was expected.")
+        raise InvalidInput(f"top_k: must be a number from 0 to {MAX_TOP_K}.")
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"query_text: at most {MAX_QUERY_LENGTH} characters.")
     if query.language not in LANGUAGES:
-        known = ", ".join(sorted(LANGUAGES))
-        raise InvalidInput(f"language: {query.language!r} is not known; one of: {known}.")
+        languages = ", ".join(sorted(LANGUAGES))
+        raise InvalidInput(
+            f"language: unknown language {query.language!r}; use one of: {languages}."
+        )
     if query.recency_days is not None and not 0 < query.recency_days <= MAX_RECENCY_DAYS:
-        raise InvalidInput(f"recency_days: from more than 0 to {MAX_RECENCY_DAYS} days.")
+        raise InvalidInput(f"recency_days: must be more than 0 and at most {MAX_RECENCY_DAYS}.")
     if query.as_of is not None and query.as_of.tzinfo is None:
-        raise InvalidInput("as_of: a moment with its time zone was expected.")
+        raise InvalidInput("as_of: must be a date and time with a time zone.")
 
 
 MAX_TOP_K = 1_000

@@ -112,7 +112,7 @@ def _check_grammar(kind: ScopeKind) -> None:
 
 def _check_clash(kind: ScopeKind, other: ScopeKind) -> None:
     if kind.word == other.word:
-        raise InvalidInput(f"There are two scopes called {kind.word!r}.")
+        raise InvalidInput(f"There are two scopes named {kind.word!r}.")
     one, two = f"{kind.prefix}:", f"{other.prefix}:"
     if one.startswith(two) or two.startswith(one):
         raise InvalidInput(

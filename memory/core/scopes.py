@@ -54,7 +54,7 @@ class ParsedNamespace:
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
     """The namespace a scope word means for someone; a missing identity names the variable."""
     kind = _TABLE.offered(scope)
-    ids = tuple(_checked(one, f"The {kind.word} scope") for one in kind.ids(identity))
+    ids = tuple(_check_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
     if len(ids) != kind.arity:
         raise InvalidInput(f"The {kind.word} scope made {len(ids)} ids; it needs {kind.arity}.")
     return ParsedNamespace(kind.word, ids).text
@@ -66,16 +66,16 @@ def parse_namespace(text: str) -> ParsedNamespace:
             ids = tuple(text[len(kind.prefix) + 1 :].split(":"))
             if len(ids) != kind.arity:
                 break
-            return ParsedNamespace(kind.word, tuple(_checked(one, text) for one in ids))
+            return ParsedNamespace(kind.word, tuple(_check_id(value, text) for value in ids))
     raise InvalidInput(f"{text!r} is not a namespace.")
 
 
 def notes_namespace(run_id: str) -> str:
-    return ParsedNamespace(Scope.RUN, (_checked(run_id, "A run's notes"),)).text
+    return ParsedNamespace(Scope.RUN, (_check_id(run_id, "A run's notes"),)).text
 
 
 def metadata_namespace(run_id: str) -> str:
-    return ParsedNamespace(Scope.RUN_METADATA, (_checked(run_id, "What a run is about"),)).text
+    return ParsedNamespace(Scope.RUN_METADATA, (_check_id(run_id, "What a run is about"),)).text
 
 
 def stream_of(names: Sequence[str]) -> str:
@@ -85,11 +85,11 @@ def stream_of(names: Sequence[str]) -> str:
     which are all of one length: no two lists of them make the same name. What would be longer than an id may be keeps its
     beginning and gets a digest of the whole, so that two such names still differ.
     """
-    whole = "-".join(names)
-    if len(whole) <= LONGEST_ID:
-        return whole
-    digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
-    return f"{whole[: LONGEST_ID - len(digest) - 1]}-{digest}"
+    stream = "-".join(names)
+    if len(stream) <= LONGEST_ID:
+        return stream
+    digest = hashlib.sha256(stream.encode()).hexdigest()[:32]
+    return f"{stream[: LONGEST_ID - len(digest) - 1]}-{digest}"
 
 
 def life_in(scope: str, asked_seconds: float | None, tier: str = "") -> float | None:
@@ -105,12 +105,12 @@ def life_in(scope: str, asked_seconds: float | None, tier: str = "") -> float | 
     return min(longest, asked_seconds)
 
 
-def needed(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
+def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
     """A system variable that a scope can't do without, fit to be an id."""
-    found = _text(identity.get(variable))
-    if not found:
+    value = _text(identity.get(variable))
+    if not value:
         raise InvalidInput(f"sys.{variable} is not set; the {scope} scope needs it.")
-    return _checked(found, f"sys.{variable}")
+    return _check_id(value, f"sys.{variable}")
 
 
 def plug_in(kinds: Iterable[ScopeKind]) -> None:
@@ -122,7 +122,7 @@ def scope_kinds() -> tuple[ScopeKind, ...]:
     return _TABLE.all()
 
 
-def plugged_scopes() -> tuple[ScopeKind, ...]:
+def list_plugged_scopes() -> tuple[ScopeKind, ...]:
     return _TABLE.plugged()
 
 
@@ -139,11 +139,11 @@ LONGEST_ID = 80
 _ID = re.compile(r"[!-9;-~]{1,80}")
 
 
-def _checked(one: object, where: str) -> str:
-    if isinstance(one, str) and _ID.fullmatch(one):
-        return one
+def _check_id(value: object, where: str) -> str:
+    if isinstance(value, str) and _ID.fullmatch(value):
+        return value
     raise InvalidInput(
-        f"{where}: {str(one)[:100]!r} can't name a memory; "
+        f"{where}: {str(value)[:100]!r} is not a valid ID; "
         "use 1 to 80 visible ASCII characters without a colon."
     )
 
@@ -155,30 +155,30 @@ def _text(value: Json) -> str:
 
 
 def _conversation(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (needed(Scope.CONVERSATION, "conversation_id", identity),)
+    return (require_variable(Scope.CONVERSATION, "conversation_id", identity),)
 
 
 def _user(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (needed(Scope.USER, "user_id", identity),)
+    return (require_variable(Scope.USER, "user_id", identity),)
 
 
 def _global(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_checked(_text(identity.get("app_id")) or "default", "sys.app_id"),)
+    return (_check_id(_text(identity.get("app_id")) or "default", "sys.app_id"),)
 
 
 def _workflow(identity: Mapping[str, Json]) -> tuple[str, ...]:
     """Merged workflows share a stream of their own: chat + desktop is ``chat-desktop``."""
     names = identity.get("workflow_names")
     if isinstance(names, list | tuple) and names:
-        parts = [_checked(_text(name), "sys.workflow_names") for name in names]
+        parts = [_check_id(_text(name), "sys.workflow_names") for name in names]
         stream = stream_of(parts)
     else:
-        stream = needed(Scope.WORKFLOW, "workflow_id", identity)
-    return (stream, needed(Scope.WORKFLOW, "group_id", identity))
+        stream = require_variable(Scope.WORKFLOW, "workflow_id", identity)
+    return (stream, require_variable(Scope.WORKFLOW, "group_id", identity))
 
 
 def _run(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (needed(Scope.RUN, "run_id", identity),)
+    return (require_variable(Scope.RUN, "run_id", identity),)
 
 
 _TABLE = ScopeTable(
@@ -198,3 +198,22 @@ _TABLE = ScopeTable(
         ),
     )
 )
+
+
+def of_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
+    """Return the identity of the same run in another group; the gateway checks whether it may use that group."""
+    return identity if group_id is None else {**identity, "group_id": group_id}
+
+
+def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:
+    """Refuse to forget when neither a key nor a filter says what."""
+    if key is None and not filter_:
+        raise InvalidInput("key: specify a key or a filter.")
+
+
+def tier_named(tier: str) -> Tier:
+    """Return the tier with this name; raise InvalidInput for an unknown one."""
+    try:
+        return Tier(tier)
+    except ValueError:
+        raise InvalidInput(f"tier: use one of {', '.join(Tier)}.") from None

@@ -36,14 +36,14 @@ def check_params(params: StoreParams) -> None:
     _check_key(params.key)
     check_json(params.value, "value")
     if not isinstance(params.metadata, Mapping):
-        raise InvalidInput("metadata: an object was expected.")
+        raise InvalidInput("metadata: must be an object.")
     check_json(params.metadata, "metadata")
     if not _CATEGORY.fullmatch(params.category):
         raise InvalidInput("category: use lowercase letters, digits, - and _; at most 40.")
     if not 0.0 <= params.importance <= 1.0:
-        raise InvalidInput("importance: a number from 0 to 1 was expected.")
+        raise InvalidInput("importance: must be a number from 0 to 1.")
     if params.ttl_seconds is not None and not 0 < params.ttl_seconds <= 10**10:
-        raise InvalidInput("ttl_seconds: a positive number of seconds was expected.")
+        raise InvalidInput("ttl_seconds: must be a positive number.")
 
 
 def check_json(value: Json, where: str, depth: int = 0) -> None:
@@ -80,14 +80,14 @@ def _check_scalar(value: Json, where: str) -> None:
 
 def _check_key(key: str) -> None:
     if not key or len(key) > MAX_KEY_LENGTH:
-        raise InvalidInput(f"key: 1 to {MAX_KEY_LENGTH} characters were expected.")
+        raise InvalidInput(f"key: must have 1 to {MAX_KEY_LENGTH} characters.")
     _check_text(key, "key")
 
 
 def _check_text(text: str, where: str) -> None:
     if "\x00" in text:
-        raise InvalidInput(f"{where}: the NUL character can't be stored.")
+        raise InvalidInput(f"{where}: must not contain a NUL character.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{where}: half a surrogate pair is not text.") from None
+        raise InvalidInput(f"{where}: must not contain an unpaired surrogate.") from None

@@ -10,8 +10,8 @@ from typing import Final
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config.plugins import offered
-from memory.core.embedding import Embedder, EmbedderFault
+from config.plugins import collect_mappings
+from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding import column
 
 
@@ -70,7 +70,7 @@ def _options() -> Options:
 
 @lru_cache(maxsize=16)
 def _made(name: str, options: Options) -> Embedder:
-    plugged: Mapping[str, EmbedderFactory] = offered("embedders")
+    plugged: Mapping[str, EmbedderFactory] = collect_mappings("embedders")
     if taken := sorted(set(EMBEDDERS) & set(plugged)):
         raise ImproperlyConfigured(f"A plug-in offers an embedder {taken[0]!r}, which is built in.")
     if name not in {*EMBEDDERS, *plugged}:

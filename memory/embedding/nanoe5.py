@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
-from memory.core.embedding import Embedder, EmbedderFault
+from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding.embedders import Options
 
 

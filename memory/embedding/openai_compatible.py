@@ -9,7 +9,7 @@ from typing import Any, Final
 import openai
 
 from config import net
-from memory.core.embedding import Embedder, EmbedderFault
+from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding.embedders import Options
 
 
@@ -22,7 +22,7 @@ class OpenAICompatible(Embedder):
     def __init__(self, options: Options) -> None:
         if not options.url.startswith(("http://", "https://")):
             raise ValueError(
-                "MEMORY_EMBEDDER_URL: an address like https://api.example.com/v1 was expected."
+                "MEMORY_EMBEDDER_URL: must be an address like https://api.example.com/v1."
             )
         if not options.model:
             raise ValueError("MEMORY_EMBEDDER_MODEL is missing.")
@@ -49,11 +49,11 @@ class OpenAICompatible(Embedder):
         except openai.APIStatusError as refused:
             raise _refusal(refused) from None
         except openai.APITimeoutError:
-            raise EmbedderFault("It took too long to answer.") from None
+            raise EmbedderFault("The request timed out.") from None
         except (openai.APIError, net.NetFault, OSError) as failed:
             raise _unreached(failed) from None
         except ValueError:
-            raise EmbedderFault("It answered no JSON.") from None
+            raise EmbedderFault("The answer is not valid JSON.") from None
         return _in_order(said, len(texts))
 
     def close(self) -> None:
@@ -97,14 +97,16 @@ def _in_order(said: Any, wanted: int) -> list[list[float]]:
     """By the index each has; a server that gives none gives them in order."""
     data = said.get("data") if isinstance(said, Mapping) else None
     if not isinstance(data, list) or len(data) != wanted:
-        raise EmbedderFault("Its answer is not of the OpenAI protocol, or has too few vectors.")
+        raise EmbedderFault(
+            "The answer doesn't follow the OpenAI protocol, or has too few vectors."
+        )
     placed: dict[int, list[float]] = {}
     for place, one in enumerate(data):
         found = one if isinstance(one, Mapping) else {}
         index = found.get("index", place)
         placed[index if isinstance(index, int) else place] = _numbers(found.get("embedding"))
     if sorted(placed) != list(range(wanted)):
-        raise EmbedderFault("Its answer leaves texts out.")
+        raise EmbedderFault("The answer doesn't cover all texts.")
     return [placed[place] for place in range(wanted)]
 
 
@@ -115,11 +117,11 @@ def _numbers(given: Any) -> list[float]:
             packed = base64.b64decode(given, validate=True)
             return list(struct.unpack(f"<{len(packed) // 4}f", packed))
         except (ValueError, struct.error):
-            raise EmbedderFault("It sent a vector that can't be read.") from None
+            raise EmbedderFault("The answer contains an unreadable vector.") from None
     if not isinstance(given, list) or not all(
         isinstance(one, int | float) and not isinstance(one, bool) for one in given
     ):
-        raise EmbedderFault("It sent a vector that can't be read.")
+        raise EmbedderFault("The answer contains an unreadable vector.")
     return [float(one) for one in given]
 
 
@@ -128,8 +130,12 @@ def _refusal(refused: openai.APIStatusError) -> EmbedderFault:
     status = refused.status_code
     wait = _seconds(refused.response.headers.get("retry-after", ""))
     if status == 429:
-        return EmbedderFault("It limits how often it may be asked.", retry_after=wait)
-    words = "It refused the key." if status in (401, 403) else f"It answered {status}."
+        return EmbedderFault("Rate limit exceeded.", retry_after=wait)
+    words = (
+        "The API key was rejected."
+        if status in (401, 403)
+        else f"The server answered with status {status}."
+    )
     return EmbedderFault(
         words, retryable=status not in _FOR_GOOD, retry_after=wait, of_texts=status in _OF_TEXTS
     )
@@ -138,7 +144,7 @@ def _refusal(refused: openai.APIStatusError) -> EmbedderFault:
 def _unreached(failed: Exception) -> EmbedderFault:
     causes = [failed, failed.__cause__, failed.__context__]
     ours = next((one for one in causes if isinstance(one, net.NetFault)), None)
-    return EmbedderFault(str(ours) if ours else "It couldn't be reached.")
+    return EmbedderFault(str(ours) if ours else "The server can't be reached.")
 
 
 def _seconds(header: str) -> float | None:

@@ -14,8 +14,8 @@ from typing import Final
 
 from django.conf import settings
 
-from memory.core.embedding import Embedder, EmbedderFault, Vector, vectors_of
-from memory.core.recalling import is_search
+from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, vectors_of
+from memory.core.recall.selection import is_search
 from memory.core.records import Meaning, MemoryQuery
 from memory.embedding.embedders import in_use
 

@@ -9,15 +9,15 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
-from config.moments import kept, midnight
+from config.timestamps import find_midnight, to_utc
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.core.scopes import scope_kinds
-from memory.logic.filter_words import read_filter
+from memory.logic.entries.filter_syntax import read_filter
 from memory.models.entries import TierChoice
-from memory.services.amend import Amendment
-from memory.services.bulk import Act
-from memory.services.seeking import Sort, Sought
+from memory.services.entries.bulk import Act
+from memory.services.entries.bulk_edit import Amendment
+from memory.services.recall.search import EntrySearch, Sort
 
 
 class ViewChoice(TextChoices):
@@ -28,37 +28,37 @@ class ViewChoice(TextChoices):
 
 
 class SortChoice(TextChoices):
-    """``memory.services.seeking.Sort`` in people's words."""
+    """``memory.services.recall.search.Sort`` in people's words."""
 
-    BEST = "best", _("Best first")
+    BEST = "best", _("Relevance")
     NEWEST = "newest", _("Newest first")
     OLDEST = "oldest", _("Oldest first")
-    KEY = "key", _("By key")
-    IMPORTANCE = "importance", _("Most important first")
-    ENDING = "ending", _("Ending soonest first")
+    KEY = "key", _("Key")
+    IMPORTANCE = "importance", _("Importance")
+    ENDING = "ending", _("Expires soonest")
 
 
 class ActChoice(TextChoices):
-    """``memory.services.bulk.Act`` in people's words."""
+    """``memory.services.entries.bulk.Act`` in people's words."""
 
     FORGET = "forget", _("Forget")
     APPROVE = "approve", _("Approve")
     REJECT = "reject", _("Reject")
-    PROMOTE = "promote", _("Keep for good")
-    QUARANTINE = "quarantine", _("Put into quarantine")
-    CATEGORY = "category", _("Set the category")
-    IMPORTANCE = "importance", _("Set the importance")
-    EXPIRY = "expiry", _("Set when they end")
+    PROMOTE = "promote", _("Move to long-term")
+    QUARANTINE = "quarantine", _("Move to quarantine")
+    CATEGORY = "category", _("Set category")
+    IMPORTANCE = "importance", _("Set importance")
+    EXPIRY = "expiry", _("Set expiry")
 
 
 class Lives(TextChoices):
     """How long from now."""
 
-    DAY = "1", _("in a day")
-    WEEK = "7", _("in a week")
-    MONTH = "30", _("in 30 days")
-    YEAR = "365", _("in a year")
-    EVER = "never", _("never")
+    DAY = "1", _("In 1 day")
+    WEEK = "7", _("In 1 week")
+    MONTH = "30", _("In 30 days")
+    YEAR = "365", _("In 1 year")
+    EVER = "never", _("Never")
 
     @property
     def seconds(self) -> float | None:
@@ -69,14 +69,14 @@ class SearchForm(forms.Form):
     """Nothing chosen is no filter; nonsense in the address is nothing chosen, and the page says so."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
-    by = forms.ChoiceField(choices=[("text", _("Words")), ("key", _("Key"))], required=False)
+    by = forms.ChoiceField(choices=[("text", _("Query")), ("key", _("Key"))], required=False)
     category = forms.CharField(max_length=40, required=False, label=_("Category"))
     tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
     actor = forms.CharField(max_length=120, required=False, label=_("Written by"))
     m = forms.CharField(max_length=1000, required=False, label=_("Metadata"))
     since = forms.DateField(required=False, label=_("Changed since"))
     until = forms.DateField(required=False, label=_("Changed until"))
-    sort = forms.ChoiceField(choices=SortChoice, required=False, label=_("Order"))
+    sort = forms.ChoiceField(choices=SortChoice, required=False, label=_("Sort by"))
     view = forms.ChoiceField(choices=ViewChoice, required=False)
     at = forms.CharField(max_length=40, required=False, label=_("As of"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
@@ -86,7 +86,7 @@ class SearchForm(forms.Form):
             return read_filter(self.cleaned_data["m"])
         except InvalidInput as fault:
             raise forms.ValidationError(
-                _("Write name=value, several with a space between. (%(why)s)"),
+                _("Use name=value, separated by spaces. (%(why)s)"),
                 params={"why": str(fault)},
             ) from None
 
@@ -96,11 +96,11 @@ class SearchForm(forms.Form):
         try:
             found = parse_datetime(said)
             if found is not None:
-                return min(kept(found), timezone.now())
+                return min(to_utc(found), timezone.now())
         except ValueError:
             found = None
         if said:
-            raise forms.ValidationError(_("That is no moment we know."))
+            raise forms.ValidationError(_("Enter a valid date and time."))
         return None
 
     def clean_since(self) -> date | None:
@@ -127,18 +127,18 @@ class SearchForm(forms.Form):
     def start(self) -> int:
         return self.found("offset") or 0
 
-    def sought(self) -> Sought:
+    def sought(self) -> EntrySearch:
         words, is_key = self.found("q") or "", self.found("by") == "key"
         since, until = self.found("since"), self.found("until")
-        return Sought(
+        return EntrySearch(
             text="" if is_key else words,
             key=words if is_key else "",
             category=self.found("category") or "",
             tier=self.found("tier") or "",
             actor=self.found("actor") or "",
             filter=self.found("m") or None,
-            since=midnight(since) if since else None,
-            until=midnight(until, later=1) if until else None,
+            since=find_midnight(since) if since else None,
+            until=find_midnight(until, later=1) if until else None,
             sort=Sort(self.found("sort") or Sort.BEST),
         )
 
@@ -146,9 +146,9 @@ class SearchForm(forms.Form):
 def _known(day: date | None) -> date | None:
     try:
         if day is not None:
-            midnight(day), midnight(day, later=1)
+            find_midnight(day), find_midnight(day, later=1)
     except ValueError:
-        raise forms.ValidationError(_("That day is too far away.")) from None
+        raise forms.ValidationError(_("This date is out of range.")) from None
     return day
 
 
@@ -160,8 +160,8 @@ class ActForm(forms.Form):
     expected = forms.IntegerField(min_value=0, required=False)
     category = forms.SlugField(label=_("Category"), max_length=40, required=False)
     importance = forms.FloatField(label=_("Importance"), min_value=0, max_value=1, required=False)
-    lives = forms.ChoiceField(label=_("Ends"), choices=Lives, required=False)
-    reason = forms.CharField(label=_("Why"), required=False, max_length=500)
+    lives = forms.ChoiceField(label=_("Expires"), choices=Lives, required=False)
+    reason = forms.CharField(label=_("Reason"), required=False, max_length=500)
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or self.cleaned_data

@@ -20,15 +20,13 @@ class EditForm(forms.Form):
     value = forms.CharField(
         label=_("Value"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6})
     )
-    kind = forms.ChoiceField(
-        label=_("The value is"), choices=[(TEXT, _("text")), (JSON, _("JSON"))]
-    )
+    kind = forms.ChoiceField(label=_("Format"), choices=[(TEXT, _("Text")), (JSON, _("JSON"))])
     metadata = forms.JSONField(
         label=_("Metadata"), required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
     category = forms.SlugField(label=_("Category"), max_length=40)
     tier = forms.ChoiceField(label=_("Tier"), choices=TierChoice)
-    reason = forms.CharField(label=_("Why (may stay empty)"), required=False, max_length=500)
+    reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
     revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     @classmethod
@@ -52,14 +50,14 @@ class EditForm(forms.Form):
             found["value"] = self._parsed(found.get("value") or "")
         metadata = found.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
-            self.add_error("metadata", _("An object in braces was expected."))
+            self.add_error("metadata", _("Enter a JSON object."))
         return found
 
     def _parsed(self, text: str) -> Json:
         try:
             return json.loads(text)
         except ValueError:
-            self.add_error("value", _("That is not JSON."))
+            self.add_error("value", _("Invalid JSON."))
             return None
 
     def changes(self) -> dict[str, Any]:

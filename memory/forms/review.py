@@ -8,11 +8,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
-from memory.logic.beside import rewritten
-from memory.logic.reviewing import Mode
+from memory.logic.review.review_rules import Mode
+from memory.logic.text_diff import rewritten
 from memory.models.curation import ReviewChoice
-from memory.services.rules import Learning
-from memory.services.waiting import CONTRADICTION, HELD, Filters, Waiting
+from memory.services.curation.learning_rules import Learning
+from memory.services.review.review_queue import CONTRADICTION, HELD, Filters, Waiting
 
 
 # What a queue is narrowed by, in the order people are offered it.
@@ -22,7 +22,7 @@ KINDS: Final[dict[str, str | Promise]] = {
     "merge": _("Merge"),
     "edit": _("Change"),
     "link": _("Link"),
-    "promote": _("Keep for good"),
+    "promote": _("Move to long-term"),
     "forget": _("Forget"),
     HELD: _("Quarantine"),
 }
@@ -33,7 +33,7 @@ class QueueForm(forms.Form):
 
     kind = forms.ChoiceField(choices=KINDS.items(), required=False, label=_("Kind"))
     place = forms.UUIDField(required=False, label=_("Namespace"))
-    run = forms.CharField(max_length=80, required=False, label=_("Id of a run"))
+    run = forms.CharField(max_length=80, required=False, label=_("Run ID"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def filters(self) -> Filters:
@@ -50,12 +50,12 @@ class ChangedForm(forms.Form):
     """What is remembered in other words: as text where it is one, else as JSON."""
 
     value = forms.CharField(
-        label=_("What will be remembered"),
+        label=_("New value"),
         strip=False,
         max_length=200_000,
         widget=forms.Textarea(attrs={"rows": 5}),
     )
-    reason = forms.CharField(label=_("Why (optional)"), required=False, max_length=500)
+    reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
 
     def __init__(self, item: Waiting, *, panel: str, as_json: bool, **given: Any) -> None:
         """``panel`` is where it stands: two of them may be on one page."""
@@ -65,20 +65,20 @@ class ChangedForm(forms.Form):
     def clean_value(self) -> Json:
         said: str = self.cleaned_data["value"]
         if not said.strip():
-            raise forms.ValidationError(_("There is nothing in it."))
+            raise forms.ValidationError(_("Enter some text."))
         if not self._as_json:
             return rewritten(self._item.new, said)
         try:
             return json.loads(said)
         except ValueError:
-            raise forms.ValidationError(_("That is not JSON.")) from None
+            raise forms.ValidationError(_("Invalid JSON.")) from None
 
 
 SCOPES = (
-    ("user", _("The person whose run it was")),
-    ("conversation", _("The conversation")),
-    ("workflow", _("The workflow, by group")),
-    ("global", _("Everybody who uses the workflow")),
+    ("user", _("User")),
+    ("conversation", _("Conversation")),
+    ("workflow", _("Workflow, per group")),
+    ("global", _("Global")),
 )
 
 
@@ -89,41 +89,39 @@ class LearningForm(forms.Form):
         label=_("Learn from finished runs"),
         required=False,
         help_text=_(
-            "What a run taught is written down after it, and the next similar run is reminded of it."
+            "After a run, what it learned is stored as memory and added to the prompts of similar runs."
         ),
     )
     review = forms.ChoiceField(
-        label=_("How much waits for a person"),
+        label=_("Require review for"),
         choices=[
-            (Mode.OFF.value, _("Nothing that is harmless")),
+            (Mode.OFF.value, _("Risky changes only")),
             (Mode.SAMPLE.value, _("A sample")),
             (Mode.ALL.value, _("Everything")),
         ],
         widget=forms.RadioSelect,
-        help_text=_("Merges, contradictions and what forgets always wait for somebody."),
+        help_text=_("Merging, contradictions, and forgetting always require review."),
     )
     share = forms.IntegerField(
-        label=_("Share of the sample, in percent"),
+        label=_("Sample size (%)"),
         min_value=0,
         max_value=100,
-        help_text=_("The same proposal gets the same answer each time it is asked."),
+        help_text=_("The same proposal is always either in the sample or not."),
     )
-    scope = forms.ChoiceField(label=_("Whose memory it becomes"), choices=SCOPES)
+    scope = forms.ChoiceField(label=_("Scope"), choices=SCOPES)
     provider = forms.CharField(
         label=_("Model provider"),
         required=False,
         max_length=120,
         help_text=_(
-            "Its name on the Models page. Left empty, no model is asked: sentences are picked out by rules."
+            "Provider name from the Models page. Empty: sentences are picked by rules, without a model."
         ),
     )
     model = forms.CharField(label=_("Model"), required=False, max_length=200)
     token_budget = forms.IntegerField(
-        label=_("Most tokens a prompt"), min_value=200, max_value=1_000_000
+        label=_("Max tokens per prompt"), min_value=200, max_value=1_000_000
     )
-    seconds = forms.IntegerField(
-        label=_("Most seconds a run's curation"), min_value=1, max_value=600
-    )
+    seconds = forms.IntegerField(label=_("Max seconds per run"), min_value=1, max_value=600)
 
     @classmethod
     def of(cls, learning: Learning) -> "LearningForm":

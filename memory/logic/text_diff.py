@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from memory.core.records import Json
-from memory.logic.texts import cut, single_text
+from memory.logic.entries.texts import cut, single_text
 
 
 @dataclass(frozen=True, slots=True)

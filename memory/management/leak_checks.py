@@ -6,7 +6,7 @@ them may see, are looked through for secrets that aren't theirs.
 
 One thing that shows somebody's words to another is meant, and none of these people does it: the maker of an API key
 opens a run it made for an outside person, and sees what that run recalled of theirs. It is their programme that asked;
-the page says whose it is, and the trail that they looked (``workflows/services/looking.py``). Nobody else of the team
+the page says whose it is, and the trail that they looked (``workflows/services/runs/run_access.py``). Nobody else of the team
 finds that run, the owner included.
 """
 
@@ -30,7 +30,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Team, User
 from accounts.models.teams import Role
-from accounts.principals import run_principal, user_principal
+from accounts.principals import load_run_principal, load_user_principal
 from accounts.services import add_member, create_team
 from accounts.tenancy import TenantManager, TenantQuerySet, tenant
 from config.ids import uuid7
@@ -38,8 +38,9 @@ from memory import services
 from memory.core.records import Json
 from memory.management.canaries import Canary, foreign_in
 from memory.models import Curation, Entry, Namespace, Proposal
-from memory.services import CallOrigin, MemoryCaller, port, reach_of
-from memory.services.leaks import node_trials
+from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services.access.leak_checks import node_trials
+from memory.services.gateway import engine_port
 
 
 PARAMETER: Final = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -67,7 +68,7 @@ class Person:
         return f"user:{self.user.pk}"
 
     def caller(self) -> MemoryCaller:
-        return MemoryCaller(user_principal(self.user), self.team.pk)
+        return MemoryCaller(load_user_principal(self.user), self.team.pk)
 
     def add(self, kind: str, *ids: object) -> None:
         self.ids.setdefault(kind, []).extend(map(str, ids))
@@ -135,7 +136,7 @@ def _here_and_now() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # thousands of refusals, each of them meant
     try:
-        with patch.object(port, "in_thread", here):
+        with patch.object(engine_port, "in_thread", here):
             yield
     finally:
         logging.disable(before)
@@ -162,7 +163,7 @@ def _fill(person: Person) -> None:
     trials = node_trials()
     if trials is not None:
         made = trials.prepare(
-            user_principal(person.user),
+            load_user_principal(person.user),
             person.team.pk,
             own=person.own.text,
             shared=person.shared.text,
@@ -222,7 +223,9 @@ def _running(person: Person) -> MemoryCaller:
     """A run of theirs, with the rights of one."""
     run_id = person.ids.get("run", [str(uuid7())])[0]
     identity = _system(person) | {"run_id": run_id}
-    principal = run_principal(run_id=UUID(run_id), team_id=person.team.pk, user_id=person.user.pk)
+    principal = load_run_principal(
+        run_id=UUID(run_id), team_id=person.team.pk, user_id=person.user.pk
+    )
     return MemoryCaller(
         principal,
         person.team.pk,
@@ -278,14 +281,14 @@ class _Asked:
         trials = node_trials()
         if trials is None:
             return
-        memory = port.RunMemory(_running(self.person))
+        memory = engine_port.RunMemory(_running(self.person))
         groups = [str(other.user.pk) for other in self.victims]
         for where, said in trials.answers(memory, _system(self.person), groups=groups):
             self.look("node kinds", where, said.encode())
 
     def rows(self) -> None:
         """What each table with rules of its own lets through, as services and the admin see it."""
-        principal = user_principal(self.person.user)
+        principal = load_user_principal(self.person.user)
         with tenant(principal.team_ids):
             for model in _private_models():
                 manager: Any = model

@@ -1,17 +1,12 @@
-"""The wall between teams on every table of memory, what the app's role may do, and the last limits."""
+"""Row-level security on every table of memory, and what the application's role may do with each."""
 
 from django.db import migrations
 
 from accounts.tenancy import enable_rls
 
 
-# The last wall, for whoever gets past the policy. Policies count compact JSON, this Postgres's spacing.
-_SIZE = "ALTER TABLE memory_entry ADD CONSTRAINT memory_entry_size CHECK (octet_length(value::text) <= 4194304)"
-_SIZE_BACK = "ALTER TABLE memory_entry DROP CONSTRAINT memory_entry_size"
-
-
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0001_initial"), ("accounts", "0002_walls")]
+    dependencies = [("memory", "0001_initial"), ("accounts", "0002_row_level_security")]
 
     operations = [
         enable_rls("memory_namespace", grants="SELECT, INSERT, UPDATE"),
@@ -21,5 +16,13 @@ class Migration(migrations.Migration):
         enable_rls("memory_revision", grants="SELECT, INSERT"),
         enable_rls("memory_read", grants="SELECT, INSERT"),
         enable_rls("memory_policy"),
-        migrations.RunSQL(_SIZE, _SIZE_BACK),
+        enable_rls("memory_posting"),
+        enable_rls("memory_group"),
+        enable_rls("memory_embedding"),
+        enable_rls("memory_curationrule"),
+        enable_rls("memory_curation", grants="SELECT, INSERT, UPDATE"),
+        enable_rls("memory_proposal", grants="SELECT, INSERT, UPDATE"),
+        # Nobody can extend emergency access, or take back who looked and why.
+        enable_rls("memory_glass", grants="SELECT, INSERT, UPDATE (ended_at, ended_by, seen_by)"),
+        enable_rls("memory_erasure", grants="SELECT, INSERT, UPDATE"),
     ]

@@ -2,9 +2,9 @@
 
 from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.embeddings import Embedding
+from memory.models.emergency_access import Glass
 from memory.models.entries import Change, Entry, Read, Revision
 from memory.models.erasures import Erasure
-from memory.models.glass import Glass
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
 from memory.models.postings import Group, Posting

@@ -9,15 +9,15 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.principals import Principal, key_id_of
+from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
-from memory.models.any_of import any_of
 from memory.models.jobs import Job, JobStatus
 from memory.models.namespaces import Namespace
+from memory.models.readable import any_of
 
 
 class ReviewChoice(models.TextChoices):
-    """``memory.logic.reviewing.Mode`` in people's words."""
+    """``memory.logic.review.review_rules.Mode`` in people's words."""
 
     OFF = "off", _("Off")
     SAMPLE = "sample", _("A sample")
@@ -25,23 +25,23 @@ class ReviewChoice(models.TextChoices):
 
 
 class ProposalKind(models.TextChoices):
-    """``memory.logic.proposals.Kind`` in people's words."""
+    """``memory.logic.review.proposals.Kind`` in people's words."""
 
     ADD = "add", _("Remember")
     EDIT = "edit", _("Change")
     MERGE = "merge", _("Merge")
     FORGET = "forget", _("Forget")
-    PROMOTE = "promote", _("Keep for good")
+    PROMOTE = "promote", _("Move to long-term")
     LINK = "link", _("Link")
 
 
 class ProposalState(models.TextChoices):
-    """``memory.logic.proposals.State`` in people's words."""
+    """``memory.logic.review.proposals.State`` in people's words."""
 
     OPEN = "open", _("Open")
     APPLIED = "applied", _("Applied")
     REJECTED = "rejected", _("Rejected")
-    REJECTED_ALWAYS = "rejected_always", _("Rejected for good")
+    REJECTED_ALWAYS = "rejected_always", _("Rejected permanently")
     UNDONE = "undone", _("Undone")
 
 
@@ -55,7 +55,7 @@ class CurationQuerySet(TenantQuerySet["Curation"]):
             team_id=OuterRef("team_id"), text=OuterRef("place")
         )
         seen = Q(Exists(named))
-        taker = who.user_id or key_id_of(who)
+        taker = who.user_id or get_key_id(who)
         if taker is not None:
             seen |= Q(seen_by__contains=[taker])
         return super().visible_to(principal).filter(seen)
@@ -71,20 +71,20 @@ class CurationRule(TenantModel):
     """How an application learns from its runs. No application: what holds where it has no rule of its own."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
-    auto_memory = models.BooleanField(_("learns from its runs"), default=False)
-    scope = models.CharField(_("whose memory"), max_length=40, default="user")
+    auto_memory = models.BooleanField(_("learns from runs"), default=False)
+    scope = models.CharField(_("scope"), max_length=40, default="user")
     review = models.CharField(
         _("review"), max_length=6, choices=ReviewChoice, default=ReviewChoice.OFF
     )
-    sampled = models.FloatField(_("share that is reviewed"), default=0.1)
+    sampled = models.FloatField(_("sample share"), default=0.1)
     provider = models.CharField(_("model provider"), max_length=120, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
-    token_budget = models.PositiveIntegerField(_("tokens a prompt"), default=6_000)
-    seconds = models.PositiveIntegerField(_("seconds at most"), default=60)
+    token_budget = models.PositiveIntegerField(_("max tokens per prompt"), default=6_000)
+    seconds = models.PositiveIntegerField(_("max seconds"), default=60)
 
     class Meta:
-        verbose_name = _("curation rule")
-        verbose_name_plural = _("curation rules")
+        verbose_name = _("learning setting")
+        verbose_name_plural = _("learning settings")
         ordering = ("app_id", "id")
         constraints = (
             models.UniqueConstraint(fields=("team", "app_id"), name="memory_curation_rule_once"),
@@ -97,7 +97,7 @@ class CurationRule(TenantModel):
         )
 
     def __str__(self) -> str:
-        return self.app_id or str(_("the team's"))
+        return self.app_id or str(_("team default"))
 
 
 class Curation(Job, TenantModel):
@@ -107,17 +107,17 @@ class Curation(Job, TenantModel):
     app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
     place = models.CharField(_("namespace"), max_length=200, blank=True, editable=False)
     seen_by = ArrayField(models.UUIDField(), default=list, blank=True, editable=False)
-    curator = models.CharField(_("by"), max_length=120, blank=True, editable=False)
+    curator = models.CharField(_("actor"), max_length=120, blank=True, editable=False)
     problem = models.TextField(_("problem"), blank=True, editable=False)
-    repairs = models.JSONField(_("repairs of the answer"), default=list, editable=False)
-    counts = models.JSONField(_("what became of it"), default=dict, editable=False)
+    repairs = models.JSONField(_("answer repairs"), default=list, editable=False)
+    counts = models.JSONField(_("result"), default=dict, editable=False)
     change_id = models.UUIDField(_("change"), null=True, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(CurationQuerySet)()
 
     class Meta:
-        verbose_name = _("curation of a run")
-        verbose_name_plural = _("curations of runs")
+        verbose_name = _("curation")
+        verbose_name_plural = _("curations")
         ordering = ("-created_at", "-id")
         constraints = (
             models.UniqueConstraint(fields=("team", "run_id"), name="memory_curation_once"),
@@ -140,35 +140,35 @@ class Curation(Job, TenantModel):
 
 
 class Proposal(TenantModel):
-    """A change of one namespace that waits for a person's word; see ``memory.logic.proposals``."""
+    """A change of one namespace that waits for a person's word; see ``memory.logic.review.proposals``."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
     )
-    kind = models.CharField(_("what"), max_length=8, choices=ProposalKind, editable=False)
-    targets = models.JSONField(_("memories it is about"), default=list, editable=False)
-    new = models.JSONField(_("new"), null=True, editable=False)
-    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
-    by = models.CharField(_("by"), max_length=120, blank=True, editable=False)
-    score = models.FloatField(_("how sure"), default=0.5, editable=False)
+    kind = models.CharField(_("kind"), max_length=8, choices=ProposalKind, editable=False)
+    targets = models.JSONField(_("affected memories"), default=list, editable=False)
+    new = models.JSONField(_("new value"), null=True, editable=False)
+    reason = models.CharField(_("reason"), max_length=500, blank=True, editable=False)
+    by = models.CharField(_("actor"), max_length=120, blank=True, editable=False)
+    score = models.FloatField(_("confidence"), default=0.5, editable=False)
     fingerprint = models.CharField(max_length=64, editable=False)
     run_id = models.CharField(_("run"), max_length=80, blank=True, editable=False)
     state = models.CharField(
-        _("state"), max_length=15, choices=ProposalState, default=ProposalState.OPEN
+        _("status"), max_length=15, choices=ProposalState, default=ProposalState.OPEN
     )
-    edited = models.BooleanField(_("changed before it was applied"), default=False)
-    by_itself = models.BooleanField(_("applied without a person"), default=False)
+    edited = models.BooleanField(_("edited before it was applied"), default=False)
+    by_itself = models.BooleanField(_("applied automatically"), default=False)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    decided_at = models.DateTimeField(_("decided"), null=True, blank=True, editable=False)
+    decided_at = models.DateTimeField(_("decided at"), null=True, blank=True, editable=False)
     decided_by = models.CharField(_("decided by"), max_length=120, blank=True, editable=False)
-    decision = models.CharField(_("reason of the decision"), max_length=500, blank=True)
+    decision = models.CharField(_("reason for the decision"), max_length=500, blank=True)
     change_id = models.UUIDField(_("change"), null=True, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ProposalQuerySet)()
 
     class Meta:
-        verbose_name = _("proposed change of memory")
-        verbose_name_plural = _("proposed changes of memory")
+        verbose_name = _("proposal")
+        verbose_name_plural = _("proposed memory changes")
         ordering = ("-score", "-id")
         constraints = (
             models.UniqueConstraint(

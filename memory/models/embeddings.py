@@ -38,18 +38,16 @@ class Embedding(TenantModel):
     text_hash = models.CharField(max_length=64, editable=False)
     model = models.CharField(_("embedding model"), max_length=200, blank=True, editable=False)
     dimensions = models.PositiveIntegerField(_("dimensions"), default=0, editable=False)
-    embedded_at = models.DateTimeField(_("embedded"), null=True, editable=False)
-    due_at = models.DateTimeField(
-        _("waits for its turn since, or until"), null=True, editable=False
-    )
+    embedded_at = models.DateTimeField(_("embedded at"), null=True, editable=False)
+    due_at = models.DateTimeField(_("next attempt at"), null=True, editable=False)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
     problem = models.CharField(_("problem"), max_length=300, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
 
     class Meta:
-        verbose_name = _("meaning of a memory")
-        verbose_name_plural = _("meanings of memories")
+        verbose_name = _("memory embedding")
+        verbose_name_plural = _("memory embeddings")
         ordering = ("-embedded_at", "-id")
         indexes = (
             # A question reads its namespace's vectors, all of one model.

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
-from memory.models.any_of import any_of
+from memory.models.readable import any_of
 
 
 VERB = "memory.break_glass"
@@ -66,22 +66,26 @@ class Glass(TenantModel):
         on_delete=models.PROTECT,
         related_name="+",
         editable=False,
-        verbose_name=_("who looked"),
+        verbose_name=_("viewer"),
     )
-    reason = models.CharField(_("why"), max_length=500, editable=False)
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+    reason = models.CharField(_("reason"), max_length=500, editable=False)
+    created_at = models.DateTimeField(_("started"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("until"), editable=False)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True, editable=False)
     ended_by = models.CharField(_("ended by"), max_length=120, blank=True, editable=False)
     seen_by = ArrayField(
-        models.UUIDField(), default=list, blank=True, editable=False, verbose_name=_("seen by")
+        models.UUIDField(),
+        default=list,
+        blank=True,
+        editable=False,
+        verbose_name=_("acknowledged by"),
     )
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(GlassQuerySet)()
 
     class Meta:
         verbose_name = _("emergency access")
-        verbose_name_plural = _("emergency accesses")
+        verbose_name_plural = _("emergency access records")
         ordering = ("-created_at", "-id")
         constraints = (
             models.CheckConstraint(condition=~Q(reason=""), name="memory_glass_reason"),

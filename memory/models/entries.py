@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from config.ids import uuid7
-from memory.models.any_of import any_of
 from memory.models.namespaces import Namespace
+from memory.models.readable import any_of
 
 
 class TierChoice(models.TextChoices):
@@ -77,7 +77,7 @@ class Entry(TenantModel):
     )
     key = models.CharField(_("key"), max_length=400)
     value = models.JSONField(_("value"), null=True, blank=True)
-    text = models.TextField(_("searched text"), editable=False)
+    text = models.TextField(_("search text"), editable=False)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
     size = models.PositiveIntegerField(_("bytes"), editable=False)
     category = models.CharField(_("category"), max_length=40, default="fact")
@@ -89,16 +89,18 @@ class Entry(TenantModel):
     # Its number among the namespace's postings: given when it is first stored, and anew in another group.
     number = models.IntegerField(null=True, editable=False)
     group = models.CharField(_("group"), max_length=200, blank=True, editable=False)
-    position = models.PositiveIntegerField(_("place in the group"), default=0, editable=False)
+    position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("forgotten"), null=True, blank=True, editable=False)
     source_actor = models.CharField(_("written by"), max_length=120, blank=True, editable=False)
-    source_run = models.CharField(_("written in run"), max_length=80, blank=True, editable=False)
+    source_run = models.CharField(_("written by run"), max_length=80, blank=True, editable=False)
     source_node = models.CharField(_("written by node"), max_length=200, blank=True, editable=False)
-    source_message = models.CharField(_("from message"), max_length=80, blank=True, editable=False)
-    source_rule = models.CharField(_("by rule"), max_length=120, blank=True, editable=False)
+    source_message = models.CharField(
+        _("source message"), max_length=80, blank=True, editable=False
+    )
+    source_rule = models.CharField(_("rule"), max_length=120, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(EntryQuerySet)()
 
@@ -180,19 +182,19 @@ class Change(TenantModel):
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
     )
-    operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
-    actor = models.CharField(_("by"), max_length=120, editable=False)
-    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
+    operation = models.CharField(_("kind"), max_length=10, choices=Operation, editable=False)
+    actor = models.CharField(_("actor"), max_length=120, editable=False)
+    reason = models.CharField(_("reason"), max_length=500, blank=True, editable=False)
     entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
-    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
-    undone_at = models.DateTimeField(_("undone"), null=True, blank=True, editable=False)
+    at = models.DateTimeField(_("time"), default=timezone.now, editable=False)
+    undone_at = models.DateTimeField(_("undone at"), null=True, blank=True, editable=False)
     undone_by = models.CharField(_("undone by"), max_length=120, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ChangeQuerySet)()
 
     class Meta:
-        verbose_name = _("change of memory")
-        verbose_name_plural = _("changes of memory")
+        verbose_name = _("memory change")
+        verbose_name_plural = _("memory changes")
         ordering = ("-at", "-id")
 
     def __str__(self) -> str:
@@ -214,27 +216,27 @@ class Revision(TenantModel):
         verbose_name=_("entry"),
     )
     number = models.PositiveIntegerField(_("number"), editable=False)
-    operation = models.CharField(_("what"), max_length=10, choices=Operation, editable=False)
+    operation = models.CharField(_("kind"), max_length=10, choices=Operation, editable=False)
     value = models.JSONField(_("value"), null=True, editable=False)
     metadata = models.JSONField(_("metadata"), default=dict, editable=False)
     category = models.CharField(_("category"), max_length=40, editable=False)
     tier = models.CharField(_("tier"), max_length=12, choices=TierChoice, editable=False)
     importance = models.FloatField(_("importance"), editable=False)
-    position = models.PositiveIntegerField(_("place in the group"), default=0, editable=False)
+    position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, editable=False)
-    actor = models.CharField(_("by"), max_length=120, blank=True, editable=False)
-    reason = models.CharField(_("why"), max_length=500, blank=True, editable=False)
+    actor = models.CharField(_("actor"), max_length=120, blank=True, editable=False)
+    reason = models.CharField(_("reason"), max_length=500, blank=True, editable=False)
     run_id = models.CharField(_("run"), max_length=80, blank=True, editable=False)
     node_id = models.CharField(_("node"), max_length=200, blank=True, editable=False)
     origin_key = models.CharField(max_length=200, blank=True, editable=False)
     change_id = models.UUIDField(_("change"), default=uuid7, editable=False)
-    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+    at = models.DateTimeField(_("time"), default=timezone.now, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
 
     class Meta:
-        verbose_name = _("revision of an entry")
-        verbose_name_plural = _("revisions of entries")
+        verbose_name = _("entry revision")
+        verbose_name_plural = _("entry revisions")
         ordering = ("entry", "-number")
         constraints = (
             # The entry first: then it serves its foreign key as well, and finds one of a thousand by its number.
@@ -268,15 +270,15 @@ class Read(TenantModel):
     node_id = models.CharField(_("node"), max_length=200, editable=False)
     origin_key = models.CharField(max_length=200, editable=False)
     score = models.FloatField(_("score"), null=True, editable=False)
-    explain = models.JSONField(_("parts of the score"), default=dict, editable=False)
-    injected = models.BooleanField(_("put into the prompt"), default=False, editable=False)
-    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+    explain = models.JSONField(_("score components"), default=dict, editable=False)
+    injected = models.BooleanField(_("added to the prompt"), default=False, editable=False)
+    at = models.DateTimeField(_("time"), default=timezone.now, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ByEntryQuerySet)()
 
     class Meta:
-        verbose_name = _("recall in a run")
-        verbose_name_plural = _("recalls in runs")
+        verbose_name = _("recall")
+        verbose_name_plural = _("recalls")
         ordering = ("-at", "-id")
         constraints = (
             # A step that is tried again read the same entry once.

@@ -25,23 +25,23 @@ class ErasureQuerySet(TenantQuerySet["Erasure"]):
 class Erasure(Job, TenantModel):
     """The row is also the outbox: waiting means "to be done". The receipt names numbers, never what was remembered."""
 
-    subject = models.CharField(_("person"), max_length=80, editable=False)
+    subject = models.CharField(_("user"), max_length=80, editable=False)
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
         related_name="+",
         editable=False,
-        verbose_name=_("asked by"),
+        verbose_name=_("requested by"),
     )
-    planned = models.JSONField(_("what would go"), default=dict, editable=False)
+    planned = models.JSONField(_("preview"), default=dict, editable=False)
     receipt = models.JSONField(_("receipt"), null=True, blank=True, editable=False)
     problem = models.CharField(_("problem"), max_length=500, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ErasureQuerySet)()
 
     class Meta:
-        verbose_name = _("erasure of a person")
-        verbose_name_plural = _("erasures of persons")
+        verbose_name = _("erasure")
+        verbose_name_plural = _("erasures")
         ordering = ("-created_at", "-id")
         constraints = (
             models.CheckConstraint(

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class JobStatus(models.TextChoices):
-    WAITING = "waiting", _("Waiting")
+    WAITING = "waiting", _("Queued")
     RUNNING = "running", _("Running")
-    DONE = "done", _("Done")
+    DONE = "done", _("Succeeded")
     FAILED = "failed", _("Failed")
 
 

@@ -12,30 +12,30 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
-from accounts.principals import Principal, key_id_of
+from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import scope_kinds, words_seen_by
-from memory.models.glass import opened_to
+from memory.models.emergency_access import opened_to
 
 
 class ScopeChoice(models.TextChoices):
     """``memory.core.scopes.Scope`` in people's words."""
 
     CONVERSATION = "conversation", _("Conversation")
-    USER = "user", _("Person")
-    GLOBAL = "global", _("Application")
+    USER = "user", _("User")
+    GLOBAL = "global", _("Global")
     WORKFLOW = "workflow", _("Workflow")
     RUN = "run", _("Run")
-    RUN_METADATA = "run_metadata", _("About a run")
+    RUN_METADATA = "run_metadata", _("Run metadata")
 
 
 class PauseChoice(models.TextChoices):
     """What a person told memory to leave off for them."""
 
-    NOTHING = "", _("Nothing")
-    REMEMBERING = "remembering", _("Remembering")
-    RECALLING = "recalling", _("Using what is remembered")
+    NOTHING = "", _("None")
+    REMEMBERING = "remembering", _("Storing")
+    RECALLING = "recalling", _("Recalling")
     BOTH = "both", _("Both")
 
 
@@ -59,7 +59,7 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         seen = Q(scope__in=words_seen_by(SeenBy.TEAM))
         if who.user_id is not None:
             seen |= _private_to(who, who.user_id)
-        elif (key_id := key_id_of(who)) is not None:
+        elif (key_id := get_key_id(who)) is not None:
             seen |= Q(participants__contains=[key_id])  # conversations it leads
         # What a plug-in that is gone left behind has nobody to say whose it is.
         known = [kind.word for kind in scope_kinds()]
@@ -72,7 +72,7 @@ def _private_to(principal: Principal, user_id: UUID) -> Q:
         | Q(persona_of=user_id)
         | Q(participants__contains=[user_id])
         # What is private is shared with people one by one: permissions.is_shared_with.
-        | access.shared_with(principal, "memory.view", Namespace, in_person=True)
+        | access.filter_shared(principal, "memory.view", Namespace, in_person=True)
     )
 
 
@@ -87,7 +87,7 @@ class Namespace(TenantModel):
         null=True,
         blank=True,
         related_name="+",
-        verbose_name=_("person"),
+        verbose_name=_("user"),
     )
     persona_of = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -95,7 +95,7 @@ class Namespace(TenantModel):
         null=True,
         blank=True,
         related_name="+",
-        verbose_name=_("introduced by"),
+        verbose_name=_("added by"),
     )
     participants = ArrayField(
         models.UUIDField(), default=list, blank=True, verbose_name=_("participants")
@@ -104,8 +104,8 @@ class Namespace(TenantModel):
     conversation_id = models.CharField(_("conversation"), max_length=80, blank=True, editable=False)
     entry_count = models.IntegerField(_("entries"), default=0, editable=False)
     byte_count = models.BigIntegerField(_("bytes"), default=0, editable=False)
-    max_entries = models.PositiveIntegerField(_("most entries"), null=True, blank=True)
-    max_bytes = models.PositiveBigIntegerField(_("most bytes"), null=True, blank=True)
+    max_entries = models.PositiveIntegerField(_("max entries"), null=True, blank=True)
+    max_bytes = models.PositiveBigIntegerField(_("max bytes"), null=True, blank=True)
     # Here and not in a table of their own: every operation reads this row, and asks for nothing more.
     paused = models.CharField(
         _("paused"), max_length=11, choices=PauseChoice, blank=True, default=PauseChoice.NOTHING

@@ -15,26 +15,26 @@ class Policy(TenantModel):
         models.CharField(max_length=120),
         null=True,
         blank=True,
-        verbose_name=_("allowed beginnings of namespaces"),
+        verbose_name=_("allowed namespace prefixes"),
     )
-    max_entries = models.PositiveIntegerField(_("most entries a namespace"), null=True, blank=True)
-    max_value_bytes = models.PositiveIntegerField(_("most bytes a value"), null=True, blank=True)
+    max_entries = models.PositiveIntegerField(_("max entries per namespace"), null=True, blank=True)
+    max_value_bytes = models.PositiveIntegerField(_("max bytes per value"), null=True, blank=True)
     max_namespace_bytes = models.PositiveBigIntegerField(
-        _("most bytes a namespace"), null=True, blank=True
+        _("max bytes per namespace"), null=True, blank=True
     )
-    max_namespaces = models.PositiveIntegerField(_("most namespaces"), null=True, blank=True)
+    max_namespaces = models.PositiveIntegerField(_("max namespaces"), null=True, blank=True)
     # Nothing said: the team's, and without a word of the team's, no.
     subjects_write_global = models.BooleanField(
-        _("runs for outside people may write application memory"), null=True, blank=True
+        _("runs for external users can write global memory"), null=True, blank=True
     )
 
     class Meta:
-        verbose_name = _("memory policy")
-        verbose_name_plural = _("memory policies")
+        verbose_name = _("memory quota")
+        verbose_name_plural = _("memory quotas")
         ordering = ("app_id", "id")
         constraints = (
             models.UniqueConstraint(fields=("team", "app_id"), name="memory_policy_once"),
         )
 
     def __str__(self) -> str:
-        return self.app_id or str(_("the team's"))
+        return self.app_id or str(_("team default"))

@@ -39,8 +39,8 @@ class Posting(models.Model):
     objects: ClassVar[TenantManager[Self]] = TenantManager()
 
     class Meta:
-        verbose_name = _("posting")
-        verbose_name_plural = _("postings")
+        verbose_name = _("search index term")
+        verbose_name_plural = _("search index terms")
         ordering = ("namespace", "term", "block")
 
     def __str__(self) -> str:
@@ -60,8 +60,8 @@ class Group(TenantModel):
     objects: ClassVar[TenantManager[Self]] = TenantManager()
 
     class Meta:
-        verbose_name = _("group of memories")
-        verbose_name_plural = _("groups of memories")
+        verbose_name = _("memory group")
+        verbose_name_plural = _("memory groups")
         ordering = ("namespace", "name")
         constraints = (
             models.UniqueConstraint(fields=("namespace", "name"), name="memory_group_once"),

@@ -1,13 +1,14 @@
-"""What a run is about: its goal, its list of things to do, its stream. Kept for three days."""
+"""The metadata of a run: its goal, its list of things to do, its stream. Kept for three days."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput, NotFound
+from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import METADATA_LIVES, metadata_namespace
-from memory.notes.notebook import Note, Notebook, Place
+from memory.notes.notebook import Note, Notebook
 
 
 KEY = "run"
@@ -45,55 +46,59 @@ class RunMetadata:
     stream_name: str = ""
 
 
-class RunBook:
-    """Metadata of runs, over any provider."""
+def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
+    """Store it as a whole; its three days begin anew."""
+    if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
+        raise InvalidInput("todos: duplicate id.")
+    entries.store(
+        StoreParams(
+            namespace=metadata_namespace(metadata.run_id),
+            key=KEY,
+            value={
+                "id": metadata.run_id,
+                "goal": metadata.goal,
+                "todos": [todo.to_json() for todo in metadata.todos],
+                "streamName": metadata.stream_name,
+            },
+            category="execution",
+            tier=Tier.WORKING,
+            ttl_seconds=METADATA_LIVES,
+            source=Source(run_id=metadata.run_id),
+        )
+    )
 
-    def __init__(self, place: Place, notebook: Notebook) -> None:
-        self._place = place
+
+class RunBook:
+    """Metadata of runs, over any store."""
+
+    def __init__(self, entries: NamespaceStore, notebook: Notebook) -> None:
+        self._entries = entries
         self._notebook = notebook
 
-    async def save(self, metadata: RunMetadata) -> None:
-        """As a whole; its three days begin anew."""
-        if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
-            raise InvalidInput("todos: two of them have the same id.")
-        await self._place.store(
-            StoreParams(
-                namespace=metadata_namespace(metadata.run_id),
-                key=KEY,
-                value={
-                    "id": metadata.run_id,
-                    "goal": metadata.goal,
-                    "todos": [todo.to_json() for todo in metadata.todos],
-                    "streamName": metadata.stream_name,
-                },
-                category="execution",
-                tier=Tier.WORKING,
-                ttl_seconds=METADATA_LIVES,
-                source=Source(run_id=metadata.run_id),
-            )
-        )
+    def save(self, metadata: RunMetadata) -> None:
+        save_metadata(self._entries, metadata)
 
-    async def get(self, run_id: str) -> RunMetadata | None:
-        found = await self._place.recall(MemoryQuery(metadata_namespace(run_id), key=KEY))
-        if not found:
+    def get(self, run_id: str) -> RunMetadata | None:
+        entries = self._entries.recall(MemoryQuery(metadata_namespace(run_id), key=KEY))
+        if not entries:
             return None
-        written = found[0].value
+        written = entries[0].value
         return RunMetadata(
             run_id=run_id,
             goal=str(written["goal"]),
             todos=tuple(Todo.from_json(todo) for todo in written["todos"]),
-            notes=tuple(await self._notebook.get_notes(run_id)),
+            notes=tuple(self._notebook.get_notes(run_id)),
             stream_name=str(written["streamName"]),
         )
 
-    async def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:
+    def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:
         """One thing to do changes its status; raises NotFound for a run or a thing there isn't."""
-        metadata = await self.get(run_id)
+        metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
-            raise NotFound(f"The run has nothing to do called {todo_id}.")
+            raise NotFound(f"The run has no to-do {todo_id}.")
         todos = tuple(
             replace(todo, status=status) if todo.id == todo_id else todo for todo in metadata.todos
         )
         changed = replace(metadata, todos=todos)
-        await self.save(changed)
+        self.save(changed)
         return changed

@@ -6,20 +6,11 @@ Any step of the run reads what the steps before it wrote, newest first; no other
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from memory.core.errors import InvalidInput
-from memory.core.provider import Clock, utc_now
+from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import METADATA_LIVES, NOTES_LIVE, notes_namespace
-
-
-class Place(Protocol):
-    """A provider, or what has its shape."""
-
-    async def store(self, params: StoreParams) -> MemoryEntry: ...
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]: ...
-    async def clear_namespace(self, namespace: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +44,20 @@ class Notebook:
     Either ends with the run. ``new_id`` gives names nobody else has.
     """
 
-    def __init__(self, place: Place, *, new_id: Callable[[], str], clock: Clock = utc_now) -> None:
-        self._place = place
+    def __init__(
+        self, entries: NamespaceStore, *, new_id: Callable[[], str], clock: Clock = utc_now
+    ) -> None:
+        self._entries = entries
         self._new_id = new_id
         self._clock = clock
 
-    async def store_note(
+    def store_note(
         self, run_id: str, content: str, source: str = "", *, temporary: bool = True
     ) -> Note:
         if not content.strip():
-            raise InvalidInput("content: a note without words says nothing.")
+            raise InvalidInput("content: must not be empty.")
         note = Note(content, source, _milliseconds(self._clock()), temporary)
-        await self._place.store(
+        self._entries.store(
             StoreParams(
                 namespace=notes_namespace(run_id),
                 key=f"note:{self._new_id()}",
@@ -77,16 +70,16 @@ class Notebook:
         )
         return note
 
-    async def get_notes(self, run_id: str) -> list[Note]:
+    def get_notes(self, run_id: str) -> list[Note]:
         """Newest first."""
-        entries = await self._place.recall(
+        entries = self._entries.recall(
             MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
         )
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
-    async def clear_notes(self, run_id: str) -> int:
+    def clear_notes(self, run_id: str) -> int:
         """Everything the run noted, by whatever means; how much it was."""
-        return await self._place.clear_namespace(notes_namespace(run_id))
+        return self._entries.clear_namespace(notes_namespace(run_id))
 
 
 def as_prompt(notes: Sequence[Note]) -> str:

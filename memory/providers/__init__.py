@@ -4,12 +4,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from memory.core.errors import InvalidInput
-from memory.core.provider import MemoryProvider
-from memory.core.scoped import offer_port
-from memory.logic.port import LogicMemory
+from memory.providers.base import MemoryProvider
 
-
-offer_port(LogicMemory)
 
 ProviderFactory = Callable[..., MemoryProvider]
 
@@ -27,12 +23,12 @@ def provider_factory(
 ) -> ProviderFactory:
     """The class behind a name; ``plugged`` is what plug-ins offered, see ``memory.plugins``."""
     if taken := sorted(set(PROVIDERS) & set(plugged or {})):
-        raise InvalidInput(f"A plug-in offers a memory provider {taken[0]!r}, which is built in.")
+        raise InvalidInput(f"A plug-in offers the memory provider {taken[0]!r}, which is built in.")
     if plugged and name in plugged:
         return plugged[name]
     if name not in PROVIDERS:
-        known = ", ".join(sorted({*PROVIDERS, *(plugged or {})}))
-        raise InvalidInput(f"Unknown memory provider {name!r}; use one of: {known}.")
+        names = ", ".join(sorted({*PROVIDERS, *(plugged or {})}))
+        raise InvalidInput(f"Unknown memory provider {name!r}; use one of: {names}.")
     module, _, attribute = PROVIDERS[name].partition(":")
     factory: ProviderFactory = getattr(import_module(module), attribute)
     return factory

@@ -5,17 +5,15 @@ Obvious rather than quick. For tests, and for workflows run in one process that 
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 from config.ids import uuid7
-from memory.core.embedding import Embedder, vectors_of
 from memory.core.filters import document_of, matches, parse_filter
-from memory.core.groups import group_of
-from memory.core.meaning import cosine
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -23,10 +21,17 @@ from memory.core.policy import (
     check_room,
     check_value,
 )
-from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
-from memory.core.recalling import answer, is_search, is_visible
+from memory.core.provider import Clock, check_query, utc_now
+from memory.core.recall.embedding import Embedder, vectors_of
+from memory.core.recall.groups import group_of
+from memory.core.recall.selection import answer, is_search, is_visible
+from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import check_params, search_text, size_of
+from memory.providers.base import MemoryProvider
+
+
+T = TypeVar("T")
 
 
 class InMemoryProvider(MemoryProvider):
@@ -45,7 +50,11 @@ class InMemoryProvider(MemoryProvider):
         self._log: dict[str, dict[str, list[_State]]] = {}  # by namespace and id, oldest first
         self._lock = threading.Lock()
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run it here and now: a dictionary keeps nobody waiting."""
+        return work()
+
+    def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
@@ -56,18 +65,18 @@ class InMemoryProvider(MemoryProvider):
             past = living.get(params.key, [])
             entry = _entry(params, past[-1] if past else None, now)
             self._check_room(params.namespace, entry)
-            entry = self._seated(entry, past[-1] if past else None)
+            entry = self._with_position(entry, past[-1] if past else None)
             living[params.key] = [*past, entry]
             self._note(entry, now)
         return deepcopy(entry)
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         check_namespace(self._policy, query.namespace)
         filter_ = parse_filter(query.filter)
         now = query.as_of or self._clock()
         with self._lock:
-            newest = self._known(query)
+            newest = self._list_states(query)
         candidates = [
             entry
             for entry in newest
@@ -77,21 +86,21 @@ class InMemoryProvider(MemoryProvider):
         ]
         return deepcopy(answer(query, candidates, now, self._cosines(query, candidates)))
 
-    async def delete(self, namespace: str, key: str) -> bool:
+    def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         with self._lock:
             now = self._clock()
             self._drop_expired(namespace, now)
             return self._drop(namespace, [key], now) > 0
 
-    async def clear_namespace(self, namespace: str) -> int:
+    def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
         with self._lock:
             now = self._clock()
             self._drop_expired(namespace, now)
             return self._drop(namespace, list(self._values.get(namespace, {})), now)
 
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         with self._lock:
             self._drop_expired(namespace, self._clock())
@@ -103,10 +112,11 @@ class InMemoryProvider(MemoryProvider):
             return {}
         texts = [search_text(entry.key, entry.value) for entry in candidates]
         embed = partial(vectors_of, self._embedder, seconds=60)
-        (asked,) = embed([query.query_text or ""], question=True)
-        found = embed(texts, question=False)
+        (question,) = embed([query.query_text or ""], question=True)
+        vectors = embed(texts, question=False)
         return {
-            entry.id: cosine(asked, vector) for entry, vector in zip(candidates, found, strict=True)
+            entry.id: cosine(question, vector)
+            for entry, vector in zip(candidates, vectors, strict=True)
         }
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:
@@ -130,7 +140,7 @@ class InMemoryProvider(MemoryProvider):
             values = self._values.get(namespace, {})
             return {key: deepcopy(past[-1]) for key, past in values.items()}
 
-    def _seated(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
+    def _with_position(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
         group = group_of(entry.metadata)
         if not group:
             return entry
@@ -147,15 +157,15 @@ class InMemoryProvider(MemoryProvider):
         size = sum(size_of(other.value) for other in others) + size_of(entry.value)
         check_room(self._policy, namespace, entries=len(others) + 1, size=size)
 
-    def _known(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:
         if query.as_of is None:
             return [values[-1] for values in self._values.get(query.namespace, {}).values()]
-        found = []
+        entries = []
         for states in self._log.get(query.namespace, {}).values():
             until = [state for state in states if state.at <= query.as_of]
             if until and until[-1].entry is not None:
-                found.append(until[-1].entry)
-        return found
+                entries.append(until[-1].entry)
+        return entries
 
     def _note(self, entry: MemoryEntry, at: datetime) -> None:
         states = self._log.setdefault(entry.namespace, {}).setdefault(entry.id, [])
@@ -178,7 +188,7 @@ class InMemoryProvider(MemoryProvider):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What an entry was from a moment on; nothing, when it went."""
+    """The state of an entry from a moment on; none, when it went."""
 
     at: datetime
     entry: MemoryEntry | None

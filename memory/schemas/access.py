@@ -8,11 +8,11 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
 
-from config.schema import Body
+from config.http.openapi import Body
 from memory.models import Glass
-from memory.services.explain import Explained, Given, Reason, Runs, Seer
-from memory.services.glass import LONGEST_REASON, Looked
-from memory.services.policy import LONGEST_APP, LONGEST_PREFIX, MOST, MOST_BYTES, Limits
+from memory.services.access.emergency_access import LONGEST_REASON, Looked
+from memory.services.access.explanation import Explained, Given, Reason, Runs, Seer
+from memory.services.access.quotas import LONGEST_APP, LONGEST_PREFIX, MOST, MOST_BYTES, Limits
 
 
 class GrantIn(Body):
@@ -31,7 +31,7 @@ class GrantIn(Body):
     @model_validator(mode="after")
     def one_of_the_two(self) -> Self:
         if (self.member is None) == (self.group is None):
-            raise ValueError("give either a member or a group")
+            raise ValueError("use either a member or a group")
         return self
 
 

@@ -5,14 +5,14 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from config.schema import Body, Limit, Offset
-from memory.logic.planning import Diff
-from memory.logic.proposals import Kind, State
-from memory.logic.reviewing import Mode, Precision
+from config.http.openapi import Body, Limit, Offset
+from memory.logic.review.proposal_plans import Diff
+from memory.logic.review.proposals import Kind, State
+from memory.logic.review.review_rules import Mode, Precision
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
-from memory.schemas import Json, Moment
-from memory.services.rules import Learning
+from memory.schemas.entries import Json, Moment
+from memory.services.curation.learning_rules import Learning
 
 
 class RuleBody(Body):

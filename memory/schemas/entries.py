@@ -6,13 +6,13 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from config.schema import Body, Limit, Number, Offset
+from config.http.openapi import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.ingress import reasons_held
+from memory.logic.entries.ingress import reasons_held
 from memory.models import Namespace, Revision
-from memory.services.erase import Receipt
-from memory.services.would_forget import WouldGo
+from memory.services.entries.preview_forget import WouldGo
+from memory.services.erasure.erase import Receipt
 
 
 Json = Any  # a remembered value is whatever JSON somebody stored
@@ -190,11 +190,6 @@ class RecallIn(Body):
     language: str = Field("english", max_length=20)
     recency_days: float | None = None
     as_of: AwareDatetime | None = None
-
-    def most(self) -> int:
-        if self.top_k is not None:
-            return self.top_k
-        return MAX_TOP_K if self.query_text is None else RECALLED_BY_TEXT
 
 
 class EntryEditIn(Body):

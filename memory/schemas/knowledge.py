@@ -6,18 +6,18 @@ from uuid import UUID
 
 from pydantic import Base64Bytes, ConfigDict, Field
 
-from config.schema import Body
+from config.http.openapi import Body
 from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry
-from memory.logic.messages import Message, to_json
-from memory.logic.page_index import StaleMark
-from memory.logic.pages import KnowledgePage
-from memory.logic.paging import Hit, Kept
-from memory.schemas import Json, Moment
-from memory.services import HistoryView, Opened, Shelf
-from memory.services.conversation import FoldView
-from memory.services.knowledge import MOST_AT_ONCE, MOST_FOUND
-from memory.services.whole_shelf import PageEntry
+from memory.logic.conversations.messages import Message, to_json
+from memory.logic.knowledge.page_index import StaleMark
+from memory.logic.knowledge.page_requests import Hit, Kept
+from memory.logic.knowledge.pages import KnowledgePage
+from memory.schemas.entries import Json, Moment
+from memory.services import HistoryView, PageView, Shelf
+from memory.services.conversations.conversation import FoldView
+from memory.services.knowledge.bulk_pages import PageEntry
+from memory.services.knowledge.pages import MOST_AT_ONCE, MOST_FOUND
 
 
 Texts = list[str]
@@ -245,17 +245,17 @@ def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePa
     )
 
 
-def opened_out(opened: Opened) -> OpenedOut:
+def opened_out(opened: PageView) -> OpenedOut:
     return OpenedOut(
         page=page_out(opened.page, opened.entry),
         links=list(opened.links),
         backlinks=list(opened.backlinks),
         stale=_stale(opened.stale),
-        held_for=list(opened.held),
+        held_for=list(opened.held_for),
     )
 
 
-def links_out(opened: Opened) -> LinksOut:
+def links_out(opened: PageView) -> LinksOut:
     return LinksOut(
         links=list(opened.links), backlinks=list(opened.backlinks), stale=_stale(opened.stale)
     )

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from config.schema import Body
-from memory import schemas
-from memory.about import About, Remembered
+from config.http.openapi import Body
+from memory.personal import About, Remembered
 from memory.providers.postgres import rows
-from memory.services.pausing import Pause
+from memory.schemas import entries
+from memory.services.access.pause_state import Pause
 
 
 What = Literal["remembering", "recalling", "both"]
@@ -48,7 +48,7 @@ class LearntInOut(Body):
 
 
 class RememberedOut(Body):
-    memory: schemas.EntryOut
+    memory: entries.EntryOut
     text: str
     learnt: LearntInOut | None
     uses: int = Field(description="In how many runs it was recalled")
@@ -96,7 +96,7 @@ def _remembered(one: Remembered, namespace: str) -> RememberedOut:
     if told is not None:
         learnt = LearntInOut(workflow=told.workflow, said=told.gist, at=told.at, url=told.url)
     return RememberedOut(
-        memory=schemas.entry_out(rows.entry_of(one.row, namespace)),
+        memory=entries.entry_out(rows.entry_of(one.row, namespace)),
         text=one.text,
         learnt=learnt,
         uses=one.uses,

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from config.schema import Body, Limit, Offset
-from memory.schemas import EntryOut, entry_out
+from config.http.openapi import Body, Limit, Offset
+from memory.schemas.entries import EntryOut, entry_out
 from memory.services import MovedEntries, PlannedMove
-from memory.services.forget import MOST_AT_ONCE
+from memory.services.entries.forget import MOST_AT_ONCE
 
 
 MoveWord = Literal["approve", "reject", "promote", "quarantine"]

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from config.schema import Body
-from memory.services.importing_report import Clash, Imported
+from config.http.openapi import Body
+from memory.services.transfer.import_report import Clash, Imported
 
 
 class ExportQuery(Body):

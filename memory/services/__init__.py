@@ -1,16 +1,37 @@
 """The one door to memory, one verb a file. Nodes, API, pages and admin all come through here."""
 
-from memory.services.caller import CallOrigin, MemoryCaller, reach_of
-from memory.services.conversation import HistoryView, converse, look_back
-from memory.services.edit import edit
-from memory.services.erase import Receipt, erase
-from memory.services.everywhere import FoundEntries, search_everywhere
-from memory.services.exporting import Exported, export_namespace, export_person, export_team
-from memory.services.forget import Forgotten, clear, forget, forget_many
-from memory.services.history import revisions, values
-from memory.services.importing import import_file, undo_import
-from memory.services.knowledge import (
-    Opened,
+from memory.services.access.pause import own_pause, pause, pause_for, resume
+from memory.services.access.pause_state import Pause
+from memory.services.access.sharing import share, unshare
+from memory.services.conversations.conversation import HistoryView, converse, look_back
+from memory.services.entries.edit import edit
+from memory.services.entries.forget import Forgotten, clear, forget, forget_many
+from memory.services.entries.get_entry import look
+from memory.services.entries.listing import entries, namespace_page, namespaces
+from memory.services.entries.preview_forget import WouldGo, plan_clearing, plan_forgetting
+from memory.services.entries.remember import remember
+from memory.services.entries.run_notes import clear_run_notes
+from memory.services.entries.tiers import (
+    MovedEntries,
+    PlannedMove,
+    approve,
+    list_quarantined,
+    move,
+    plan_moves,
+    promote,
+    quarantine,
+    reject,
+)
+from memory.services.erasure.erase import Receipt, erase
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.history.restore import restore
+from memory.services.history.revisions import revisions, values
+from memory.services.history.undo import Undone, undo
+from memory.services.history.undo_run import RunUndone, undo_run
+from memory.services.knowledge.bulk_pages import Shelf
+from memory.services.knowledge.page_search import FoundPages, find_everywhere
+from memory.services.knowledge.pages import (
+    PageView,
     confirm_page,
     delete_page,
     find_pages,
@@ -20,32 +41,16 @@ from memory.services.knowledge import (
     shelf,
     write_pages,
 )
-from memory.services.listing import entries, namespace_page, namespaces
-from memory.services.look import look
-from memory.services.notes import clear_run_notes
-from memory.services.page_exchange import Imported, export_pages, import_pages
-from memory.services.page_search import FoundPages, find_everywhere
-from memory.services.pause import own_pause, pause, pause_for, resume
-from memory.services.pausing import Pause
-from memory.services.recall import recall
-from memory.services.remember import remember
-from memory.services.restore import restore
-from memory.services.share import share, unshare
-from memory.services.tiers import (
-    MovedEntries,
-    PlannedMove,
-    approve,
-    move,
-    plan_moves,
-    promote,
-    quarantine,
-    quarantined,
-    reject,
+from memory.services.recall.recall import recall
+from memory.services.recall.search_all import FoundEntries, search_everywhere
+from memory.services.transfer.exporting import (
+    Exported,
+    export_namespace,
+    export_person,
+    export_team,
 )
-from memory.services.undo import Undone, undo
-from memory.services.undo_run import RunUndone, undo_run
-from memory.services.whole_shelf import Shelf
-from memory.services.would_forget import WouldGo, plan_clearing, plan_forgetting
+from memory.services.transfer.importing import import_file, undo_import
+from memory.services.transfer.page_archive import Imported, export_pages, import_pages
 
 
 __all__ = [
@@ -58,7 +63,7 @@ __all__ = [
     "Imported",
     "MemoryCaller",
     "MovedEntries",
-    "Opened",
+    "PageView",
     "Pause",
     "PlannedMove",
     "Receipt",
@@ -85,6 +90,7 @@ __all__ = [
     "forget_many",
     "import_file",
     "import_pages",
+    "list_quarantined",
     "look",
     "look_back",
     "move",
@@ -100,7 +106,6 @@ __all__ = [
     "plan_moves",
     "promote",
     "quarantine",
-    "quarantined",
     "reach_of",
     "recall",
     "reject",

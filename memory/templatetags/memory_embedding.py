@@ -4,13 +4,13 @@ from typing import Any
 
 from django import template
 
-from accounts.principals import current_team_id
-from memory.services.embedding import embedding_state
+from accounts.principals import get_current_team_id
+from memory.services.recall.embedding_status import embedding_state
 
 
 register = template.Library()
 
 
-@register.inclusion_tag("memory/_embedding.html", takes_context=True)
+@register.inclusion_tag("memory/_embedding_status.html", takes_context=True)
 def by_meaning(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
-    return {"state": embedding_state(current_team_id(context["request"]))}
+    return {"state": embedding_state(get_current_team_id(context["request"]))}

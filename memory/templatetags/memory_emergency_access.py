@@ -6,11 +6,11 @@ from uuid import UUID
 from django import template
 from django.http import HttpRequest
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.models import Glass, Namespace
 from memory.permissions import looks_in_by
-from memory.services.glass import current
+from memory.services.access.emergency_access import current
 
 
 register = template.Library()
@@ -20,25 +20,25 @@ ALONE = "_by_glass_alone"
 GLASS_SHOWN = "_glass_shown"  # its page tells of emergency access itself
 
 
-@register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
+@register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def glass_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
     """What they haven't said they saw, and their own that is open."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
         return {"told": []}
     setattr(request, GLASS_SHOWN, True)
-    who = principal_of(request).user_id
+    who = get_principal(request).user_id
     found = [one for one in glasses_of(request) if one.by_id == who or who not in one.seen_by]
     return {"told": _told(request, found), "next": _here(request), **_kept(context)}
 
 
-@register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
+@register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def glass_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
     request = context["request"]
     return {"told": _told(request, unseen_by(request)), "next": _here(request), **_kept(context)}
 
 
-@register.inclusion_tag("memory/_glass_notice.html", takes_context=True)
+@register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def glass_here(context: dict[str, Any], row: Namespace) -> dict[str, Any]:  # Any: as above
     """On what is seen by emergency access alone: that it is, why, and until when."""
     request = context["request"]
@@ -54,7 +54,7 @@ def by_glass_alone(context: dict[str, Any], row: Namespace) -> bool:  # Any: as 
 
 
 def unseen_by(request: HttpRequest) -> list[Glass]:
-    who = principal_of(request).user_id
+    who = get_principal(request).user_id
     return [one for one in glasses_of(request) if one.by_id != who and who not in one.seen_by]
 
 
@@ -62,7 +62,7 @@ def glasses_of(request: HttpRequest) -> list[Glass]:
     """Asked once a request, however many parts of its page tell of it."""
     known: list[Glass] | None = getattr(request, ASKED, None)
     if known is None:
-        known = current(principal_of(request), current_team_id(request))
+        known = current(get_principal(request), get_current_team_id(request))
         setattr(request, ASKED, known)
     return known
 
@@ -71,14 +71,14 @@ def _alone(request: HttpRequest, row: Namespace) -> Glass | None:
     """Asked once a request and place, however many parts of its page want to know."""
     known: dict[UUID, Glass | None] = request.__dict__.setdefault(ALONE, {})
     if row.pk not in known:
-        known[row.pk] = looks_in_by(principal_of(request), row)
+        known[row.pk] = looks_in_by(get_principal(request), row)
         if (glass := known[row.pk]) is not None:
             glass.namespace = row
     return known[row.pk]
 
 
 def _told(request: HttpRequest, found: list[Glass]) -> list[dict[str, Any]]:  # Any: a template's
-    principal = principal_of(request)
+    principal = get_principal(request)
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
     return [
         {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django import template
 
 from memory.core.records import Json
-from memory.logic.beside import as_lines
+from memory.logic.text_diff import as_lines
 from memory.models.entries import TierChoice
 
 

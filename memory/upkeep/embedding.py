@@ -22,12 +22,15 @@ from pgvector import HalfVector
 
 from accounts.models import Team
 from accounts.tenancy import tenant
-from config.again import tried_again
-from memory.core.embedding import Embedder, EmbedderFault, Vector, vectors_of
+from config.retry import retry_on_conflict
+from config.sql import read_queries
+from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, vectors_of
 from memory.embedding.embedders import in_use
-from memory.providers.postgres.meanings import OF_RUNS
-from memory.upkeep.each import each
+from memory.providers.postgres.vectors import OF_RUNS
+from memory.upkeep.isolation import each
 
+
+QUERIES: Final = read_queries("memory/sql/queries/embedding_queue.sql")
 
 log = structlog.get_logger(__name__)
 
@@ -38,84 +41,6 @@ LOOKED_THROUGH_EVERY: Final = 3_600.0  # seconds
 FIRST_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twice as long each time
 LONGEST_WAIT: Final = timedelta(hours=1)
 MOST_SAID: Final = 300
-
-# Of entries that nobody noted: written before there was an embedder, or by a process that has none. What somebody
-# erases at this moment is left alone: its row would outlive it.
-MISSING: Final = """
-    INSERT INTO memory_embedding
-      (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
-    SELECT gen_random_uuid(), entry.team_id, entry.namespace_id, entry.id, entry.number,
-           encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'), '', 0, %s, 0, ''
-    FROM memory_entry AS entry JOIN memory_namespace AS place ON place.id = entry.namespace_id
-    WHERE entry.team_id = %s AND entry.deleted_at IS NULL AND entry.tier <> 'quarantine'
-      AND entry.number IS NOT NULL AND NOT place.scope = ANY(%s)
-      AND NOT EXISTS (SELECT FROM memory_embedding AS known WHERE known.entry_id = entry.id)
-    ORDER BY entry.id
-    LIMIT 5000
-    FOR KEY SHARE OF entry SKIP LOCKED
-    ON CONFLICT (entry_id) DO NOTHING
-"""
-# Rows that somebody writes at this moment are theirs to set right: nobody is waited for.
-CHANGED: Final = """
-    UPDATE memory_embedding AS known
-    SET number = stale.number, text_hash = stale.text_hash,
-        vector = NULL, embedded_at = NULL, due_at = %s, attempts = 0, problem = ''
-    FROM (SELECT mine.id, entry.number, encode(sha256(convert_to(entry.text, 'UTF8')), 'hex') AS text_hash
-          FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
-          WHERE mine.team_id = %s AND entry.number IS NOT NULL
-            AND (mine.number <> entry.number
-                 OR mine.text_hash <> encode(sha256(convert_to(entry.text, 'UTF8')), 'hex'))
-          FOR UPDATE OF mine SKIP LOCKED) AS stale
-    WHERE known.id = stale.id
-"""
-GONE: Final = """
-    DELETE FROM memory_embedding WHERE id IN (
-      SELECT mine.id FROM memory_embedding AS mine LEFT JOIN memory_entry AS entry ON entry.id = mine.entry_id
-      WHERE mine.team_id = %s
-        AND (entry.id IS NULL OR entry.deleted_at IS NOT NULL OR entry.tier = 'quarantine')
-      FOR UPDATE OF mine SKIP LOCKED)
-"""
-# Another model, or as many dimensions as it no longer gives. The old vector stays until the new one is there: no
-# question of the new model meets it.
-OUTDATED: Final = """
-    UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE id IN (
-      SELECT id FROM memory_embedding
-      WHERE team_id = %s AND due_at IS NULL AND (model <> %s OR (%s > 0 AND dimensions <> %s))
-      FOR UPDATE SKIP LOCKED)
-"""
-AGAIN: Final = (
-    "UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE team_id = %s"
-)
-# Two statements, as one that waited for a lock would return the hash somebody has just written beside the text from
-# before. The second sees what whoever held the row had committed.
-FREE: Final = """
-    SELECT mine.id FROM memory_embedding AS mine JOIN memory_entry AS entry ON entry.id = mine.entry_id
-    WHERE mine.team_id = %s AND mine.due_at <= %s
-      AND entry.deleted_at IS NULL AND entry.tier <> 'quarantine'
-    ORDER BY mine.due_at, mine.id
-    LIMIT %s
-    FOR UPDATE OF mine SKIP LOCKED
-"""
-TAKE: Final = """
-    UPDATE memory_embedding AS known
-    SET due_at = %s, text_hash = fresh.text_hash,
-        vector = CASE WHEN known.text_hash = fresh.text_hash THEN known.vector END,
-        embedded_at = CASE WHEN known.text_hash = fresh.text_hash THEN known.embedded_at END
-    FROM (SELECT entry.id, entry.text, encode(sha256(convert_to(entry.text, 'UTF8')), 'hex') AS text_hash
-          FROM memory_entry AS entry) AS fresh
-    WHERE known.id = ANY(%s) AND fresh.id = known.entry_id
-    RETURNING known.id, known.namespace_id, known.entry_id, known.text_hash, known.attempts, fresh.text
-"""
-LOCK: Final = "SELECT 1 FROM memory_embedding WHERE id = ANY(%s) ORDER BY entry_id FOR UPDATE"
-KEEP: Final = """
-    UPDATE memory_embedding
-    SET vector = %s::halfvec, model = %s, dimensions = %s, embedded_at = %s, due_at = NULL, attempts = 0, problem = ''
-    WHERE id = %s AND text_hash = %s
-"""
-FAIL: Final = """
-    UPDATE memory_embedding SET due_at = %s, attempts = %s, problem = %s
-    WHERE id = %s AND text_hash = %s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +82,16 @@ def look_through(team_id: UUID, embedder: Embedder) -> None:
     """Finds what nobody noted, and what another model embedded."""
     now = timezone.now()
     dimensions = embedder.dimensions or 0
-    _done(team_id, GONE, team_id)
-    _done(team_id, CHANGED, now, team_id)
-    _done(team_id, OUTDATED, now, team_id, embedder.name, dimensions, dimensions)
-    while _done(team_id, MISSING, now, team_id, list(OF_RUNS)):
+    _done(team_id, QUERIES["delete_obsolete"], team_id)
+    _done(team_id, QUERIES["reset_changed"], now, team_id)
+    _done(team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions)
+    while _done(team_id, QUERIES["add_missing"], now, team_id, list(OF_RUNS)):
         pass  # some thousands a transaction
 
 
 def embed_again(team_id: UUID) -> int:
     """All of it is due once more; how many those are."""
-    return _done(team_id, AGAIN, timezone.now(), team_id)
+    return _done(team_id, QUERIES["enqueue_all"], timezone.now(), team_id)
 
 
 def look_anew() -> None:
@@ -188,7 +113,7 @@ def _look_through_now_and_then(team_id: UUID, embedder: Embedder) -> None:
     look_through(team_id, embedder)
 
 
-@tried_again
+@retry_on_conflict
 def _done(team_id: UUID, sql: str, *params: Any) -> int:
     """How many rows; ``params`` as the driver takes them."""
     with tenant([team_id]), connection.cursor() as cursor:
@@ -199,11 +124,11 @@ def _done(team_id: UUID, sql: str, *params: Any) -> int:
 
 def _take(team_id: UUID, most: int, now: datetime) -> list[Taken]:
     with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(FREE, [team_id, now, most])
+        cursor.execute(QUERIES["lock_due"], [team_id, now, most])
         free = [row[0] for row in cursor.fetchall()]
         if not free:
             return []
-        cursor.execute(TAKE, [now + TAKEN_FOR, free])
+        cursor.execute(QUERIES["take"], [now + TAKEN_FOR, free])
         return [Taken(*row) for row in cursor.fetchall()]
 
 
@@ -235,7 +160,7 @@ def _keep(
         ]
         for one, vector in zip(taken, vectors, strict=True)
     }
-    _write(team_id, taken, KEEP, rows)
+    _write(team_id, taken, QUERIES["save_vector"], rows)
 
 
 def _put_off(team_id: UUID, taken: Sequence[Taken], failed: EmbedderFault) -> None:
@@ -247,7 +172,7 @@ def _put_off(team_id: UUID, taken: Sequence[Taken], failed: EmbedderFault) -> No
         ]
         for one in taken
     }
-    _write(team_id, taken, FAIL, rows)
+    _write(team_id, taken, QUERIES["postpone"], rows)
 
 
 def _wait(attempts: int, failed: EmbedderFault) -> timedelta:
@@ -262,7 +187,7 @@ def _write(team_id: UUID, taken: Sequence[Taken], sql: str, rows: dict[UUID, lis
     for _namespace, members in groupby(by_place, key=attrgetter("namespace_id")):
         mine = [one.id for one in members]
         with tenant([team_id]), connection.cursor() as cursor:
-            cursor.execute(LOCK, [mine])
+            cursor.execute(QUERIES["lock"], [mine])
             cursor.executemany(sql, [rows[one] for one in mine])
 
 
@@ -271,7 +196,9 @@ def _notice_dimensions(team_id: UUID, embedder: Embedder, found: int) -> None:
     if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == found:
         return
     _DIMENSIONS[team_id, embedder.name] = found
-    _done(team_id, OUTDATED, timezone.now(), team_id, embedder.name, found, found)
+    _done(
+        team_id, QUERIES["enqueue_outdated"], timezone.now(), team_id, embedder.name, found, found
+    )
 
 
 _DIMENSIONS: dict[tuple[UUID, str], int] = {}

@@ -10,7 +10,7 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Entry, Namespace
 from memory.providers.postgres import rows
-from memory.upkeep.each import each
+from memory.upkeep.isolation import each
 
 
 def sweep(now: datetime | None = None) -> int:

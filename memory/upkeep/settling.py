@@ -17,11 +17,11 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.tiers import Move, Use, Why, moved, settle
+from memory.logic.entries.tiers import Move, Use, Why, moved, settle
 from memory.models import Entry, Namespace, Read
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.upkeep.each import each
+from memory.upkeep.isolation import each
 
 
 MARGIN: Final = timedelta(hours=6)

@@ -11,21 +11,23 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
-from memory.logic.folding import Reason
-from memory.logic.messages import Group
-from memory.logic.messages import groups as groups_of
-from memory.services.conversation import FoldView
-from memory.views.asking import caller_of, title_of
-from memory.views.paging import OffsetPage, offset_in
+from memory.logic.conversations.folding import Reason
+from memory.logic.conversations.messages import Group
+from memory.logic.conversations.messages import groups as groups_of
+from memory.services.conversations.conversation import FoldView
+from memory.views.pagination import OffsetPage, offset_in
+from memory.views.request_context import caller_of, title_of
 
 
 @login_required
 @require_safe
 def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A call and its results stand together, as they are kept and folded together."""
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     view = services.look_back(caller_of(request), namespace=row.text)
     groups, pages = _last(groups_of(view.messages), request)
     context = {
@@ -39,7 +41,7 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "folds": [(one, REASONS[one.fold.reason], _by(one)) for one in view.folds],
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(request, "memory/conversation.html", context)
+    return render(request, "memory/conversations/conversation.html", context)
 
 
 def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group], OffsetPage]:
@@ -51,10 +53,10 @@ def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group]
 GROUPS: Final = 100  # a page
 
 REASONS: Final[Mapping[Reason, Promise]] = {
-    Reason.WINDOW: _("Older than the turns that are kept"),
-    Reason.CAPACITY: _("More messages than are kept"),
-    Reason.TOKENS: _("More than the model's context holds"),
-    Reason.ORPHAN: _("The result of a call that is no longer there"),
+    Reason.WINDOW: _("Older than the kept turns"),
+    Reason.CAPACITY: _("More messages than the limit"),
+    Reason.TOKENS: _("Larger than the model's context window"),
+    Reason.ORPHAN: _("Result of a call that was removed"),
 }
 
 

@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming, provenance
 from memory.core.errors import AlreadyExists
-from memory.forms_review import KINDS, LearningForm
-from memory.logic.beside import as_lines
+from memory.forms.review import KINDS, LearningForm
+from memory.logic.text_diff import as_lines
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
 from memory.provenance import RunTold
-from memory.services import curate, rules
-from memory.services.agreement import kept_out
-from memory.services.learners import Learner, learners, may_change_rules
-from memory.views.asking import caller_of
+from memory.services.curation import curate, learning_rules
+from memory.services.curation.learning_applications import Learner, learners, may_change_rules
+from memory.services.review.agreement import kept_out
+from memory.views.request_context import caller_of
 
 
 LAST_CURATIONS = 15
@@ -72,7 +72,7 @@ class CurationTold:
 @login_required
 @require_safe
 def review_rules(request: HttpRequest) -> HttpResponse:
-    principal, found = principal_of(request), kept_out(caller_of(request))
+    principal, found = get_principal(request), kept_out(caller_of(request))
     places = {one.namespace.pk: one.namespace for one in found}
     named = naming.named(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
@@ -91,7 +91,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
         )
         for one in found
     ]
-    return render(request, "memory/review_rules.html", {"rules": shown})
+    return render(request, "memory/curation/rules.html", {"rules": shown})
 
 
 @login_required
@@ -103,10 +103,12 @@ def settings(request: HttpRequest) -> HttpResponse:
         form = LearningForm(request.POST)
         if not form.is_valid():
             return _show_settings(request, app_id, form, status=422)
-        rules.set_rule(caller, app_id=app_id, learning=form.learning())
+        learning_rules.set_rule(caller, app_id=app_id, learning=form.learning())
         messages.success(request, _("Saved."))
         return HttpResponseRedirect(_address(app_id))
-    return _show_settings(request, app_id, LearningForm.of(rules.rule_for(caller, app_id=app_id)))
+    return _show_settings(
+        request, app_id, LearningForm.of(learning_rules.rule_for(caller, app_id=app_id))
+    )
 
 
 @login_required
@@ -117,7 +119,7 @@ def retry(request: HttpRequest, curation_id: UUID) -> HttpResponse:
     except AlreadyExists as fault:
         messages.error(request, str(fault))
     else:
-        messages.success(request, _("It is tried again in the background."))
+        messages.success(request, _("Retrying in the background."))
     return redirect("memory:curation_settings")
 
 
@@ -134,16 +136,16 @@ def _show_settings(
         "may_change": may_change_rules(caller),
         "curations": _curations(request),
     }
-    return render(request, "memory/review_settings.html", context, status=status)
+    return render(request, "memory/curation/settings.html", context, status=status)
 
 
 def _told(request: HttpRequest, found: Sequence[Learner], app_id: str) -> list[LearnerTold]:
     """Named as their shared memory is, whether or not there is one yet."""
-    team_id = current_team_id(request)
+    team_id = get_current_team_id(request)
     apps = [one for one in found if one.app_id]
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in apps]
     named = naming.named(rows, reader_id=None) if rows else []
-    told = [LearnerTold(one, _("The whole team"), not app_id) for one in found if not one.app_id]
+    told = [LearnerTold(one, _("Whole team"), not app_id) for one in found if not one.app_id]
     return told + [
         LearnerTold(one, name.title, one.app_id == app_id)
         for one, name in zip(apps, named, strict=True)
@@ -156,15 +158,15 @@ def _title(told: Sequence[LearnerTold], app_id: str) -> str:
 
 def _curations(request: HttpRequest) -> list[CurationTold]:
     rows = curate.curations(caller_of(request), limit=LAST_CURATIONS)
-    behind = provenance.backers(principal_of(request), [], [row.run_id for row in rows])
+    behind = provenance.backers(get_principal(request), [], [row.run_id for row in rows])
     return [CurationTold(row, behind.runs.get(row.run_id), _counted(row)) for row in rows]
 
 
 _OUTCOMES: dict[str, str | Promise] = {
-    "admit": gettext_lazy("%(number)s remembered"),
-    "merge": gettext_lazy("%(number)s known already"),
-    "quarantine": gettext_lazy("%(number)s in quarantine"),
-    "refuse": gettext_lazy("%(number)s left out"),
+    "admit": gettext_lazy("%(number)s stored"),
+    "merge": gettext_lazy("%(number)s already known"),
+    "quarantine": gettext_lazy("%(number)s quarantined"),
+    "refuse": gettext_lazy("%(number)s skipped"),
     "proposed": gettext_lazy("%(number)s proposed"),
 }
 
@@ -176,7 +178,7 @@ def _counted(row: Curation) -> str:
         if row.counts.get(name)
     ]
     if not said and row.status == JobStatus.DONE:
-        return _("nothing to remember")
+        return _("nothing to store")
     return ", ".join(said)
 
 

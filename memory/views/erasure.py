@@ -16,13 +16,13 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Role
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scopes import parse_namespace
-from memory.services.erasable import erasable
-from memory.services.erase import Receipt
-from memory.services.erasures import (
+from memory.services.erasure.erasable_people import erasable
+from memory.services.erasure.erase import Receipt
+from memory.services.erasure.erasure_jobs import (
     RUNS,
     confirmation_of,
     erasure_for,
@@ -31,51 +31,50 @@ from memory.services.erasures import (
     plan_erasure,
     subject_named,
 )
-from memory.views.asking import caller_of
+from memory.views.request_context import caller_of
 
 
 # Tables in people's words, in the order of a receipt.
 WORDS: dict[str, str | Promise] = {
     "memory_entry": gettext_lazy("Memories"),
-    "memory_revision": gettext_lazy("Their history"),
-    "memory_read": gettext_lazy("Notes of who recalled them"),
-    "memory_change": gettext_lazy("Changes made together"),
+    "memory_revision": gettext_lazy("Revision history"),
+    "memory_read": gettext_lazy("Recall log"),
+    "memory_change": gettext_lazy("Bulk changes"),
     "memory_posting": gettext_lazy("Search index"),
-    "memory_embedding": gettext_lazy("Meanings reckoned of memories"),
-    "memory_group": gettext_lazy("Groups of memories"),
-    "memory_proposal": gettext_lazy("Proposals that waited"),
-    "memory_curation": gettext_lazy("What runs taught"),
-    "memory_glass": gettext_lazy("Emergency accesses"),
+    "memory_embedding": gettext_lazy("Embeddings"),
+    "memory_group": gettext_lazy("Memory groups"),
+    "memory_proposal": gettext_lazy("Open proposals"),
+    "memory_curation": gettext_lazy("Learned from runs"),
+    "memory_glass": gettext_lazy("Emergency access"),
     "memory_namespace": gettext_lazy("Namespaces"),
-    "sharing": gettext_lazy("What was shared with colleagues"),
-    "elsewhere": gettext_lazy("Kept by another provider"),
+    "sharing": gettext_lazy("Shares with members"),
+    "elsewhere": gettext_lazy("Stored by other providers"),
     "workflows_conversation": gettext_lazy("Conversations"),
     "workflows_message": gettext_lazy("Messages"),
     "workflows_task": gettext_lazy("Tasks"),
     "workflows_run": gettext_lazy("Runs"),
-    "workflows_step": gettext_lazy("Steps of runs"),
-    "workflows_runevent": gettext_lazy("Events of runs"),
-    "workflows_runpartial": gettext_lazy("Unfinished answers"),
-    "workflows_stepintent": gettext_lazy("Notes of effects about to happen"),
-    "workflows_wouldbe": gettext_lazy("Memories of test runs"),
-    "accounts_auditperson": gettext_lazy("Keys to who they are in the audit trail"),
+    "workflows_step": gettext_lazy("Run steps"),
+    "workflows_runevent": gettext_lazy("Run events"),
+    "workflows_runpartial": gettext_lazy("Unfinished replies"),
+    "workflows_stepintent": gettext_lazy("Pending side effects"),
+    "workflows_wouldbe": gettext_lazy("Memory of dry runs"),
+    "accounts_auditperson": gettext_lazy("Audit trail pseudonyms"),
 }
 
 
 class PersonForm(forms.Form):
     whose = forms.ChoiceField(
-        label=gettext_lazy("Whose memory"),
-        choices=[("me", gettext_lazy("Mine")), ("other", gettext_lazy("Somebody else's"))],
+        label=gettext_lazy("Erase memory of"),
+        choices=[("me", gettext_lazy("Me")), ("other", gettext_lazy("Another user"))],
         widget=forms.RadioSelect,
         initial="me",
     )
     person = forms.CharField(
-        label=gettext_lazy("Who"),
+        label=gettext_lazy("User ID or email"),
         max_length=80,
         required=False,
         help_text=gettext_lazy(
-            "The id under which programmes name them; a member by their e-mail address. Those with a memory are"
-            " offered as you type."
+            "The user ID that API clients send, or a member's email. Users with memory are suggested as you type."
         ),
         widget=forms.TextInput(
             attrs={
@@ -90,14 +89,14 @@ class PersonForm(forms.Form):
         ),
     )
     runs = forms.BooleanField(
-        label=gettext_lazy("Their conversations, tasks and runs too"), required=False, initial=True
+        label=gettext_lazy("Include conversations, tasks, and runs"), required=False, initial=True
     )
     typed = forms.CharField(max_length=320, required=False)
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or self.cleaned_data
         if found.get("whose") == "other" and not found.get("person", "").strip():
-            self.add_error("person", _("Say whom you mean."))
+            self.add_error("person", _("Enter a user."))
         return found
 
 
@@ -135,12 +134,12 @@ def page(request: HttpRequest) -> HttpResponse:
 def people(request: HttpRequest) -> HttpResponse:
     """Whom one could mean, while a name is typed."""
     found = erasable(caller_of(request), typed=request.GET.get("person", "")[:80])
-    others = naming.named(found.others, reader_id=principal_of(request).user_id)
+    others = naming.named(found.others, reader_id=get_principal(request).user_id)
     context = {
         "members": found.members,
         "others": [(parse_namespace(one.row.text).ids[0], one.title) for one in others],
     }
-    return render(request, "memory/_erase_people.html", context)
+    return render(request, "memory/erasure/_person_options.html", context)
 
 
 @login_required
@@ -160,7 +159,9 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
         "with_runs": row.planned.get(RUNS, False),
         "swapped": bool(getattr(request, "htmx", False)),
     }
-    template = "memory/_erase_state.html" if context["swapped"] else "memory/erasure.html"
+    template = (
+        "memory/erasure/_status.html" if context["swapped"] else "memory/erasure/erasure.html"
+    )
     return render(request, template, context)
 
 
@@ -169,7 +170,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
 def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     row = erasure_for(caller_of(request), erasure_id)
     if row.receipt is None:
-        raise NotFound(_("There is no receipt yet."))
+        raise NotFound(_("No receipt yet."))
     name = f"erasure-{row.pk}.json"
     return HttpResponse(
         json.dumps(row.receipt, ensure_ascii=False, indent=2),
@@ -180,7 +181,7 @@ def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
 
 def _subject(request: HttpRequest, given: dict[str, Any]) -> str:
     if given["whose"] == "me":
-        return str(principal_of(request).user_id)
+        return str(get_principal(request).user_id)
     return subject_named(caller_of(request), given["person"])
 
 
@@ -191,7 +192,7 @@ def _ask(
     planned: Receipt | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     context = {
         "form": form,
         "planned": planned,
@@ -199,12 +200,12 @@ def _ask(
         "total": sum(planned.tables.values()) if planned else 0,
         "confirmation": confirmation_of(subject) if planned else "",
         "own": subject == str(principal.user_id),
-        "may_others": principal.role_in(team_id) in (Role.OWNER, Role.ADMIN),
+        "may_others": principal.get_role(team_id) in (Role.OWNER, Role.ADMIN),
         "erasures": [
             (one, confirmation_of(one.subject)) for one in erasures_for(caller_of(request))
         ],
     }
-    return render(request, "memory/erase.html", context, status=status)
+    return render(request, "memory/erasure/erase.html", context, status=status)
 
 
 def _lines(

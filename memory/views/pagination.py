@@ -81,7 +81,7 @@ class OffsetPage:
     @property
     def label(self) -> str:
         last = min(self.offset + self.size, self.total)
-        return _("%(first)d to %(last)d of %(total)d") % {
+        return _("%(first)d–%(last)d of %(total)d") % {
             "first": self.offset + 1,
             "last": last,
             "total": self.total,

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming, permissions, selectors
 from memory.core.errors import MemoryFault
 from memory.core.scopes import parse_namespace
@@ -14,20 +14,20 @@ from memory.services import MemoryCaller
 
 
 def caller_of(request: HttpRequest) -> MemoryCaller:
-    return MemoryCaller(principal=principal_of(request), team_id=current_team_id(request))
+    return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 
 def entry_or_404(request: HttpRequest, entry_id: UUID) -> Entry:
-    return selectors.entry_for(principal_of(request), current_team_id(request), entry_id)
+    return selectors.entry_for(get_principal(request), get_current_team_id(request), entry_id)
 
 
 def title_of(request: HttpRequest, row: Namespace) -> str:
-    return naming.named([row], reader_id=principal_of(request).user_id)[0].title
+    return naming.named([row], reader_id=get_principal(request).user_id)[0].title
 
 
 def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
     place = Place(row.team_id, parse_namespace(row.text), row)
-    return permissions.may(principal_of(request), verb, place)
+    return permissions.may(get_principal(request), verb, place)
 
 
 def reason_of(request: HttpRequest) -> str:
@@ -43,7 +43,7 @@ def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
     """The change a page offers to undo; a stale or foreign address offers nothing."""
     try:
         change = selectors.change_for(
-            principal_of(request), current_team_id(request), UUID(change_id)
+            get_principal(request), get_current_team_id(request), UUID(change_id)
         )
     except (ValueError, MemoryFault):
         return None

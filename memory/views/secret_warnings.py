@@ -5,13 +5,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from memory.core.records import Json
-from memory.logic.secrets import redact_json
+from memory.logic.entries.secrets import redact_json
 
 
 def secret_said(typed: Json) -> str:
     """Nothing where there was none."""
     return (
-        _("There was a secret in it. It was blotted out and isn’t kept.")
+        _("It contained a secret, which was removed and not stored.")
         if redact_json(typed).kinds
         else ""
     )

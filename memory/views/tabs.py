@@ -9,9 +9,9 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from memory.services.waiting import count_waiting
-from memory.templatetags.memory_glass import GLASS_SHOWN
-from memory.views.asking import caller_of
+from memory.services.review.review_queue import count_waiting
+from memory.templatetags.memory_emergency_access import GLASS_SHOWN
+from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("review", "memory:review", _("Review"), lambda request: count_waiting(caller_of(request))),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
-    ("exchange", "memory:exchange", _("Export and import"), None),
+    ("exchange", "memory:exchange", _("Import & export"), None),
     ("glass", "memory:glass", _("Emergency access"), None),
-    ("policy", "memory:policy", _("Limits"), None),
+    ("policy", "memory:policy", _("Quotas"), None),
 )
 
 

@@ -15,15 +15,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors, services
 from memory.core.errors import InvalidInput
 from memory.downloads import FileAnswer
-from memory.logic.ingress import Reason
-from memory.services.importing_check import MOST_BYTES
-from memory.services.importing_report import Caught, Clash, Imported, Target
-from memory.views.asking import caller_of
-from memory.views.held_words import reason_said
+from memory.logic.entries.ingress import Reason
+from memory.services.transfer.import_check import MOST_BYTES
+from memory.services.transfer.import_report import Caught, Clash, Imported, Target
+from memory.views.request_context import caller_of
+from memory.views.review.quarantine_reasons import reason_said
 
 
 CHUNK: Final = 256 * 1024
@@ -37,23 +37,23 @@ class FileForm(forms.Form):
         label=gettext_lazy("File"),
         max_length=255,
         widget=forms.FileInput(attrs={"accept": ".jsonl,.ndjson,.json,application/jsonl"}),
-        help_text=gettext_lazy("An export of memory: JSON Lines, at most 50 MB."),
+        help_text=gettext_lazy("A memory export: JSON Lines, up to 50 MB."),
         error_messages={
-            "required": gettext_lazy("Choose a file."),
+            "required": gettext_lazy("Select a file."),
             "empty": gettext_lazy("The file is empty."),
         },
     )
     clash = forms.ChoiceField(
-        label=gettext_lazy("Where both have a memory of that name"),
+        label=gettext_lazy("On conflict"),
         choices=[
-            (Clash.NEWER.value, gettext_lazy("the newer one holds")),
-            (Clash.MINE.value, gettext_lazy("keep what is here")),
-            (Clash.THEIRS.value, gettext_lazy("take what the file says")),
+            (Clash.NEWER.value, gettext_lazy("Keep the newer one")),
+            (Clash.MINE.value, gettext_lazy("Keep the existing one")),
+            (Clash.THEIRS.value, gettext_lazy("Use the one from the file")),
         ],
         initial=Clash.NEWER.value,
     )
     as_mine = forms.BooleanField(
-        label=gettext_lazy("The file is about me: what it knows of its person becomes mine"),
+        label=gettext_lazy("The file is about me: import its user's memory as mine"),
         required=False,
         initial=True,
     )
@@ -99,8 +99,8 @@ def undo(request: HttpRequest) -> HttpResponse:
         changes = [UUID(one) for one in request.POST.getlist("change")]
         count = services.undo_import(caller_of(request), changes=changes)
     except ValueError:
-        raise InvalidInput(_("There is no such change.")) from None
-    messages.success(request, _("Taken back: %(count)d memories.") % {"count": count})
+        raise InvalidInput(_("Change not found.")) from None
+    messages.success(request, _("Import undone. Memories: %(count)d.") % {"count": count})
     return redirect("memory:exchange")
 
 
@@ -114,8 +114,10 @@ def export(request: HttpRequest) -> FileAnswer:
     try:
         namespace_id = UUID(wanted)
     except ValueError:
-        raise InvalidInput(_("There is no such namespace.")) from None
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+        raise InvalidInput(_("Namespace not found.")) from None
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     return FileAnswer(services.export_namespace(caller, namespace=row.text), row.text)
 
 
@@ -123,7 +125,7 @@ def export(request: HttpRequest) -> FileAnswer:
 @require_safe
 def export_me(request: HttpRequest) -> FileAnswer:
     """All about who asks."""
-    subject = str(principal_of(request).user_id)
+    subject = str(get_principal(request).user_id)
     return FileAnswer(services.export_person(caller_of(request), subject=subject), "my-memory")
 
 
@@ -145,22 +147,22 @@ def _show(
     }
     if getattr(request, "htmx", False):
         # What was asked for is a report, and here it is, whatever it says of the file.
-        return render(request, "memory/_exchange_report.html", context)
-    principal, team_id = principal_of(request), current_team_id(request)
+        return render(request, "memory/transfer/_report.html", context)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     found = selectors.filled_namespaces_for(principal, team_id, limit=MOST_TO_CHOOSE + 1)
     context["spaces"] = naming.named(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
     context["are_more"] = len(found) > MOST_TO_CHOOSE
     context["may_team"] = access.can(principal, "memory.share", team_id)
-    return render(request, "memory/exchange.html", context, status=status)
+    return render(request, "memory/transfer/transfer.html", context, status=status)
 
 
 def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target, str]]:
     """Namespaces that an import goes into, and what they are called here."""
     if report is None or not report.targets:
         return []
-    principal = principal_of(request)
+    principal = get_principal(request)
     wanted = {one.to for one in report.targets}
-    found = selectors.namespaces_called(principal, current_team_id(request), wanted)
+    found = selectors.namespaces_called(principal, get_current_team_id(request), wanted)
     named = naming.named(found, reader_id=principal.user_id)
     titles = {one.row.text: one.title for one in named}
     return [(one, titles.get(one.to, one.to)) for one in report.targets]

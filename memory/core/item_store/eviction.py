@@ -28,7 +28,7 @@ class Ttl:
 
     def __post_init__(self) -> None:
         if not self.ttl_seconds > 0:
-            raise InvalidInput("ttl_seconds: a positive number of seconds was expected.")
+            raise InvalidInput("ttl_seconds: must be a positive number.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Capacity:
 
     def __post_init__(self) -> None:
         if self.max_items < 0:
-            raise InvalidInput("max_items: 0 or more was expected.")
+            raise InvalidInput("max_items: must be 0 or more.")
 
 
 EvictionPolicy = NoEviction | Ttl | Capacity
@@ -54,7 +54,7 @@ class EvictionConfig:
 
     def __post_init__(self) -> None:
         if self.check_interval < 1:
-            raise InvalidInput("check_interval: 1 or more was expected.")
+            raise InvalidInput("check_interval: must be 1 or more.")
 
 
 class Aged(Protocol):

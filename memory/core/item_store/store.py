@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
-from memory.core.eviction import Clock, EvictionConfig, kept, utc_now
+from memory.core.item_store.eviction import Clock, EvictionConfig, kept, utc_now
 from memory.core.records import Json
 from memory.core.values import check_json
 
@@ -42,9 +42,9 @@ class MemoryItem:
             item = cls(written["id"], written["content"], written["metadata"], created_at)
             texts = {type(item.id), type(item.content)}
         except (KeyError, TypeError, ValueError) as error:
-            raise Serialization(f"This is no stored item: {error}.") from None
+            raise Serialization(f"Invalid stored item: {error}.") from None
         if texts != {str}:
-            raise Serialization("This is no stored item: its id and content must be texts.")
+            raise Serialization("Invalid stored item: its id and content must be texts.")
         check_item(item)
         return item
 
@@ -76,16 +76,16 @@ class MemoryStore(ABC):
     """
 
     @abstractmethod
-    async def save(self, item: MemoryItem) -> None: ...
+    def save(self, item: MemoryItem) -> None: ...
 
     @abstractmethod
-    async def get(self, id: str) -> MemoryItem | None: ...  # noqa: A002 - the contract's word
+    def get(self, id: str) -> MemoryItem | None: ...  # noqa: A002 - the contract's word
 
     @abstractmethod
-    async def delete(self, id: str) -> None: ...  # noqa: A002 - the contract's word
+    def delete(self, id: str) -> None: ...  # noqa: A002 - the contract's word
 
     @abstractmethod
-    async def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+    def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
         ...
 
 
@@ -99,7 +99,7 @@ class InMemoryStore(MemoryStore):
         self._writes = 0  # since the last look
         self._lock = threading.Lock()
 
-    async def save(self, item: MemoryItem) -> None:
+    def save(self, item: MemoryItem) -> None:
         check_item(item)
         with self._lock:
             self._items[item.id] = deepcopy(item)
@@ -108,15 +108,15 @@ class InMemoryStore(MemoryStore):
                 self._writes = 0
                 self._evict()
 
-    async def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
+    def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
         with self._lock:
             return deepcopy(self._items.get(id))
 
-    async def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
+    def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
         with self._lock:
             self._items.pop(id, None)
 
-    async def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+    def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         with self._lock:
             found = [item for item in self._items.values() if filter.admits(item)]
@@ -131,19 +131,19 @@ class InMemoryStore(MemoryStore):
 def check_item(item: MemoryItem) -> None:
     """Refuses what some store could not give back unchanged."""
     if not item.id:
-        raise InvalidInput("id: at least one character was expected.")
+        raise InvalidInput("id: must not be empty.")
     check_json(item.id, "id")
     check_json(item.content, "content")
     check_json(item.metadata, "metadata")
     if item.created_at.tzinfo is None:
-        raise InvalidInput("created_at: a moment with its time zone was expected.")
+        raise InvalidInput("created_at: must be a date and time with a time zone.")
 
 
 def check_filter(filter_: MemoryFilter) -> None:
     if filter_.limit is not None and filter_.limit < 0:
-        raise InvalidInput("limit: 0 or more was expected.")
+        raise InvalidInput("limit: must be 0 or more.")
     if filter_.since is not None and filter_.since.tzinfo is None:
-        raise InvalidInput("since: a moment with its time zone was expected.")
+        raise InvalidInput("since: must be a date and time with a time zone.")
 
 
 def oldest_first(items: Iterable[MemoryItem]) -> "list[MemoryItem]":

@@ -15,7 +15,7 @@ MOST_EMBEDDED: Final = 6_000  # characters of a text: what models read of it at 
 
 
 class EmbedderFault(RetrievalError):
-    """The embedder gave no vectors.
+    """The embedder returned no vectors.
 
     ``of_texts``: it is these texts it refuses, others it may take. ``retry_after`` is in seconds, where it said so.
     """
@@ -64,12 +64,14 @@ def vectors_of(
     try:
         found = embedder.embed(asked, question=question, seconds=seconds)
         if len(found) != len(texts):
-            raise EmbedderFault(f"It gave {len(found)} vectors for {len(texts)} texts.")
+            raise EmbedderFault(
+                f"The embedder returned {len(found)} vectors instead of {len(texts)}."
+            )
         vectors = [_unit(one) for one in found]
     except EmbedderFault:
         raise
     except Exception as failed:  # a plug-in's, or of what it was given: of any kind
-        raise EmbedderFault(f"It failed: {type(failed).__name__}.") from failed
+        raise EmbedderFault(f"The embedder failed: {type(failed).__name__}.") from failed
     _check_dimensions(embedder, {len(one) for one in vectors})
     return vectors
 
@@ -78,7 +80,7 @@ def _unit(numbers: Sequence[float]) -> Vector:
     plain = [float(one) for one in numbers]
     length = math.hypot(*plain)
     if not math.isfinite(length) or not length:
-        raise EmbedderFault("It gave a vector that is none: not finite, or nothing but zeros.")
+        raise EmbedderFault("The embedder returned an invalid vector: not finite, or all zeros.")
     return tuple(one / length for one in plain)
 
 
@@ -86,11 +88,11 @@ def _check_dimensions(embedder: Embedder, found: set[int]) -> None:
     if embedder.dimensions is not None and found != {embedder.dimensions}:
         given = ", ".join(map(str, sorted(found)))
         raise EmbedderFault(
-            f"It gave {given} dimensions where {embedder.dimensions} were expected.",
+            f"The embedder returned {given} dimensions instead of {embedder.dimensions}.",
             retryable=False,
         )
     if len(found) != 1 or max(found) > MOST_DIMENSIONS:
         raise EmbedderFault(
-            f"Its vectors must all have as many dimensions, at most {MOST_DIMENSIONS}.",
+            f"All vectors must have the same number of dimensions, at most {MOST_DIMENSIONS}.",
             retryable=False,
         )

@@ -9,7 +9,7 @@ it: what so many have in common tells nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memory.core.tokens import inner_terms, query_terms
+from memory.core.recall.tokens import inner_terms, query_terms
 
 
 MOST_READ = 2_000

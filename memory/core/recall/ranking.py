@@ -4,7 +4,7 @@ Stemmed BM25 over an entry, plus the same over the entry together with the two b
 group, each brought to 0..1 first; then a fifth of what each of its four neighbours has. On chats
 that finds a third more than words alone. Sums of normalised scores beat fusion of ranks. A text
 that contains the question literally never ranks under half. Where texts and question have vectors, their
-nearness (``memory.core.meaning``) is a third term of the sum.
+nearness (``memory.core.recall.similarity``) is a third term of the sum.
 
 Statistics come from the texts that are handed in: those that are visible and pass the filter. A
 place whose text is not among them is empty: it neither lends nor is anybody's context.
@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from memory.core import scoring
-from memory.core.groups import Place
-from memory.core.literal import Question, question, worth_reading
-from memory.core.scoring import Parts, Sums
-from memory.core.tokens import DEFAULT_LANGUAGE, terms
+from memory.core.recall import scoring
+from memory.core.recall.groups import Place
+from memory.core.recall.literal_match import Question, question, worth_reading
+from memory.core.recall.scoring import Parts, Sums
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from memory.core.dice import likeness_to
-from memory.core.groups import Place, group_of
-from memory.core.meaning import nearness
-from memory.core.ranking import Text, rank
+from memory.core.recall.groups import Place, group_of
+from memory.core.recall.ranking import Text, rank
+from memory.core.recall.scoring import Parts, recency_of
+from memory.core.recall.similarity import nearness
+from memory.core.recall.tie_breaking import likeness_to
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.core.scoring import Parts, recency_of
 from memory.core.values import search_text
 
 

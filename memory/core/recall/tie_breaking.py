@@ -7,13 +7,11 @@ from collections.abc import Callable
 from operator import add
 
 
-def dice(one: str, other: str) -> float:
-    """From 0.0 to 1.0. A single character is its own and only piece."""
-    return likeness_to(one)(other)
-
-
 def likeness_to(one: str) -> Callable[[str], float]:
-    """``dice`` of many texts to one, which is cut up once."""
+    """Return the function that says how alike another text is to this one, from 0.0 to 1.0.
+
+    This one is cut up once. A single character is its own and only piece.
+    """
     mine = _pieces(one)
     own = mine.total()
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from memory.core.stop_words import STOP_WORDS
+from memory.core.recall.stop_words import STOP_WORDS
 
 
 DEFAULT_LANGUAGE = "english"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.core.records import Json, StoreParams, Tier
-from memory.logic.apart import held_for
-from memory.logic.conversation import message_key
-from memory.logic.ingress import Judged, judge
-from memory.logic.messages import Message, Role, to_json
-from memory.logic.origins import STRANGERS, Origin, origin_of
-from memory.logic.secrets import redact
+from memory.logic.conversations.conversation import message_key
+from memory.logic.conversations.messages import Message, Role, to_json
+from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.ingress import Judged, judge
+from memory.logic.entries.origins import STRANGERS, Origin, origin_of
+from memory.logic.entries.secrets import redact
 
 
 STAND_IN: Final = "[held back: it reads like instructions, and nobody has looked at it yet]"

@@ -2,20 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory.core.errors import InvalidInput
-from memory.core.provider import Clock, utc_now
+from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, Source
-from memory.logic.conversation import ConversationMemory, message_key
-from memory.logic.folding import Compaction, Folding, Strategy, plan
-from memory.logic.hearing import Heard, heard_of, held_apart
-from memory.logic.messages import Message, Role, ToolCall, to_json, tokens_in
-from memory.logic.ports import Entries, NewId
-from memory.logic.secrets import redact
-from memory.logic.summary import ExtractiveSummariser, Summariser
-from memory.logic.watched import Watched
+from memory.logic.conversations.conversation import ConversationMemory
+from memory.logic.conversations.conversation_gate import Heard, heard_of, held_apart
+from memory.logic.conversations.folding import Compaction, Folding, Strategy, plan
+from memory.logic.conversations.messages import Message, Role, ToolCall, to_json, tokens_in
+from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
+from memory.logic.entries.secrets import redact
+from memory.logic.ports import NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,42 +58,41 @@ def asked(
         raise InvalidInput(f"action: use one of {', '.join(ACTIONS)}.")
     heard = tuple(heard_of(message_of(value), value) for value in messages)
     if action == "append" and not heard:
-        raise InvalidInput("messages: say what to append.")
+        raise InvalidInput("messages: required to append.")
     # A model's summary comes later, if it comes: until then sentences stand in.
     summarises = rules.get("summary") in ("sentences", "model")
     told = {name: _text(rules.get(name)) for name in ("text", "instead_of", "by")}
     return Asked(action, heard, folding_of(rules), summarises, step, told=told)
 
 
-async def converse(
+def converse(
     asked: Asked,
     session: str,
-    entries: Entries,
+    entries: NamespaceStore,
     *,
     new_id: NewId,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
 ) -> Talk:
-    watched = Watched(entries)
     summariser: Summariser | None = ExtractiveSummariser() if asked.summarises else None
     memory = ConversationMemory(
-        session, watched, new_id=new_id, folding=asked.folding, summariser=summariser,
+        session, entries, new_id=new_id, folding=asked.folding, summariser=summariser,
         clock=clock, source=source,
     )  # fmt: skip
-    return await _WORK[asked.action](replace(asked, source=source), memory, watched)
+    return _WORK[asked.action](replace(asked, source=source), memory, entries)
 
 
 def message_of(value: Json) -> Message:
     """Ours, or as chat models speak: ``{role, content, tool_calls: [{id, function: {…}}]}``."""
     if not isinstance(value, Mapping):
-        raise InvalidInput("messages: each is an object with role and content.")
+        raise InvalidInput("messages: each must be an object with role and content.")
     try:
         role = Role(value.get("role") or Role.USER)
     except ValueError:
         raise InvalidInput(f"role: use one of {', '.join(Role)}.") from None
     calls = value.get("tool_calls") or ()
     if not isinstance(calls, list | tuple) or not all(isinstance(one, Mapping) for one in calls):
-        raise InvalidInput("tool_calls: a list of objects was expected.")
+        raise InvalidInput("tool_calls: must be a list of objects.")
     return Message(
         role=role,
         content=_text(value.get("content", value.get("text"))),
@@ -119,56 +117,55 @@ def folding_of(rules: Mapping[str, Json]) -> Folding:
 _NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "keep_recent")
 
 
-async def _append(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
-    before = await memory.view()
+def _append(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
+    before = memory.view()
     named = (
         replace(one.message, id=_id(asked.step, place)) for place, one in enumerate(asked.said)
     )
-    kept = await memory.add_messages(tuple(named))
+    kept = memory.add_messages(tuple(named))
     held = [
-        await watched.store(replace(apart, source=asked.source))
+        entries.store(replace(apart, source=asked.source))
         for one, message in zip(asked.said, kept, strict=True)
         if (apart := held_apart(one, message, memory.namespace, memory.session))
     ]
-    after = await memory.view()
+    after = memory.view()
     gone = _ids((*before.messages, *kept)) - _ids(after.messages)
     return Talk(
-        messages=tuple(to_json(one) for one in await memory.get_history()),
+        messages=tuple(to_json(one) for one in memory.get_history()),
         summary=after.summary,
         tokens=after.tokens,
         count=len(after.messages),
         folded=len(gone),
-        entries=tuple(watched.named(map(message_key, kept))),
+        entries=memory.entries_of(kept),
         held=tuple(held),
         left=tuple(to_json(one) for one in (*before.messages, *kept) if one.id in gone),
         before=before.summary,
     )
 
 
-async def _read(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+def _read(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
     """As much of it as the rules leave; what they leave out stays where it is."""
-    history = await memory.get_history()
-    there = await memory.view()
+    history = memory.get_history()
+    there = memory.view()
     decided = plan(history, asked.folding)
-    keys = [message_key(one) for one in decided.kept if one.id]
     return Talk(
         messages=tuple(to_json(one) for one in decided.kept),
         summary=there.summary,
         tokens=tokens_in(decided.kept),
         count=len(there.messages),
         folded=len(history) - len(decided.kept),
-        entries=tuple(watched.named(keys)),
+        entries=memory.entries_of(one for one in decided.kept if one.id),
     )
 
 
-async def _summarise(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
+def _summarise(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
     """A model's summary in the place of the one it was made from; ``count`` says whether it is there."""
     text = str(redact(asked.told["text"].strip()).value)
-    done = bool(text) and await memory.resummarise(
+    done = bool(text) and memory.resummarise(
         text, instead_of=asked.told["instead_of"], by=asked.told["by"]
     )
-    history = await memory.get_history()
-    there = await memory.view()
+    history = memory.get_history()
+    there = memory.view()
     return Talk(
         messages=tuple(to_json(one) for one in history),
         summary=there.summary,
@@ -177,11 +174,11 @@ async def _summarise(asked: Asked, memory: ConversationMemory, watched: Watched)
     )
 
 
-async def _clear(asked: Asked, memory: ConversationMemory, watched: Watched) -> Talk:
-    return Talk(count=await memory.clear())
+def _clear(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
+    return Talk(count=memory.clear())
 
 
-_WORK: dict[str, Callable[[Asked, ConversationMemory, Watched], Awaitable[Talk]]] = {
+_WORK: dict[str, Callable[[Asked, ConversationMemory, NamespaceStore], Talk]] = {
     "append": _append,
     "read": _read,
     "clear": _clear,
@@ -217,4 +214,4 @@ def _number(rules: Mapping[str, Json], name: str) -> int | None:
     value = rules.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise InvalidInput(f"{name}: a whole number was expected.")
+    raise InvalidInput(f"{name}: must be a whole number.")

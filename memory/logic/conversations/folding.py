@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
-from memory.logic.messages import Message, Role, groups, tokens_in, tokens_of, turns
+from memory.logic.conversations.messages import Message, Role, groups, tokens_in, tokens_of, turns
 
 
 class Strategy(StrEnum):
@@ -52,14 +52,14 @@ class Folding:
 
     def __post_init__(self) -> None:
         if self.max_turns < 1:
-            raise InvalidInput("max_turns: at least 1.")
+            raise InvalidInput("max_turns: must be at least 1.")
         if self.max_messages is not None and self.max_messages < 1:
-            raise InvalidInput("max_messages: at least 1.")
+            raise InvalidInput("max_messages: must be at least 1.")
         compaction = self.compaction
         if compaction and compaction.budget <= 0:
-            raise InvalidInput("reserved_tokens: less than context_window.")
+            raise InvalidInput("reserved_tokens: must be less than context_window.")
         if compaction and (compaction.keep_recent < 0 or compaction.shortened_to < 0):
-            raise InvalidInput("keep_recent, shortened_to: not below 0.")
+            raise InvalidInput("keep_recent, shortened_to: must be 0 or more.")
 
 
 @dataclass(frozen=True, slots=True)

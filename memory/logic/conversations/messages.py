@@ -8,7 +8,7 @@ from math import ceil
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json
-from memory.logic.origins import strangers_origin
+from memory.logic.entries.origins import strangers_origin
 
 
 class Role(StrEnum):
@@ -108,14 +108,14 @@ def is_orphan(message: Message, before: Iterable[Message]) -> bool:
 
 def check(message: Message) -> None:
     if message.role is Role.TOOL and not message.tool_call_id:
-        raise InvalidInput("tool_call_id: a tool's result names the call it answers.")
+        raise InvalidInput("tool_call_id: required for the result of a tool.")
     if message.role is not Role.TOOL and message.tool_call_id:
-        raise InvalidInput("tool_call_id: only a tool's result answers a call.")
+        raise InvalidInput("tool_call_id: only allowed for the result of a tool.")
     if message.tool_calls and message.role is not Role.ASSISTANT:
-        raise InvalidInput("tool_calls: only an assistant calls tools.")
+        raise InvalidInput("tool_calls: only allowed for an assistant.")
     ids = [call.id for call in message.tool_calls]
     if not all(ids) or len(set(ids)) != len(ids):
-        raise InvalidInput("tool_calls: every call needs an id of its own.")
+        raise InvalidInput("tool_calls: every call needs a unique id.")
 
 
 def to_json(message: Message) -> dict[str, Json]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.core.tokens import terms
-from memory.logic.messages import Message, Role
+from memory.core.recall.tokens import terms
+from memory.logic.conversations.messages import Message, Role
 
 
 class Summariser(Protocol):
@@ -19,7 +19,7 @@ class Summariser(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def summarise(self, before: str, folded: Sequence[Message]) -> str:
+    def summarise(self, before: str, folded: Sequence[Message]) -> str:
         """One text for both: the summary so far, and what was folded just now, oldest first."""
         ...
 
@@ -31,7 +31,7 @@ class ExtractiveSummariser:
     name: str = "extractive"
     longest: int = 2_000  # characters
 
-    async def summarise(self, before: str, folded: Sequence[Message]) -> str:
+    def summarise(self, before: str, folded: Sequence[Message]) -> str:
         lines = [line for line in before.splitlines() if line.strip()]
         lines += (
             f"- {_SPEAKER[message.role]}: {sentence}"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from memory.core.errors import InvalidInput
-from memory.logic.messages import estimate
+from memory.logic.conversations.messages import estimate
 
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ def batches(
     An item that alone costs more makes a batch of its own: whoever takes it clips it.
     """
     if budget < 1 or most < 1:
-        raise InvalidInput("budget, most: at least 1.")
+        raise InvalidInput("budget, most: must be at least 1.")
     batch: list[T] = []
     spent = 0
     for item in items:
@@ -36,7 +36,7 @@ def parts(text: str, budget: int) -> Iterator[str]:
     """A long text in pieces within the budget, cut where it pauses: at an empty line, a line's end, a
     sentence's, a space; in the middle of a word only where it has none of them."""
     if budget < 1:
-        raise InvalidInput("budget: at least 1.")
+        raise InvalidInput("budget: must be at least 1.")
     while len(text) > budget * _LONGEST_TOKEN or estimate(text) > budget:
         head = _within(text, budget)
         at = _pause(head)

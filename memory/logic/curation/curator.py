@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, StoreParams
+from memory.logic.conversations.messages import estimate
 from memory.logic.curation.batches import batches, parts
 from memory.logic.curation.feedback import (
     Recalled,
@@ -20,12 +22,11 @@ from memory.logic.curation.originals import below, original_of, proved
 from memory.logic.curation.parsing import Analysis, drafts
 from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
-from memory.logic.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
-from memory.logic.messages import estimate
-from memory.logic.near import NEVER_MERGED
-from memory.logic.origins import strangers_origin
-from memory.logic.ports import Entries, NewId
-from memory.logic.writes import Writes
+from memory.logic.entries.duplicates import NEVER_MERGED
+from memory.logic.entries.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
+from memory.logic.entries.origins import strangers_origin
+from memory.logic.entries.write_batch import Writes
+from memory.logic.ports import NewId
 
 
 class Curator(Protocol):
@@ -89,9 +90,9 @@ def in_batches(work: FinishedWork, budget: int) -> list[FinishedWork]:
     return [first, *(replace(one, errors=()) for one in rest)]
 
 
-async def keep(
+def keep(
     curated: Curated,
-    entries: Entries,
+    entries: NamespaceStore,
     *,
     rejected: Sequence[Json] = (),
     known_secrets: tuple[str, ...] = (),
@@ -105,12 +106,12 @@ async def keep(
     decisions = []
     try:
         for draft in curated.drafts:
-            decision = await decided(draft, entries, rejected, known_secrets, limits)
+            decision = decided(draft, entries, rejected, known_secrets, limits)
             decisions.append(decision)
             if decision.params:
-                await writes.store(decision.params)
+                writes.store(decision.params)
     except BaseException:  # cancelled, too
-        await writes.take_back()
+        writes.take_back()
         raise
     return Stored(tuple(decisions))
 
@@ -144,19 +145,19 @@ def _valued(draft: StoreParams) -> StoreParams:
     return replace(scored, ttl_seconds=chosen_life(scored))
 
 
-async def decided(
+def decided(
     draft: StoreParams,
-    entries: Entries,
+    entries: NamespaceStore,
     rejected: Sequence[Json],
     known_secrets: tuple[str, ...],
     limits: Limits,
 ) -> Decision:
     query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=limits.recent)
-    recent = await entries.recall(query)
+    recent = entries.recall(query)
     is_strange = bool(strangers_origin(draft.metadata))
     if draft.category == _LEARNT:
         others: Json = {"$not": {"category": {"$in": [_LEARNT, "execution", *NEVER_MERGED]}}}
-        said = await entries.recall(replace(query, filter=others))
+        said = entries.recall(replace(query, filter=others))
         draft = below(draft, said)
         known = None if is_strange else original_of(draft, said)
         if known is not None:

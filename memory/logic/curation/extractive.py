@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from memory.core.tokens import DEFAULT_LANGUAGE
+from memory.core.recall.tokens import DEFAULT_LANGUAGE
+from memory.logic.conversations.folding import excerpt
+from memory.logic.conversations.summary import sentences
 from memory.logic.curation.feedback import Recalled
 from memory.logic.curation.junk import judge
 from memory.logic.curation.parsing import Analysis
 from memory.logic.curation.work import FinishedWork
-from memory.logic.folding import excerpt
-from memory.logic.grams import telling_terms
-from memory.logic.near import Likeness, likeness
-from memory.logic.summary import sentences
+from memory.logic.entries.duplicates import Likeness, likeness
+from memory.logic.entries.text_similarity import telling_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
-from memory.core.tokens import query_terms
+from memory.logic.conversations.summary import sentences
 from memory.logic.curation.junk import is_question, judge
-from memory.logic.grams import is_unspaced
-from memory.logic.near import Likeness, is_telling, likeness, normalised
-from memory.logic.summary import sentences
-from memory.logic.texts import texts_in
+from memory.logic.entries.duplicates import Likeness, is_telling, likeness, normalised
+from memory.logic.entries.text_similarity import is_unspaced
+from memory.logic.entries.texts import texts_in
 
 
 Pair = tuple[str, str]

@@ -8,8 +8,8 @@ is there when there is none.
 import re
 from dataclasses import dataclass
 
-from memory.core.tokens import query_terms
-from memory.logic.grams import is_unspaced
+from memory.core.recall.tokens import query_terms
+from memory.logic.entries.text_similarity import is_unspaced
 
 
 @dataclass(frozen=True, slots=True)

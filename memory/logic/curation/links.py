@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from memory.core.records import MemoryEntry
-from memory.logic.grams import telling_terms
-from memory.logic.texts import texts_in
+from memory.logic.entries.text_similarity import telling_terms
+from memory.logic.entries.texts import texts_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memory.core.records import MemoryEntry, StoreParams, Tier
-from memory.logic.ingress import Decision, Finding, Outcome, Reason
-from memory.logic.near import Duplicate, Likeness, likeness, merged, similarity
-from memory.logic.texts import single_text
+from memory.logic.entries.duplicates import Duplicate, Likeness, likeness, merged, similarity
+from memory.logic.entries.ingress import Decision, Finding, Outcome, Reason
+from memory.logic.entries.texts import single_text
 
 
 def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry | None:

@@ -27,7 +27,7 @@ def parse_analysis(answer: str) -> Analysis:
     value = {name.strip().casefold().replace(" ", "_"): one for name, one in found.value.items()}
     summary = value.get("summary")
     if not isinstance(summary, str) or not summary.strip():
-        raise Unreadable("summary: a text was expected.")
+        raise Unreadable("summary: must be a text.")
     return Analysis(
         summary=_one_text(summary),
         key_learnings=_texts(value, "key_learnings"),
@@ -101,7 +101,7 @@ def _texts(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
     if isinstance(found, str | Mapping):
         found = [found]
     if not isinstance(found, list):
-        raise Unreadable(f"{name}: a list of texts was expected.")
+        raise Unreadable(f"{name}: must be a list of texts.")
     texts = (_one_text(_said(name, one)) for one in found)
     kept = dict.fromkeys(one for one in texts if one.casefold().rstrip(".。") not in _EMPTY)
     return tuple(kept)[:_MOST_TEXTS]
@@ -118,7 +118,7 @@ def _said(name: str, item: Json) -> str:
         case dict():
             return "; ".join(_members(item))
         case _:
-            raise Unreadable(f"{name}: a list of texts was expected.")
+            raise Unreadable(f"{name}: must be a list of texts.")
 
 
 def _members(item: Mapping[str, Json]) -> Iterable[str]:

@@ -4,6 +4,9 @@ Models wrap JSON in fences and prose, use single or curly quotes, leave commas b
 item, write Python's words, add comments, put line ends into texts, and stop in the middle when
 their tokens run out. A value that was cut is dropped, since half a sentence is a wrong one; what
 was complete before it stays, and the repair is named.
+
+The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut, takes prose for values and
+doesn't say what it did (14 of the 33 cases of the test), and 8,000 hostile characters keep it busy for nine seconds.
 """
 
 import json
@@ -36,13 +39,13 @@ def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> Repaire
     A model that thinks aloud shows drafts before its answer. Raises ``Unreadable``.
     """
     if len(text) > _LONGEST:
-        raise Unreadable(f"The answer has {len(text)} characters; {_LONGEST} are read.")
+        raise Unreadable(f"The answer has {len(text)} characters; the limit is {_LONGEST}.")
     whole = _strictly(text.strip())
     if whole is not None:
         return Repaired(whole)
     candidates = list(_candidates(text))
     if not candidates:
-        raise Unreadable("The answer has no JSON object in it.")
+        raise Unreadable("The answer contains no JSON object.")
     return max(enumerate(candidates), key=lambda one: (_fit(one[1], expected), one[0]))[1]
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.curation.junk import judge
-from memory.logic.near import proofs
-from memory.logic.texts import texts_in
-from memory.logic.tiers import Use, is_verified
-from memory.logic.writes import as_it_was
+from memory.logic.entries.duplicates import proofs
+from memory.logic.entries.texts import texts_in
+from memory.logic.entries.tiers import Use, is_verified
+from memory.logic.entries.write_batch import as_it_was
 
 
 @dataclass(frozen=True, slots=True)

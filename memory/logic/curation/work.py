@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from memory.core.records import Source
-from memory.logic.secrets import redact
+from memory.logic.entries.secrets import redact
 
 
 class Status(StrEnum):

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import TypeVar
 
 from memory.core.filters import same_json
+from memory.core.recall.tokens import terms
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
-from memory.core.tokens import terms
-from memory.logic.grams import dice, grams, is_unspaced
+from memory.logic.entries.text_similarity import dice_coefficient, grams, is_unspaced
 
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 def similarity(one: str, other: str) -> float:
     """How much two texts have in common, 0 to 1, whatever it means."""
-    return dice(grams(one), grams(other))
+    return dice_coefficient(grams(one), grams(other))
 
 
 def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Duplicate | None:

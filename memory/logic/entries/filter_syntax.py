@@ -22,9 +22,9 @@ def _json(text: str) -> dict[str, Json]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise InvalidInput("that is not JSON") from None
+        raise InvalidInput("invalid JSON") from None
     if not isinstance(found, dict):
-        raise InvalidInput("an object was expected")
+        raise InvalidInput("must be an object")
     return found
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from memory.core.recall.tokens import terms
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.tokens import terms
 from memory.core.values import compact, size_of
-from memory.logic.grams import is_unspaced
-from memory.logic.instructions import find_orders
-from memory.logic.near import Duplicate, Likeness, find_duplicate, likeness, merged
-from memory.logic.origins import STRANGERS
-from memory.logic.origins import Origin as Origin
-from memory.logic.origins import origin_of as origin_of
-from memory.logic.secrets import redact_json
-from memory.logic.tiers import fresh
+from memory.logic.entries.duplicates import Duplicate, Likeness, find_duplicate, likeness, merged
+from memory.logic.entries.instructions import find_orders
+from memory.logic.entries.origins import STRANGERS
+from memory.logic.entries.origins import Origin as Origin
+from memory.logic.entries.origins import origin_of as origin_of
+from memory.logic.entries.secrets import redact_json
+from memory.logic.entries.text_similarity import is_unspaced
+from memory.logic.entries.tiers import fresh
 
 
 HELD_FOR: Final = "quarantined_for"  # in the metadata: {reason, detail} each

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from memory.core.records import Json
-from memory.logic.tiers import Move
+from memory.logic.entries.tiers import Move
 
 
 class Origin(StrEnum):

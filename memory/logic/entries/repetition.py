@@ -11,8 +11,8 @@ from datetime import datetime
 
 from memory.core.filters import same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
-from memory.logic.near import find_duplicate, list_in, merged, words_of
-from memory.logic.texts import texts_in
+from memory.logic.entries.duplicates import find_duplicate, list_in, merged, words_of
+from memory.logic.entries.texts import texts_in
 
 
 AGAIN = "said_again"  # in the metadata: {run, node, key, at} each, the newest last

@@ -7,10 +7,13 @@ costs one pass: no nested repetition, every repetition bounded.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.core.records import Json
+
+
+_SHORTEST = 4  # a secret of three letters would blank out half of every text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,16 @@ class Redacted:
 
 
 def find_secrets(text: str, known: Iterable[str] = ()) -> tuple[Secret, ...]:
-    """In order, without overlaps. ``known``: secrets that are live here, whatever they look like."""
-    found = [Secret("known secret", *span) for span in _known_in(text, known)]
+    """Find secrets in order, without overlaps.
+
+    ``known`` are secrets that are live here, in every form in which they may appear, whatever they look like.
+    """
+    found = [
+        Secret("known secret", *span)
+        for form in known
+        if len(form) >= _SHORTEST
+        for span in _find_all(form, text)
+    ]
     for shape in _SHAPES:
         for match in shape.pattern.finditer(text):
             group = "secret" if "secret" in shape.pattern.groupindex else 0
@@ -81,15 +92,11 @@ class _Shape:
     holds: Callable[[str], bool] = lambda _: True
 
 
-def _known_in(text: str, known: Iterable[str]) -> Iterable[tuple[int, int]]:
-    for secret in known:
-        at = text.find(secret) if len(secret) >= _SHORTEST_KNOWN else -1
-        while at >= 0:
-            yield at, at + len(secret)
-            at = text.find(secret, at + len(secret))
-
-
-_SHORTEST_KNOWN = 6  # a shorter one would blot out ordinary words
+def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
+    start = text.find(form)
+    while start >= 0:
+        yield start, start + len(form)
+        start = text.find(form, start + len(form))
 
 
 def _without_overlaps(found: Iterable[Secret]) -> tuple[Secret, ...]:

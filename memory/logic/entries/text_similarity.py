@@ -3,7 +3,7 @@
 from collections.abc import Set
 from itertools import pairwise
 
-from memory.core.tokens import DEFAULT_LANGUAGE, query_terms
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, query_terms
 
 
 Grams = frozenset[tuple[str, ...]]
@@ -32,7 +32,8 @@ def telling_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
 _NO_STOP_WORD = "qzxjvk"
 
 
-def dice(one: Set[tuple[str, ...]], other: Set[tuple[str, ...]]) -> float:
+def dice_coefficient(one: Set[tuple[str, ...]], other: Set[tuple[str, ...]]) -> float:
+    """Return twice what two sets share over what they have together (Dice's coefficient), from 0.0 to 1.0."""
     if not one or not other:
         return 0.0
     return 2 * len(one & other) / (len(one) + len(other))

@@ -13,7 +13,7 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import WORKING_LIVES
-from memory.logic.near import life_of, proofs
+from memory.logic.entries.duplicates import life_of, proofs
 
 
 WORKING_TTL = timedelta(seconds=WORKING_LIVES)
@@ -73,7 +73,7 @@ class Settled:
 def moved(entry: MemoryEntry, move: Move, to: Tier, *, why: str = "") -> StoreParams:
     """What to store to make that move; a move that isn't in the table is refused."""
     if to not in MOVES.get((entry.tier, move), frozenset()):
-        raise InvalidInput(f"tier: {move} doesn't lead from {entry.tier} to {to}.")
+        raise InvalidInput(f"tier: {move} can't move an entry from {entry.tier} to {to}.")
     review: dict[str, Json] = {"review": str(move), "review_reason": why}
     return StoreParams(
         namespace=entry.namespace,
@@ -125,7 +125,9 @@ def guarded(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
     if present is None or not kept or params.tier is Tier.LONG_TERM:
         return params
     if params.tier is Tier.QUARANTINE:
-        raise InvalidInput("tier: what is verified is quarantined by a move, not by a write.")
+        raise InvalidInput(
+            "tier: a verified entry can't be quarantined by a write, only by a move."
+        )
     return replace(
         params,
         tier=Tier.LONG_TERM,

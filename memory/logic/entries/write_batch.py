@@ -7,9 +7,9 @@ keeps the same promise where there is none.
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.scoped import ProviderLike
-from memory.logic.near import life_of
+from memory.logic.entries.duplicates import life_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,34 +23,34 @@ class Written:
 
 
 class Writes:
-    def __init__(self, entries: ProviderLike) -> None:
+    def __init__(self, entries: NamespaceStore) -> None:
         self._entries = entries
         self.done: list[Written] = []
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
-        before = await find(self._entries, params.namespace, params.key)
-        after = await self._entries.store(params)
+    def store(self, params: StoreParams) -> MemoryEntry:
+        before = find_entry(self._entries, params.namespace, params.key)
+        after = self._entries.store(params)
         self.done.append(Written(params.namespace, params.key, before, after))
         return after
 
-    async def delete(self, namespace: str, key: str) -> None:
-        before = await find(self._entries, namespace, key)
-        if await self._entries.delete(namespace, key):
+    def delete(self, namespace: str, key: str) -> None:
+        before = find_entry(self._entries, namespace, key)
+        if self._entries.delete(namespace, key):
             self.done.append(Written(namespace, key, before, None))
 
-    async def take_back(self) -> None:
+    def take_back(self) -> None:
         """Last first. What takes back doesn't count as done."""
         while self.done:
             one = self.done.pop()
             if one.before is None:
-                await self._entries.delete(one.namespace, one.key)
+                self._entries.delete(one.namespace, one.key)
             else:
-                await self._entries.store(as_it_was(one.before))
+                self._entries.store(as_it_was(one.before))
 
 
-async def find(entries: ProviderLike, namespace: str, key: str) -> MemoryEntry | None:
-    found = await entries.recall(MemoryQuery(namespace, key=key))
-    return found[0] if found else None
+def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry | None:
+    """Return the entry under a key, if it may be recalled."""
+    return next(iter(entries.recall(MemoryQuery(namespace, key=key))), None)
 
 
 def as_it_was(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:

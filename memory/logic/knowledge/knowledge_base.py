@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.core.errors import AlreadyExists, NotFound
-from memory.core.provider import Clock, utc_now
-from memory.core.records import Json, MemoryQuery, Source, StoreParams
-from memory.core.tokens import DEFAULT_LANGUAGE
-from memory.logic.grams import keywords
-from memory.logic.page_files import export_page, import_page
-from memory.logic.page_index import PageIndex, PageIndexEntry, StaleMark
-from memory.logic.page_merging import Twin, find_twin, merged
-from memory.logic.pages import (
+from memory.core.provider import Clock, NamespaceStore, utc_now
+from memory.core.recall.tokens import DEFAULT_LANGUAGE
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
+from memory.logic.entries.text_similarity import keywords
+from memory.logic.knowledge.page_files import export_page, import_page
+from memory.logic.knowledge.page_index import PageIndex, PageIndexEntry, StaleMark
+from memory.logic.knowledge.page_merge import Twin, find_twin, merged
+from memory.logic.knowledge.pages import (
     CATEGORY,
     KnowledgePage,
     check,
@@ -21,7 +21,6 @@ from memory.logic.pages import (
     tidy,
     to_json,
 )
-from memory.logic.ports import Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class KnowledgeStore:
     def __init__(
         self,
         namespace: str,
-        entries: Entries,
+        entries: NamespaceStore,
         *,
         clock: Clock = utc_now,
         source: Source = Source(),  # noqa: B008 - a frozen value
@@ -45,96 +44,98 @@ class KnowledgeStore:
         self._entries = entries
         self._clock = clock
         self._source = source
+        self.seen: dict[
+            str, MemoryEntry
+        ] = {}  # the entries of pages, by key, as last read or written
 
-    async def add_page(self, page: KnowledgePage) -> KnowledgePage:
-        if await self.get_page(page.id):
-            raise AlreadyExists(f"There is a page {page.id} already.")
+    def add_page(self, page: KnowledgePage) -> KnowledgePage:
+        if self.get_page(page.id):
+            raise AlreadyExists(f"The page {page.id} already exists.")
         now = self._clock()
-        return await self._store(replace(page, created_at=page.created_at or now, updated_at=now))
+        return self._store(replace(page, created_at=page.created_at or now, updated_at=now))
 
-    async def get_page(self, page_id: str) -> KnowledgePage | None:
-        found = await self._entries.recall(MemoryQuery(self._namespace, key=key_of(page_id)))
-        return from_entry(found[0]) if found and is_page(found[0]) else None
+    def get_page(self, page_id: str) -> KnowledgePage | None:
+        found = self._entries.recall(MemoryQuery(self._namespace, key=key_of(page_id)))
+        return self._page_of(found[0]) if found and is_page(found[0]) else None
 
-    async def update_page(self, page: KnowledgePage) -> KnowledgePage:
+    def update_page(self, page: KnowledgePage) -> KnowledgePage:
         """The old one stays readable in ``revisions``; when it was made stays as it was."""
-        before = await self._known(page.id)
+        before = self._known(page.id)
         created = before.created_at
-        return await self._store(replace(page, created_at=created, updated_at=self._clock()))
+        return self._store(replace(page, created_at=created, updated_at=self._clock()))
 
-    async def delete_page(self, page_id: str) -> bool:
+    def delete_page(self, page_id: str) -> bool:
         """What referred to it is stale from now on."""
-        if await self.get_page(page_id) is None:
+        if self.get_page(page_id) is None:
             return False
-        return await self._entries.delete(self._namespace, key_of(page_id))
+        return self._entries.delete(self._namespace, key_of(page_id))
 
-    async def write(self, page: KnowledgePage) -> Written:
+    def write(self, page: KnowledgePage) -> Written:
         """Into the page that is about the same, if there is one; else as a page of its own."""
-        pages = await self.pages()
+        pages = self.pages()
         twin = find_twin(page, pages)
         if twin:
-            return Written(await self.grow(twin.page, page), twin.why)
+            return Written(self.grow(twin.page, page), twin.why)
         if any(one.id == page.id for one in pages):
-            return Written(await self.update_page(page))
-        return Written(await self.add_page(page))
+            return Written(self.update_page(page))
+        return Written(self.add_page(page))
 
-    async def grow(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
+    def grow(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
         """Of what says nothing new nothing is written, and nobody becomes stale."""
         made = merged(old, new)
-        return old if made == old else await self.update_page(made)
+        return old if made == old else self.update_page(made)
 
-    async def pages(self) -> list[KnowledgePage]:
-        query = MemoryQuery(self._namespace, filter={"category": CATEGORY})
-        found = [from_entry(one) for one in await self._entries.recall(query) if is_page(one)]
-        return sorted(found, key=lambda page: page.id)
+    def pages(self) -> list[KnowledgePage]:
+        entries = page_entries(self._entries, self._namespace)
+        return sorted(map(self._page_of, entries), key=lambda page: page.id)
 
-    async def search(self, query: str, language: str = DEFAULT_LANGUAGE) -> list[KnowledgePage]:
+    def search(self, query: str, language: str = DEFAULT_LANGUAGE) -> list[KnowledgePage]:
         """Pages that have one of the keywords in title, summary or tags; most of them first."""
         asked = keywords(query, language)
-        counted = [(_hits(page, asked, language), page) for page in await self.pages()]
+        counted = [(_hits(page, asked, language), page) for page in self.pages()]
         found = [(hits, page) for hits, page in counted if hits]
         return [page for hits, page in sorted(found, key=lambda one: (-one[0], one[1].id))]
 
-    async def index(self) -> PageIndex:
-        return PageIndex.of(await self.pages())
+    def index(self) -> PageIndex:
+        return PageIndex.of(self.pages())
 
-    async def get_index(self) -> tuple[PageIndexEntry, ...]:
-        return (await self.index()).entries
+    def get_index(self) -> tuple[PageIndexEntry, ...]:
+        return (self.index()).entries
 
-    async def references_of(self, page_id: str) -> tuple[str, ...]:
-        return (await self.index()).links.get(page_id, ())
+    def references_of(self, page_id: str) -> tuple[str, ...]:
+        return (self.index()).links.get(page_id, ())
 
-    async def referenced_by(self, page_id: str) -> tuple[str, ...]:
-        return (await self.index()).backlinks.get(page_id, ())
+    def referenced_by(self, page_id: str) -> tuple[str, ...]:
+        return (self.index()).backlinks.get(page_id, ())
 
-    async def stale(self) -> tuple[StaleMark, ...]:
-        return (await self.index()).stale
+    def stale(self) -> tuple[StaleMark, ...]:
+        return (self.index()).stale
 
-    async def confirm(self, page_id: str) -> KnowledgePage:
+    def confirm(self, page_id: str) -> KnowledgePage:
         """Someone looked and found it still right: no longer stale, and nobody else becomes so."""
-        page = await self._known(page_id)
-        return await self._store(replace(page, checked_at=self._clock()))
+        page = self._known(page_id)
+        return self._store(replace(page, checked_at=self._clock()))
 
-    async def revisions(self, page_id: str) -> Sequence[KnowledgePage]:
+    def revisions(self, page_id: str) -> Sequence[KnowledgePage]:
         """Oldest first, the present one last."""
-        past = await self._entries.history(self._namespace, key_of(page_id))
+        past = self._entries.history(self._namespace, key_of(page_id))
         return [from_entry(entry) for entry in past if is_page(entry)]
 
-    async def import_file(self, data: bytes, name: str) -> KnowledgePage:
+    def import_file(self, data: bytes, name: str) -> KnowledgePage:
         """The file is the page from now on, its own times included: exported it is the same file."""
-        return await self.bring(import_page(data, name=name, now=self._clock()))
+        return self.bring(import_page(data, name=name, now=self._clock()))
 
-    async def bring(self, page: KnowledgePage) -> KnowledgePage:
+    def bring(self, page: KnowledgePage) -> KnowledgePage:
         """As it is, its own times included, into the place of what is there."""
-        return await self._store(page)
+        return self._store(page)
 
-    async def export_file(self, page_id: str) -> bytes:
-        return export_page(await self._known(page_id))
+    def export_file(self, page_id: str) -> bytes:
+        return export_page(self._known(page_id))
 
-    async def _known(self, page_id: str) -> KnowledgePage:
-        page = await self.get_page(page_id)
+    def _known(self, page_id: str) -> KnowledgePage:
+        page = self.get_page(page_id)
         if page is None:
-            raise NotFound(f"There is no page {page_id}.")
+            raise NotFound(f"Page {page_id} not found.")
         return page
 
     def params_of(self, page: KnowledgePage) -> StoreParams:
@@ -148,8 +149,18 @@ class KnowledgeStore:
             self._namespace, key_of(page.id), to_json(page), whose, CATEGORY, source=self._source
         )
 
-    async def _store(self, page: KnowledgePage) -> KnowledgePage:
-        return from_entry(await self._entries.store(self.params_of(page)))
+    def _store(self, page: KnowledgePage) -> KnowledgePage:
+        return self._page_of(self._entries.store(self.params_of(page)))
+
+    def _page_of(self, entry: MemoryEntry) -> KnowledgePage:
+        self.seen[entry.key] = entry
+        return from_entry(entry)
+
+
+def page_entries(store: NamespaceStore, namespace: str) -> list[MemoryEntry]:
+    """Return the entries of a namespace that are pages."""
+    query = MemoryQuery(namespace, filter={"category": CATEGORY})
+    return [one for one in store.recall(query) if is_page(one)]
 
 
 def _hits(page: KnowledgePage, asked: Sequence[str], language: str) -> int:

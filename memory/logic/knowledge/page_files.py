@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from memory.core.errors import InvalidInput
-from memory.logic.pages import Header, KnowledgePage, slug, tidy
+from memory.logic.knowledge.pages import Header, KnowledgePage, slug, tidy
 
 
 def export_page(page: KnowledgePage) -> bytes:
@@ -32,7 +32,7 @@ def import_page(data: bytes, *, name: str, now: datetime) -> KnowledgePage:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{name}: a page is UTF-8 text.") from None
+        raise InvalidInput(f"{name}: must be UTF-8 text.") from None
     head, content = split(text)
     said = _read(head)
     stem = re.sub(r"\.(?:md|markdown|txt)$", "", name, flags=re.IGNORECASE)

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from memory.core.records import Json, StoreParams, Tier
-from memory.logic.apart import held_for
-from memory.logic.ingress import HELD_FOR, judge
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.near import normalised
-from memory.logic.origins import STRANGERS, Origin, origin_of
-from memory.logic.page_files import import_page
-from memory.logic.pages import KnowledgePage, key_of, slug
+from memory.logic.entries.duplicates import normalised
+from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.ingress import HELD_FOR, judge
+from memory.logic.entries.origins import STRANGERS, Origin, origin_of
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.page_files import import_page
+from memory.logic.knowledge.pages import KnowledgePage, key_of, slug
 
 
 _TEXTS: Final = ("title", "summary", "content")
@@ -61,12 +61,10 @@ def judged_file(data: bytes, *, name: str, now: datetime) -> JudgedFile:
     return JudgedFile(clean, tuple(dict.fromkeys(kinds)), reasons)
 
 
-async def page_apart(
-    store: KnowledgeStore, page: KnowledgePage, reasons: Sequence[Json]
-) -> StoreParams:
+def page_apart(store: KnowledgeStore, page: KnowledgePage, reasons: Sequence[Json]) -> StoreParams:
     """Approved, it is the page of that title: what stands there by then stays as a revision."""
     title = normalised(page.title)
-    twin = next((one for one in await store.pages() if normalised(one.title) == title), None)
+    twin = next((one for one in store.pages() if normalised(one.title) == title), None)
     named = replace(page, id=page.id or (twin.id if twin else slug(page.title)))
     params = store.params_of(named)
     metadata = {**params.metadata, HELD_FOR: list(reasons)}

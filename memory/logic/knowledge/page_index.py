@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from memory.logic.near import normalised
-from memory.logic.pages import KnowledgePage, wiki_links
+from memory.logic.entries.duplicates import normalised
+from memory.logic.knowledge.pages import KnowledgePage, wiki_links
 
 
 @dataclass(frozen=True, slots=True)

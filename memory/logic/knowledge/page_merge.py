@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from memory.logic.near import Likeness, likeness, normalised, similarity
-from memory.logic.pages import KnowledgePage, tidy
+from memory.logic.entries.duplicates import Likeness, likeness, normalised, similarity
+from memory.logic.knowledge.pages import KnowledgePage, tidy
 
 
 class Twin(StrEnum):

@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from memory.core.errors import InvalidInput
-from memory.core.provider import Clock, utc_now
+from memory.core.provider import Clock, NamespaceStore, utc_now
+from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, Source
-from memory.core.tokens import DEFAULT_LANGUAGE
-from memory.logic.knowledge import KnowledgeStore, Written
-from memory.logic.near import normalised
-from memory.logic.origins import Origin
-from memory.logic.page_gate import judged_page, page_apart
-from memory.logic.page_merging import Twin
-from memory.logic.pages import KnowledgePage, key_of, slug
-from memory.logic.ports import Entries
-from memory.logic.retriever import NOTHING_NEAR, RetrieverConfig, ScoredItem, rank_pages
-from memory.logic.watched import Watched
+from memory.logic.entries.duplicates import normalised
+from memory.logic.entries.origins import Origin
+from memory.logic.knowledge.knowledge_base import KnowledgeStore, Written
+from memory.logic.knowledge.page_gate import judged_page, page_apart
+from memory.logic.knowledge.page_merge import Twin
+from memory.logic.knowledge.pages import KnowledgePage, from_entry, key_of, slug
+from memory.logic.knowledge.retriever import NOTHING_NEAR, RetrieverConfig, ScoredItem, rank_pages
 
 
 MERGE, REPLACE = "merge", "replace"
@@ -74,25 +72,31 @@ class Kept:
         return str(self.written.merged_for or "")
 
 
-async def find(
-    sought: Sought, entries: Entries, namespace: str, near: Mapping[str, float] = NOTHING_NEAR
+def find(
+    sought: Sought, entries: Iterable[MemoryEntry], near: Mapping[str, float] = NOTHING_NEAR
 ) -> tuple[Hit, ...]:
-    """Nothing for an empty question, as in Dify. ``near``: in meaning, by the page's key."""
+    """Rank ``entries``, which are pages. An empty question finds nothing, as in Dify.
+
+    ``near``: how near they are in meaning, by key.
+    """
     if not sought.query.strip():
         return ()
-    watched = Watched(entries)
-    pages = await KnowledgeStore(namespace, watched).pages()
+    found = {one.key: one for one in entries}
+    pages = sorted(map(from_entry, found.values()), key=lambda page: page.id)
     wanted = {tag.casefold() for tag in sought.tags}
     if wanted:
         pages = [one for one in pages if not wanted.isdisjoint(map(str.casefold, one.tags))]
     hints = {page.id: near[key] for page in pages if (key := key_of(page.id)) in near}
     rules = RetrieverConfig(sought.max_results, sought.min_score, 1.0, sought.language)
-    return tuple(_hit(item, watched) for item in rank_pages(sought.query, pages, rules, hints))
+    return tuple(
+        _hit(item, found[key_of(item.page.id)])
+        for item in rank_pages(sought.query, pages, rules, hints)
+    )
 
 
-async def write(
+def write(
     drafts: Sequence[Mapping[str, Json]],
-    entries: Entries,
+    entries: NamespaceStore,
     namespace: str,
     *,
     mode: str = MERGE,
@@ -108,23 +112,22 @@ async def write(
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
     judged = [judged_page(draft_of(one), one, origin) for one in drafts]
-    watched = Watched(entries)
-    store = KnowledgeStore(namespace, watched, clock=clock, source=source)
+    store = KnowledgeStore(namespace, entries, clock=clock, source=source)
     kept = []
     for page, reasons in judged:
         if reasons:
-            entry = await watched.store(await page_apart(store, page, reasons))
+            entry = entries.store(page_apart(store, page, reasons))
             kept.append(Kept(Written(page), entry, tuple(one["reason"] for one in reasons)))
             continue
-        written = await _write(store, page, mode)
-        kept.append(Kept(written, watched.named([key_of(written.page.id)])[0]))
+        written = _write(store, page, mode)
+        kept.append(Kept(written, store.seen[key_of(written.page.id)]))
     return tuple(kept)
 
 
 def draft_of(value: Json) -> KnowledgePage:
     """A page as somebody wrote it down; without an id it gets one from its title."""
     if not isinstance(value, Mapping):
-        raise InvalidInput("pages: each is an object with title and content.")
+        raise InvalidInput("pages: each must be an object with title and content.")
     return KnowledgePage(
         id=_text(value, "id").strip(),
         title=_text(value, "title"),
@@ -143,7 +146,7 @@ def texts_of(value: Json, name: str) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.replace("，", ",").split(",")
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise InvalidInput(f"{name}: a list of texts was expected.")
+        raise InvalidInput(f"{name}: must be a list of texts.")
     return tuple(one.strip() for one in value if one.strip())
 
 
@@ -163,38 +166,36 @@ def page_json(page: KnowledgePage) -> dict[str, Json]:
     }
 
 
-async def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
+def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
     if not page.id:
-        return await _write_by_title(store, page, mode)
-    before = await store.get_page(page.id)
+        return _write_by_title(store, page, mode)
+    before = store.get_page(page.id)
     if before is None:
-        return await store.write(page) if mode == MERGE else Written(await store.add_page(page))
+        return store.write(page) if mode == MERGE else Written(store.add_page(page))
     if mode == MERGE:
-        return Written(await store.grow(before, page), Twin.TITLE)
-    return Written(await _replaced(store, before, page))
+        return Written(store.grow(before, page), Twin.TITLE)
+    return Written(_replaced(store, before, page))
 
 
-async def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
-    pages = await store.pages()
+def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
+    pages = store.pages()
     named = replace(page, id=_free_id(page.title, {one.id for one in pages}))
     if mode == MERGE:
-        return await store.write(named)
+        return store.write(named)
     title = normalised(page.title)
     before = next((one for one in pages if normalised(one.title) == title), None)
     if before is None:
-        return Written(await store.add_page(named))
-    return Written(await _replaced(store, before, replace(page, id=before.id)))
+        return Written(store.add_page(named))
+    return Written(_replaced(store, before, replace(page, id=before.id)))
 
 
-async def _replaced(
-    store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage
-) -> KnowledgePage:
+def _replaced(store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage) -> KnowledgePage:
     """Nothing is written where it says the same; the other names it goes by stay."""
     made = replace(
         before, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
         references=page.references, aliases=page.aliases or before.aliases, origin=page.origin,
     )  # fmt: skip
-    return before if made == before else await store.update_page(made)
+    return before if made == before else store.update_page(made)
 
 
 def _free_id(title: str, taken: Iterable[str]) -> str:
@@ -205,8 +206,7 @@ def _free_id(title: str, taken: Iterable[str]) -> str:
     return next(one for number in count(2) if (one := f"{stem}-{number}") not in taken)
 
 
-def _hit(item: ScoredItem, watched: Watched) -> Hit:
-    entry = watched.found[key_of(item.page.id)]
+def _hit(item: ScoredItem, entry: MemoryEntry) -> Hit:
     return Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
 
 
@@ -214,4 +214,4 @@ def _text(value: Mapping[str, Json], name: str) -> str:
     found = value.get(name)
     if found is None or isinstance(found, str):
         return found or ""
-    raise InvalidInput(f"{name}: a text was expected.")
+    raise InvalidInput(f"{name}: must be a text.")

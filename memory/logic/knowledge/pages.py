@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json, MemoryEntry
-from memory.logic.origins import strangers_origin
+from memory.logic.entries.origins import strangers_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ def check(page: KnowledgePage) -> None:
     if not page.id.strip() or len(page.id) > _LONGEST_ID or page.id != page.id.strip():
         raise InvalidInput(f"id: 1 to {_LONGEST_ID} characters without spaces at the ends.")
     if not page.title.strip():
-        raise InvalidInput("title: a page needs one.")
+        raise InvalidInput("title: required.")
     if page.id in page.references:
-        raise InvalidInput("references: a page doesn't refer to itself.")
+        raise InvalidInput("references: a page can't reference itself.")
 
 
 def tidy(page: KnowledgePage) -> KnowledgePage:

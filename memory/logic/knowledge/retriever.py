@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memory.core.ranking import Text, rank
-from memory.core.tokens import DEFAULT_LANGUAGE
-from memory.logic.grams import Grams, dice, grams, keywords
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.pages import KnowledgePage
-from memory.logic.summary import sentences
+from memory.core.recall.ranking import Text, rank
+from memory.core.recall.tokens import DEFAULT_LANGUAGE
+from memory.logic.conversations.summary import sentences
+from memory.logic.entries.text_similarity import Grams, dice_coefficient, grams, keywords
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.pages import KnowledgePage
 
 
 NOTHING_NEAR: Mapping[str, float] = {}
@@ -55,8 +55,8 @@ class MemoryRetriever:
         self._store = store
         self._config = config
 
-    async def retrieve(self, query: str) -> RetrievalResult:
-        return RetrievalResult(rank_pages(query, await self._store.pages(), self._config), query)
+    def retrieve(self, query: str) -> RetrievalResult:
+        return RetrievalResult(rank_pages(query, self._store.pages(), self._config), query)
 
 
 def rank_pages(
@@ -86,8 +86,10 @@ def overlap(query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE) -
     """Dice of the question with each field, 0 to 1."""
     asked = grams(query, language)
     return {
-        "title": dice(asked, grams(page.title, language)),
-        "tags": max((dice(asked, grams(tag, language)) for tag in page.tags), default=0.0),
+        "title": dice_coefficient(asked, grams(page.title, language)),
+        "tags": max(
+            (dice_coefficient(asked, grams(tag, language)) for tag in page.tags), default=0.0
+        ),
         "summary": _best(asked, page.summary, language),
         "content": _best(asked, page.content, language),
     }
@@ -110,7 +112,7 @@ def _best(asked: Grams, text: str, language: str) -> float:
     """Of the best sentence, or of two that follow each other."""
     parts = sentences(text)
     passages = [*parts, *(f"{one} {other}" for one, other in pairwise(parts))]
-    return max((dice(asked, grams(one, language)) for one in passages), default=0.0)
+    return max((dice_coefficient(asked, grams(one, language)) for one in passages), default=0.0)
 
 
 def _fused(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry
-from memory.logic.near import Likeness, differs_by_negation, likeness, normalised
-from memory.logic.texts import single_text
+from memory.logic.entries.duplicates import Likeness, differs_by_negation, likeness, normalised
+from memory.logic.entries.texts import single_text
 
 
 class Conflict(StrEnum):

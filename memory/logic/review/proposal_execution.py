@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from memory.core.errors import InvalidInput
+from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry
-from memory.core.scoped import ProviderLike
-from memory.logic.planning import Problem, plan
-from memory.logic.proposals import Proposal, State, move
-from memory.logic.writes import Writes, Written, as_it_was, find
+from memory.logic.entries.write_batch import Writes, Written, as_it_was, find_entry
+from memory.logic.review.proposal_plans import Problem, plan
+from memory.logic.review.proposals import Proposal, State, move
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,40 +24,40 @@ class Outdated(InvalidInput):
     """What was to be changed is no longer as it was."""
 
 
-async def apply(proposal: Proposal, entries: ProviderLike) -> Applied:
+def apply(proposal: Proposal, entries: NamespaceStore) -> Applied:
     """All of the plan or nothing; raises ``Outdated`` where the plan has problems."""
     moved_on = move(proposal, State.APPLIED)
-    diff = await plan(proposal, entries)
+    diff = plan(proposal, partial(find_entry, entries, proposal.namespace))
     if not diff.applicable:
         raise Outdated("; ".join(f"{key}: {problem}" for key, problem in diff.problems))
     writes = Writes(entries)
     try:
         for change in diff.changes:
             if change.after is None:
-                await writes.delete(proposal.namespace, change.key)
+                writes.delete(proposal.namespace, change.key)
             else:
-                await writes.store(change.after)
+                writes.store(change.after)
     except BaseException:  # cancelled, too
-        await writes.take_back()
+        writes.take_back()
         raise
     return Applied(moved_on, tuple(writes.done))
 
 
-async def undo(applied: Applied, entries: ProviderLike, now: datetime) -> Proposal:
+def undo(applied: Applied, entries: NamespaceStore, now: datetime) -> Proposal:
     """Everything as it was before, unless someone changed it since: then nothing, and ``Outdated``.
 
     What would have ended meanwhile stays away.
     """
     undone = move(applied.proposal, State.UNDONE)
     for one in applied.written:
-        if not _untouched(one.after, await find(entries, one.namespace, one.key)):
+        if not _untouched(one.after, find_entry(entries, one.namespace, one.key)):
             raise Outdated(f"{one.key}: {Problem.CHANGED}")
     writes = Writes(entries)
     try:
         for one in reversed(applied.written):
-            await _put_back(one, writes, now)
+            _put_back(one, writes, now)
     except BaseException:  # cancelled, too
-        await writes.take_back()
+        writes.take_back()
         raise
     return undone
 
@@ -67,9 +68,9 @@ def _untouched(after: MemoryEntry | None, present: MemoryEntry | None) -> bool:
     return (after.id, after.revision) == (present.id, present.revision)
 
 
-async def _put_back(one: Written, writes: Writes, now: datetime) -> None:
+def _put_back(one: Written, writes: Writes, now: datetime) -> None:
     before = one.before
     if before is None or (before.expires_at is not None and before.expires_at <= now):
-        await writes.delete(one.namespace, one.key)
+        writes.delete(one.namespace, one.key)
     else:
-        await writes.store(as_it_was(before, now))
+        writes.store(as_it_was(before, now))

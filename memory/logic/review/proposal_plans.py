@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.scoped import ProviderLike
-from memory.logic.near import proofs
-from memory.logic.proposals import Kind, Proposal, Target
-from memory.logic.tiers import Move, moved
-from memory.logic.writes import as_it_was, find
+from memory.logic.entries.duplicates import proofs
+from memory.logic.entries.tiers import Move, moved
+from memory.logic.entries.write_batch import as_it_was
+from memory.logic.review.proposals import Kind, Proposal, Target
+
+
+# Finds the entry under a key in the proposal's namespace, if it may be recalled.
+Lookup = Callable[[str], MemoryEntry | None]
 
 
 class Problem(StrEnum):
@@ -40,18 +43,16 @@ class Diff:
         return not self.problems
 
 
-async def plan(proposal: Proposal, entries: ProviderLike) -> Diff:
+def plan(proposal: Proposal, lookup: Lookup) -> Diff:
     """What applying would do now. Nothing is written."""
-    present = {
-        one.key: await find(entries, proposal.namespace, one.key) for one in proposal.targets
-    }
+    present = {one.key: lookup(one.key) for one in proposal.targets}
     problems = [
         (one.key, problem)
         for one in proposal.targets
         if (problem := _problem_with(one, present[one.key]))
     ]
     adds = proposal.new if proposal.kind is Kind.ADD else None
-    if adds and await find(entries, proposal.namespace, adds.key):
+    if adds and lookup(adds.key):
         problems.append((adds.key, Problem.EXISTS))
     if problems:
         return Diff(problems=tuple(problems))

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memory.core.records import MemoryEntry, Source, StoreParams
-from memory.logic.contradictions import Contradiction
 from memory.logic.curation.links import Link
-from memory.logic.near import Likeness, likeness, similarity
+from memory.logic.entries.duplicates import Likeness, likeness, similarity
+from memory.logic.entries.texts import texts_in
+from memory.logic.entries.write_batch import as_it_was
 from memory.logic.ports import NewId
-from memory.logic.proposals import Kind, Proposal, Target
-from memory.logic.texts import texts_in
-from memory.logic.writes import as_it_was
+from memory.logic.review.contradictions import Contradiction
+from memory.logic.review.proposals import Kind, Proposal, Target
 
 
 def to_add(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:

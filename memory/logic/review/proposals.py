@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams
-from memory.logic.near import proofs, words_of
-from memory.logic.texts import texts_in
+from memory.logic.entries.duplicates import proofs, words_of
+from memory.logic.entries.texts import texts_in
 
 
 class Kind(StrEnum):
@@ -78,9 +78,9 @@ class Proposal:
         if (self.new is not None) != needs_new:
             raise InvalidInput(f"new: {self.kind} {'needs' if needs_new else 'takes no'} value.")
         if len({one.key for one in self.targets}) < len(self.targets):
-            raise InvalidInput("targets: each once.")
+            raise InvalidInput("targets: must be unique.")
         if self.new is not None and self.new.namespace != self.namespace:
-            raise InvalidInput("new: a proposal stays within its namespace.")
+            raise InvalidInput("new: must be in the namespace of the proposal.")
 
 
 _MANY = 1_000
@@ -98,7 +98,7 @@ _SHAPE: dict[Kind, tuple[int, int, bool]] = {
 def joined(proposal: Proposal, there: MemoryEntry, value: Json) -> Proposal:
     """In place of one more memory, a change of one that is there and says both from then on."""
     if proposal.kind is not Kind.ADD or proposal.new is None:
-        raise InvalidInput(f"kind: {proposal.kind} brings nothing that could join another.")
+        raise InvalidInput(f"kind: {proposal.kind} has nothing to merge.")
     metadata: dict[str, Json] = {
         **proposal.new.metadata,
         **there.metadata,
@@ -117,7 +117,7 @@ def joined(proposal: Proposal, there: MemoryEntry, value: Json) -> Proposal:
 
 def move(proposal: Proposal, state: State) -> Proposal:
     if state not in NEXT[proposal.state]:
-        raise InvalidInput(f"state: {proposal.state} is not followed by {state}.")
+        raise InvalidInput(f"state: can't change from {proposal.state} to {state}.")
     return replace(proposal, state=state)
 
 

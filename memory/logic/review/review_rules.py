@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
-from memory.logic.proposals import Kind, Proposal, State, fingerprint
+from memory.logic.review.proposals import Kind, Proposal, State, fingerprint
 
 
 class Mode(StrEnum):
@@ -41,7 +41,7 @@ def waits(proposal: Proposal, mode: Mode, *, sampled: float = 0.1) -> bool:
     The sample is of meanings, not of moments: asked twice, the same proposal gets the same answer.
     """
     if not 0.0 <= sampled <= 1.0:
-        raise InvalidInput("sampled: a share from 0 to 1.")
+        raise InvalidInput("sampled: must be from 0 to 1.")
     if proposal.kind not in _HARMLESS or mode is Mode.ALL:
         return True
     return mode is Mode.SAMPLE and _place(proposal) < sampled

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Team
 from accounts.tenancy import TenantQuerySet
 from memory import permissions
-from memory.management.leaks import Report, check
+from memory.management.leak_checks import Report, check
 from memory.models.curation import ProposalQuerySet
 from memory.models.entries import EntryQuerySet
 from memory.models.namespaces import NamespaceQuerySet
@@ -35,26 +35,26 @@ SHOWN = 40
 
 
 class Command(BaseCommand):
-    help = "Try to get at one person's memory as another, in every way there is. Leaves nothing behind."
+    help = "Try to read one user's memory as another user in every possible way. All test data is removed afterwards."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--plant", nargs="?", const="namespace", choices=sorted(PLANTS), metavar="FILTER",
-            help=f"take a filter out first, and find it: {', '.join(sorted(PLANTS))}",
+            help=f"disable a filter first and check that the leak is found: {', '.join(sorted(PLANTS))}",
         )  # fmt: skip
         parser.add_argument(
-            "--thorough", action="store_true", help="every address, not those of memory alone"
+            "--thorough", action="store_true", help="check all URLs, not only those of memory"
         )
         parser.add_argument(
-            "--really", action="store_true", help="although there are teams in this database"
+            "--really", action="store_true", help="run although this database contains teams"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         teams = Team.objects.count()
         if teams and not options["really"]:
             raise CommandError(
-                f"There is data of {teams} team(s) here. Nothing of it is changed, and what the check "
-                "writes is taken back; but it keeps the database busy. --really runs it all the same.",
+                f"This database has data of {teams} team(s). The check doesn't change it and removes its own "
+                "test data, but it keeps the database busy. Use --really to run it anyway.",
                 returncode=2,
             )
         with _planted(options["plant"]):
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         return self.stderr.write if verbosity > 1 else lambda _line: None
 
     def _print(self, report: Report) -> None:
-        self.stdout.write(f"{'what was tried':<16}{'answers':>10}{'leaks':>8}")
+        self.stdout.write(f"{'area':<16}{'requests':>10}{'leaks':>8}")
         leaks = {
             area: sum(_area_of(one.where) == area for one in report.leaks)
             for area in report.answers
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             self.stderr.write(f"answered with an error: {path} ({count})")
         for one in sorted(set(report.leaks), key=str)[:SHOWN]:
             self.stdout.write(
-                f"LEAK {one.where}: {one.asked_by} saw what is {one.whose}'s ({one.form})"
+                f"LEAK {one.where}: {one.asked_by} saw data of {one.whose} ({one.form})"
             )
 
 

@@ -8,23 +8,27 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Team
 from memory.embedding import column
 from memory.embedding.embedders import in_use
-from memory.services.embedding import embedding_state
+from memory.services.recall.embedding_status import embedding_state
 from memory.upkeep.embedding import embed_again, embed_team, look_anew, look_through
 
 
 class Command(BaseCommand):
-    help = "Say how far memories can be found by meaning; embed what waits (--now), or all anew (--again)."
+    help = "Show how many memories are embedded for semantic search; embed the pending ones (--now) or all of them again (--again)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("team", nargs="?", metavar="TEAM", help="its short name; every team")
-        parser.add_argument("--now", action="store_true", help="embed what waits, here")
         parser.add_argument(
-            "--again", action="store_true", help="let all be embedded anew, by the workers"
+            "team", nargs="?", metavar="TEAM", help="short name; all teams if omitted"
+        )
+        parser.add_argument(
+            "--now", action="store_true", help="embed pending memories in this process"
+        )
+        parser.add_argument(
+            "--again", action="store_true", help="let the workers embed all memories again"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.MEMORY_EMBEDDER:
-            raise CommandError("There is no embedder; see MEMORY_EMBEDDER in .env.example.")
+            raise CommandError("No embedder is configured; see MEMORY_EMBEDDER in .env.example.")
         if not column.is_there():
             column.add(settings.MIGRATE_ALIAS)
             column.ask_anew()
@@ -35,15 +39,17 @@ class Command(BaseCommand):
         failing = 0
         for team in self._teams(options["team"]):
             if options["again"]:
-                self.stdout.write(f"{team.slug}: {embed_again(team.pk)} are due anew")
+                self.stdout.write(
+                    f"{team.slug}: {embed_again(team.pk)} queued to be embedded again"
+                )
             if options["now"]:
                 look_anew()
-                self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded now")
+                self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded")
             else:
                 look_through(team.pk, embedder)
             failing += self._tell(team)
         if failing:
-            raise CommandError(f"{failing} could not be embedded yet.", returncode=1)
+            raise CommandError(f"{failing} memories could not be embedded yet.", returncode=1)
 
     def _teams(self, slug: str | None) -> list[Team]:
         teams = Team.objects.order_by("slug")
@@ -51,14 +57,14 @@ class Command(BaseCommand):
             return list(teams)
         found = list(teams.filter(slug=slug))
         if not found:
-            raise CommandError(f"There is no team {slug!r}.", returncode=2)
+            raise CommandError(f"Team {slug!r} not found.", returncode=2)
         return found
 
     def _tell(self, team: Team) -> int:
         state = embedding_state(team.pk)
         if state is None:
             return 0
-        said = f"{team.slug}: {state.embedded} of {state.entries} embedded ({state.percent} %)"
+        said = f"{team.slug}: {state.embedded} of {state.entries} embedded ({state.percent}%)"
         if state.failing:
             said += f", {state.failing} failing: {state.problem}"
         self.stdout.write(said)

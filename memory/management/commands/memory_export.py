@@ -11,26 +11,31 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
 from memory.core.errors import MemoryFault
-from memory.services.exporting import Exported, export_all
+from memory.services.transfer.exporting import Exported, export_all
 
 
 class Command(BaseCommand):
-    help = "Write a team's memory to a file of JSON Lines, private namespaces included."
+    help = "Export a team's memory as JSON Lines, including private namespaces."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("team", metavar="TEAM", help="its short name")
+        parser.add_argument("team", metavar="TEAM", help="short name")
         parser.add_argument(
-            "--namespace", metavar="TEXT", help="only this one, e.g. global:default"
+            "--namespace", metavar="TEXT", help="export only this namespace, such as global:default"
         )
-        parser.add_argument("--person", metavar="ID", help="only what is about this person")
-        parser.add_argument("--output", metavar="FILE", default="-", help="a new file; else stdout")
+        parser.add_argument("--person", metavar="ID", help="export only the memory of this user")
+        parser.add_argument(
+            "--output",
+            metavar="FILE",
+            default="-",
+            help="file to create; standard output if omitted",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         team = Team.objects.filter(slug=options["team"]).first()
         if team is None:
-            raise CommandError(f"There is no team {options['team']!r}.", returncode=2)
+            raise CommandError(f"Team {options['team']!r} not found.", returncode=2)
         if options["namespace"] and options["person"]:
-            raise CommandError("Either --namespace or --person.", returncode=2)
+            raise CommandError("Use either --namespace or --person.", returncode=2)
         try:
             made = export_all(team.pk, namespace=options["namespace"], subject=options["person"])
         except MemoryFault as fault:

@@ -9,16 +9,18 @@ from memory.upkeep.reindexing import reindex_team
 
 
 class Command(BaseCommand):
-    help = "Make the postings that recall reads anew, for every team or for one."
+    help = "Rebuild the search index of memory, for all teams or one."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("team", nargs="?", metavar="TEAM", help="its short name")
+        parser.add_argument(
+            "team", nargs="?", metavar="TEAM", help="short name; all teams if omitted"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         teams = Team.objects.order_by("slug")
         if options["team"] is not None:
             teams = teams.filter(slug=options["team"])
             if not teams:
-                raise CommandError(f"There is no team {options['team']!r}.", returncode=2)
+                raise CommandError(f"Team {options['team']!r} not found.", returncode=2)
         for team in teams:
             self.stdout.write(f"{team.slug}: {reindex_team(team.pk)} entries")

@@ -1,4 +1,4 @@
-"""What the other side answers, as entries and as errors of our own family."""
+"""The answers of the other installation, as entries and as errors of our own family."""
 
 import json
 from collections.abc import Mapping
@@ -35,60 +35,62 @@ MOST_SAID = 500  # characters of what the other side says
 def read(status: int, body: bytes) -> Any:  # JSON
     """The answer's JSON; raises what the other side raised."""
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
-        raise ProviderError(f"The memory service answered {status} and no JSON.") from None
+        raise ProviderError(
+            f"The memory service answered with status {status} and invalid JSON."
+        ) from None
     if 200 <= status < 300:
-        return said
-    raise fault_of(status, said)
+        return answer
+    raise fault_of(status, answer)
 
 
-def fault_of(status: int, said: Any) -> MemoryFault:  # JSON, of whatever form
-    error = said.get("error") if isinstance(said, Mapping) else None
+def fault_of(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever form
+    error = answer.get("error") if isinstance(answer, Mapping) else None
     if not isinstance(error, Mapping):
-        return ProviderError(f"The memory service answered {status}.")
+        return ProviderError(f"The memory service answered with status {status}.")
     kind = FAULTS.get(str(error.get("type")))
     if kind is None and status in NOT_LET_IN:
-        return errors.AccessDenied("The memory service does not take this key.")
+        return errors.AccessDenied("The memory service rejected this API key.")
     if kind is None:
         return ProviderError(f"The memory service failed ({status}).")
     return kind(_sentence(error)[:MOST_SAID])
 
 
-def entry_of(said: Any) -> MemoryEntry:  # JSON, checked here
+def entry_of(answer: Any) -> MemoryEntry:  # JSON, checked here
     """Raises ProviderError for what is no entry: that is not a service of ours."""
     try:
         return MemoryEntry(
-            id=said["id"],
-            namespace=said["namespace"],
-            key=said["key"],
-            value=said["value"],
-            metadata=said["metadata"],
-            score=said["score"],
-            category=said["category"],
-            tier=Tier(said["tier"]),
-            importance=said["importance"],
-            created_at=_moment(said["created_at"]),
-            updated_at=_moment(said["updated_at"]),
-            expires_at=_moment(said["expires_at"]),
-            source=Source(**said["source"]),
-            revision=said["revision"],
-            position=said["position"],
-            explain=said["explain"],
+            id=answer["id"],
+            namespace=answer["namespace"],
+            key=answer["key"],
+            value=answer["value"],
+            metadata=answer["metadata"],
+            score=answer["score"],
+            category=answer["category"],
+            tier=Tier(answer["tier"]),
+            importance=answer["importance"],
+            created_at=_moment(answer["created_at"]),
+            updated_at=_moment(answer["updated_at"]),
+            expires_at=_moment(answer["expires_at"]),
+            source=Source(**answer["source"]),
+            revision=answer["revision"],
+            position=answer["position"],
+            explain=answer["explain"],
         )
     except (KeyError, TypeError, ValueError):
         raise not_ours() from None
 
 
-def part(said: Any, name: str, kind: type) -> Any:  # JSON of that kind
-    found = said.get(name) if isinstance(said, Mapping) else None
-    if not isinstance(found, kind):
+def part(answer: Any, name: str, kind: type) -> Any:  # JSON of that kind
+    value = answer.get(name) if isinstance(answer, Mapping) else None
+    if not isinstance(value, kind):
         raise not_ours()
-    return found
+    return value
 
 
 def not_ours() -> ProviderError:
-    return ProviderError("The memory service's answer is not of the expected form.")
+    return ProviderError("The memory service sent an unexpected answer.")
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

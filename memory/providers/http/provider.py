@@ -1,5 +1,6 @@
 """The provider: each verb is one request. The other side decides about limits and tells the time."""
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -10,9 +11,10 @@ from config.net import ExchangeFailed, exchange
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
-from memory.core.provider import MemoryProvider, check_query
+from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import check_params
+from memory.providers.base import MemoryProvider
 from memory.providers.http.answers import entry_of, part, read
 
 
@@ -39,16 +41,16 @@ class HttpProvider(MemoryProvider):
         allow: Iterable[str] | None = None,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise InvalidInput("url: an http or https address was expected.")
+            raise InvalidInput("url: must be an http or https address.")
         if not key or not key.isascii() or not key.isprintable():
-            raise InvalidInput("key: an API key was expected.")
+            raise InvalidInput("key: must be an API key.")
         self._base = f"{url.rstrip('/')}/api/v1/memory"
         self._key = key
         self._policy = policy
         self._timeout = timeout
         self._allow = None if allow is None else tuple(allow)
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
+    def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
@@ -63,9 +65,9 @@ class HttpProvider(MemoryProvider):
             "ttl_seconds": params.ttl_seconds,
             "source": asdict(params.source),
         }
-        return entry_of(await self._ask("POST", "entries", body))
+        return entry_of(self._ask("POST", "entries", body))
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         parse_filter(query.filter)
         check_namespace(self._policy, query.namespace)
@@ -79,33 +81,33 @@ class HttpProvider(MemoryProvider):
             "recency_days": query.recency_days,
             "as_of": query.as_of and query.as_of.isoformat(),
         }
-        said = await self._ask("POST", "recall", body)
-        return [entry_of(one) for one in part(said, "results", list)]
+        answer = self._ask("POST", "recall", body)
+        return [entry_of(entry) for entry in part(answer, "results", list)]
 
-    async def delete(self, namespace: str, key: str) -> bool:
+    def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
-        said = await self._ask("POST", "forget", {"namespace": namespace, "key": key})
-        return bool(part(said, "count", int) > 0)
+        answer = self._ask("POST", "forget", {"namespace": namespace, "key": key})
+        return bool(part(answer, "count", int) > 0)
 
-    async def clear_namespace(self, namespace: str) -> int:
+    def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        said = await self._ask("POST", "clear", {"namespace": namespace})
-        return int(part(said, "count", int))
+        answer = self._ask("POST", "clear", {"namespace": namespace})
+        return int(part(answer, "count", int))
 
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
-        asked = urlencode({"namespace": namespace, "key": key})
-        said = await self._ask("GET", f"history?{asked}", None)
-        return [entry_of(one) for one in part(said, "values", list)]
+        parameters = urlencode({"namespace": namespace, "key": key})
+        answer = self._ask("GET", f"history?{parameters}", None)
+        return [entry_of(entry) for entry in part(answer, "values", list)]
 
-    async def _ask(
+    def _ask(
         self, method: str, path: str, body: Mapping[str, Json] | None
     ) -> Any:  # JSON, as the other side answers
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
         if body is not None:
             headers.append(("Content-Type", "application/json"))
         try:
-            answer = await exchange(
+            request = exchange(
                 method,
                 f"{self._base}/{path}",
                 headers=headers,
@@ -115,6 +117,7 @@ class HttpProvider(MemoryProvider):
                 timeout=self._timeout,
                 allow=self._allow,
             )
+            answer = asyncio.run(request)  # the client is asynchronous, and is asked from threads
         except ExchangeFailed as failed:
             raise ProviderError(f"The memory service did not answer: {failed}") from failed
         return read(answer.status, answer.body)

@@ -10,38 +10,31 @@ from typing import Any, Final
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from config.sql import read_queries
 from memory.core.errors import AlreadyExists
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.values import search_text, size_of
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.indexing import Index
-from memory.providers.postgres.quick import plain
+from memory.providers.postgres.quick_paths import plain
 
+
+QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
 
 # Bytes a statement: what PostgreSQL takes as one piece of JSON ends at 268 million.
 CHUNK: Final = 16 * 1024 * 1024
 
 Returning = tuple[Entry, Revision]  # an entry, and the revision it becomes again
 
-# Composing a CASE of fourteen columns for five hundred rows costs more than writing them does.
-SAVE = """
-    UPDATE memory_entry SET
-      value = fresh.value, metadata = fresh.metadata, category = fresh.category, tier = fresh.tier,
-      importance = fresh.importance, expires_at = fresh.expires_at, text = fresh.text,
-      size = fresh.size, revision = fresh.revision, number = fresh.number,
-      "group" = fresh."group", position = fresh.position, deleted_at = fresh.deleted_at,
-      updated_at = fresh.updated_at
-    FROM jsonb_to_recordset(%s::jsonb) AS fresh (
-      id uuid, value jsonb, metadata jsonb, category text, tier text, importance float8,
-      expires_at timestamptz, text text, size int, revision int, number int, "group" text,
-      position int, deleted_at timestamptz, updated_at timestamptz)
-    WHERE memory_entry.id = fresh.id
-"""
-_COLUMNS = (
-    *("id", "value", "metadata", "category", "tier", "importance", "expires_at", "text", "size"),
-    *("revision", "number", "group", "position", "deleted_at", "updated_at"),
-)
+# What no change and no undo sets.
+FIXED: Final = frozenset({
+    "team_id", "namespace_id", "key", "created_at",
+    "source_actor", "source_run", "source_node", "source_message", "source_rule",
+})  # fmt: skip
+_COLUMNS: Final = [
+    column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED
+]
 
 
 def revise(
@@ -92,7 +85,7 @@ def _check_keys(namespace: Namespace, returning: Sequence[Entry]) -> None:
     taken = rows.living(namespace).filter(key__in=keys).order_by("key").first()
     if taken is not None:
         raise AlreadyExists(
-            _("“%(key)s” was remembered anew; forget that first.") % {"key": taken.key}
+            _("“%(key)s” was stored again since. Forget the new entry first.") % {"key": taken.key}
         )
 
 
@@ -101,7 +94,7 @@ def _save(entries: Sequence[Entry], index: Index, act: rows.Act) -> None:
         return
     with connection.cursor() as cursor:
         for chunk in _chunks(entries):
-            cursor.execute(SAVE, [f"[{','.join(chunk)}]"])
+            cursor.execute(QUERIES["update_many"], [f"[{','.join(chunk)}]"])
     index.save()
     rows.record_revisions(entries, act)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from memory.core.groups import group_of
+from memory.core.recall.groups import group_of
 from memory.models import Entry, Group, Namespace, Revision
 from memory.providers.postgres.indexing import Index
 

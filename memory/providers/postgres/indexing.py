@@ -1,29 +1,22 @@
 """Writing postings, in the transaction of the entries they are of, under their namespace's lock."""
 
+import json
 from collections.abc import Sequence
+from typing import Final
 
 from django.db import connection
 
-from memory.core.groups import group_of
+from config.sql import named_call, read_queries
+from memory.core.recall.groups import group_of
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
-from memory.providers.postgres.meanings import Noted
 from memory.providers.postgres.postings import BLOCK, Changes, Key, Row, seats_in
+from memory.providers.postgres.vectors import Noted
 
 
-# Lists travel as one text each, with commas, which no term has: a thousand elements cost as much as one.
-READ = """
-    SELECT term, block, packed FROM memory_posting
-    JOIN unnest(string_to_array(%s, ','), string_to_array(%s, ',')::int[])
-      AS wanted (wanted_term, wanted_block)
-      ON term = wanted_term AND block = wanted_block
-    WHERE namespace_id = %s
-"""
-POST = "SELECT memory_post(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-LAST = """
-    SELECT block, octet_length(packed) FROM memory_posting
-    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
-"""
+QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
+
+SAVE = f"SELECT {named_call('memory_save_postings', 'p_team', 'p_namespace', 'p_postings')}"
 
 
 def is_searched(entry: Entry) -> bool:
@@ -61,20 +54,24 @@ class Index:
 
     def save(self) -> None:
         postings = self.postings()
-        if any(postings):
+        if postings is not None:
             with connection.cursor() as cursor:
-                cursor.execute(POST, [self._namespace.team_id, self._namespace.pk, *postings])
-        self.save_beside()
+                cursor.execute(SAVE, [self._namespace.team_id, self._namespace.pk, postings])
+        self.save_related()
 
-    def postings(self) -> tuple[str, ...]:
-        """What ``memory_post`` takes: whole rows, what goes to the end of others, and which are dropped."""
+    def postings(self) -> str | None:
+        """Return the changed postings as JSON for ``memory_save_postings``, or None if there are none."""
         packed = self._changes.packed(self._read)
-        kept = [row for row in packed.whole if row[2]]
-        gone = [row[:2] for row in packed.whole if not row[2]]
-        return (*_rows(kept), *_rows(packed.tails), *_columns(gone))
+        rows = {
+            "replaced": [row for row in packed.whole if row[2]],
+            "appended": packed.tails,
+            "removed": [row for row in packed.whole if not row[2]],
+        }
+        changed = {part: _columns(changed) for part, changed in rows.items() if changed}
+        return json.dumps(changed) if changed else None
 
-    def save_beside(self) -> None:
-        """What follows from it in other tables than that of postings."""
+    def save_related(self) -> None:
+        """Save what follows from the changes in other tables than that of postings."""
         self._meanings.save()
         self._save_groups()
 
@@ -92,7 +89,7 @@ class Index:
     def _take_number(self) -> int:
         if self._next is None:
             with connection.cursor() as cursor:
-                cursor.execute(LAST, [self._namespace.pk])
+                cursor.execute(QUERIES["last_of_register"], [self._namespace.pk])
                 last = cursor.fetchone()
             self._next = number_after(*last) if last else 0
         self._next += 1
@@ -112,7 +109,7 @@ class Index:
 
     def _read(self, keys: Sequence[Key]) -> dict[Key, bytes]:
         with connection.cursor() as cursor:
-            cursor.execute(READ, [*_columns(keys), self._namespace.pk])
+            cursor.execute(QUERIES["read"], [*_texts(keys), self._namespace.pk])
             return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
 
     def _save_groups(self) -> None:
@@ -130,9 +127,10 @@ def number_after(block: int, size: int) -> int:
     return block * BLOCK + seats_in(size)
 
 
-def _rows(rows: Sequence[Row]) -> tuple[str, str, str]:
-    return (*_columns([row[:2] for row in rows]), ",".join(row[2].hex() for row in rows))
+def _columns(rows: Sequence[Row]) -> dict[str, str]:
+    terms, blocks = _texts([row[:2] for row in rows])
+    return {"terms": terms, "blocks": blocks, "packed": ",".join(row[2].hex() for row in rows)}
 
 
-def _columns(keys: Sequence[Key]) -> tuple[str, str]:
+def _texts(keys: Sequence[Key]) -> tuple[str, str]:
     return ",".join(term for term, _ in keys), ",".join(str(block) for _, block in keys)

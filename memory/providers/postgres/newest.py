@@ -10,66 +10,13 @@ from uuid import UUID
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
+from config.sql import read_queries
 from memory.models import Entry, Namespace
-from memory.providers.postgres.quick import Select
+from memory.providers.postgres.quick_paths import Select
 
 
-# Who may look into more namespaces than the page has places, mostly sees most of what the team remembers: so the
-# team's newest are read first, a few pages of them, and where those one may see fill the page, nothing else is read.
-#
-# Otherwise: of many namespaces only those whose own newest is among the newest can have a place on the page: so one
-# probe of each, then a page from each of those few, and of it nothing older than the oldest of those probes: there is
-# a page of newer ones already. ``= ANY(ids)`` would sort everything that all of them have. Which namespaces is a part
-# of the question: a thousand ids there and back take longer than looking into them. ``LIMIT (SELECT …)`` hides the
-# number from the planner, who would rather read and sort all that a small namespace has than walk its index from the
-# newest on. What is over is left out after the walk: any number of those may be the newest.
-_NEWEST = """
-    WITH wanted AS MATERIALIZED (
-        {places}
-    ), ahead AS MATERIALIZED (
-        SELECT id, namespace_id, updated_at, expires_at FROM memory_entry
-        WHERE team_id = %s AND deleted_at IS NULL
-          AND (SELECT count(*) FROM wanted) > {limit}
-        ORDER BY updated_at DESC, id DESC
-        LIMIT {ahead}
-    ), seen AS MATERIALIZED (
-        SELECT id FROM ahead
-        WHERE namespace_id IN (SELECT id FROM wanted)
-          AND (expires_at IS NULL OR expires_at > %s)
-        ORDER BY updated_at DESC, id DESC
-        LIMIT {limit}
-    ), place AS MATERIALIZED (
-        SELECT wanted.id, first.updated_at
-        FROM wanted
-        CROSS JOIN LATERAL (
-            SELECT id, updated_at FROM memory_entry
-            WHERE namespace_id = wanted.id AND deleted_at IS NULL
-              AND (expires_at IS NULL OR expires_at > %s)
-            ORDER BY updated_at DESC, id DESC
-            LIMIT 1
-        ) AS first
-        WHERE (SELECT count(*) FROM seen) < {limit}
-        ORDER BY first.updated_at DESC, first.id DESC
-        LIMIT {limit}
-    ), bound AS MATERIALIZED (
-        SELECT CASE WHEN count(*) < {limit} THEN '-infinity' ELSE min(updated_at) END AS oldest
-        FROM place
-    )
-    SELECT id FROM seen WHERE (SELECT count(*) FROM seen) = {limit}
-    UNION ALL (
-        SELECT entry.id
-        FROM bound CROSS JOIN place
-        CROSS JOIN LATERAL (
-            SELECT id, updated_at FROM memory_entry
-            WHERE namespace_id = place.id AND deleted_at IS NULL AND updated_at >= bound.oldest
-              AND (expires_at IS NULL OR expires_at > %s)
-            ORDER BY updated_at DESC, id DESC
-            LIMIT (SELECT {limit})
-        ) AS entry
-        ORDER BY entry.updated_at DESC, entry.id DESC
-        LIMIT {limit}
-    )
-"""
+QUERIES: Final = read_queries("memory/sql/queries/newest.sql")
+
 PAGES_AHEAD: Final = 4
 
 
@@ -108,5 +55,7 @@ def asked(
 ) -> tuple[str, tuple[Any, ...]]:
     """The question and its parameters."""
     places, of_places = namespaces.order_by().values("id").query.sql_with_params()
-    question = _NEWEST.format(places=places, limit=int(limit), ahead=PAGES_AHEAD * limit)
+    question = QUERIES["newest"].format(
+        namespaces=places, limit=int(limit), ahead=PAGES_AHEAD * limit
+    )
     return question, (*of_places, team_id, now, now, now)

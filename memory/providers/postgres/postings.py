@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from struct import Struct
 
-from memory.core.scoring import MOST_COUNTED
-from memory.core.tokens import terms
+from memory.core.recall.scoring import MOST_COUNTED
+from memory.core.recall.tokens import terms
 
 
 BLOCK = 256

@@ -1,6 +1,7 @@
 """The default provider: PostgreSQL, inside one team's walls."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -11,15 +12,16 @@ from django.db import close_old_connections
 from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
-from memory.core.provider import Clock, MemoryProvider, check_query, utc_now
-from memory.core.recalling import Candidate, answer, best, is_search
+from memory.core.provider import Clock, check_query, utc_now
+from memory.core.recall.selection import Candidate, answer, best, is_search
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
 from memory.embedding.questions import by_meaning
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import meanings, past, rows, searching
+from memory.providers.base import MemoryProvider
+from memory.providers.postgres import rows, searching, snapshots, vectors
 from memory.providers.postgres.filters import narrowed
 
 
@@ -27,6 +29,12 @@ T = TypeVar("T")
 
 
 class PostgresProvider(MemoryProvider):
+    """Each call is one transaction, with a revision for every change.
+
+    Subclasses that are given a namespace by somebody else, already checked and within a transaction, override the
+    methods under ``history``.
+    """
+
     def __init__(
         self,
         team_id: UUID,
@@ -40,70 +48,84 @@ class PostgresProvider(MemoryProvider):
         self._policy = policy
         self._actor = actor
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
-        return await in_thread(lambda: self.store_now(params))
+    async def run(self, work: Callable[[], T]) -> T:
+        return await in_thread(work)
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        return await in_thread(lambda: self.recall_now(query))
-
-    async def delete(self, namespace: str, key: str) -> bool:
-        return await in_thread(lambda: self._forget(namespace, key=key)) > 0
-
-    async def clear_namespace(self, namespace: str) -> int:
-        return await in_thread(lambda: self._forget(namespace))
-
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        return await in_thread(lambda: self._history(namespace, key))
-
-    def store_now(self, params: StoreParams) -> MemoryEntry:
+    def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
-        parse_namespace(params.namespace)
-        check_namespace(self._policy, params.namespace)
+        self._check(params.namespace)
         check_value(self._policy, params.value)
-        with tenant([self._team_id]):
-            namespace = rows.claim_namespace(self._team_id, params.namespace)
-            entry, _ = rows.write(namespace, params, self._act(Operation.STORE), self._policy)
+        with self._transaction():
+            namespace = self._claim(params.namespace)
+            act = self._act(Operation.STORE, params.key)
+            entry, _before = rows.write(namespace, params, act, self._policy)
         return rows.entry_of(entry, params.namespace)
 
-    def recall_now(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
-        check_namespace(self._policy, query.namespace)
-        query = by_meaning(query)
-        with tenant([self._team_id]):
-            namespace = rows.find_namespace(self._team_id, query.namespace)
+        self._check(query.namespace)
+        query = self._with_meaning(query)
+        with self._transaction():
+            namespace = self._find(query.namespace)
             return search(namespace, query, self._clock()) if namespace else []
 
-    def _forget(self, namespace_text: str, **which: str) -> int:
-        check_namespace(self._policy, namespace_text)
-        with tenant([self._team_id]):
-            namespace = rows.lock_namespace(self._team_id, namespace_text)
-            if namespace is None:
-                return 0
-            rows.expire(namespace, self._clock())
-            found = rows.living(namespace).filter(**which).order_by("id")
-            return len(rows.forget(namespace, found, self._act(Operation.FORGET)))
+    def delete(self, namespace: str, key: str) -> bool:
+        return self._forget(namespace, key=key) > 0
 
-    def _history(self, namespace_text: str, key: str) -> list[MemoryEntry]:
-        with tenant([self._team_id]):
-            namespace = rows.find_namespace(self._team_id, namespace_text)
-            entry = namespace and self._living(namespace).filter(key=key).first()
-            if not namespace or not entry:
+    def clear_namespace(self, namespace: str) -> int:
+        return self._forget(namespace)
+
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        self._check(namespace)
+        with self._transaction():
+            row = self._find(namespace)
+            living = row and rows.living(row).exclude(expires_at__lte=self._clock())
+            entry = living and living.filter(key=key).first()
+            if not entry:
                 return []
-            made = Revision.objects.unscoped().filter(entry=entry).order_by("number")
-            return [past.as_it_was(rows.entry_of(entry, namespace.text), one) for one in made]
+            present = rows.entry_of(entry, namespace)
+            revisions = Revision.objects.unscoped().filter(entry=entry).order_by("number")
+            return [snapshots.as_it_was(present, one) for one in revisions]
 
-    def _living(self, namespace: Namespace) -> rows.Entries:
-        now = self._clock()
-        return rows.living(namespace).exclude(expires_at__lte=now)
+    def _check(self, namespace: str) -> None:
+        check_namespace(self._policy, namespace)
 
-    def _act(self, operation: Operation) -> rows.Act:
+    def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
+        return by_meaning(query)
+
+    def _transaction(self) -> AbstractContextManager[object]:
+        return tenant([self._team_id])
+
+    def _find(self, namespace: str) -> Namespace | None:
+        return rows.find_namespace(self._team_id, namespace)
+
+    def _claim(self, namespace: str) -> Namespace:
+        parse_namespace(namespace)
+        return rows.claim_namespace(self._team_id, namespace)
+
+    def _lock(self, namespace: str) -> Namespace | None:
+        return rows.lock_namespace(self._team_id, namespace)
+
+    def _act(self, operation: Operation, key: str = "") -> rows.Act:
+        """``key``: which entry it is about, if it is about one alone."""
         return rows.Act(operation, self._clock(), actor=self._actor)
+
+    def _forget(self, namespace: str, **which: str) -> int:
+        self._check(namespace)
+        with self._transaction():
+            row = self._lock(namespace)
+            if row is None:
+                return 0
+            rows.expire(row, self._clock())
+            entries = rows.living(row).filter(**which).order_by("id")
+            act = self._act(Operation.FORGET, which.get("key", ""))
+            return len(rows.forget(row, entries, act))
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
     """What a query finds, now or as of its moment; the namespace and the right to it are the caller's."""
     if query.as_of is not None:
-        return past.search(namespace, query, query.as_of)
+        return snapshots.search(namespace, query, query.as_of)
     if is_search(query) and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
     if query.key is not None and not query.filter:
@@ -126,7 +148,7 @@ def _ranked(
     """Over the texts, where postings don't help; the whole rows are fetched for the few that are asked for."""
     texts = list(found.values_list("updated_at", "id", "text", "group", "position", "number"))
     numbers = [one[5] for one in texts if one[5] is not None]
-    cosines = meanings.cosines(namespace, query.meaning, only=numbers)
+    cosines = vectors.cosines(namespace, query.meaning, only=numbers)
     candidates = [
         Candidate(at, str(pk), text, (group, position) if group else None, cosines.get(number))
         for at, pk, text, group, position, number in texts

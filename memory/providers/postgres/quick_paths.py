@@ -37,12 +37,12 @@ class Call(Generic[M]):
     """
 
     def __init__(self, call: str, row: str, model: type[M], *values: str) -> None:
-        """``call`` as it stands behind FROM; ``row`` is its composite column, ``values`` are others."""
+        """``call`` is what ``named_call`` returns; ``row`` is its composite column, ``values`` are others."""
         self._rows = _Rows(model)
         self._values = len(values)
         # Named one by one the columns of a composite cost more than all that the function does.
-        columns = ", ".join([f"(found.{row}).*", *(f"found.{value}" for value in values)])
-        self._sql = f"SELECT {columns} FROM {call} AS found"
+        columns = ", ".join([f"(result.{row}).*", *(f"result.{value}" for value in values)])
+        self._sql = f"SELECT {columns} FROM {call} AS result"
 
     def one(self, *params: Any) -> tuple[M | None, list[Any]]:
         """The row, or nothing in its place where there is none; and the values."""

@@ -1,4 +1,4 @@
-"""Postings of entries that are there already: for the migration that brought them, and for a new tokenizer.
+"""Postings of entries that exist already, made anew for a new tokenizer.
 
 Plain SQL over a connection, so that it means the same whatever the models become. Numbers, groups
 and places that were given stay; who has none gets them in the order of creation.
@@ -9,41 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from memory.core.groups import group_of
+from config.sql import read_queries
+from memory.core.recall.groups import group_of
 from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, Row, seats_in
 
 
-LOCK = "SELECT 1 FROM memory_namespace WHERE id = %s FOR UPDATE"
-ENTRIES = """
-    SELECT id, number, text, metadata, deleted_at IS NULL AND tier <> 'quarantine'
-    FROM memory_entry WHERE namespace_id = %s ORDER BY number NULLS LAST, created_at, id
-"""
-LAST = """
-    SELECT block, octet_length(packed) FROM memory_posting
-    WHERE namespace_id = %s AND term = '.' ORDER BY block DESC LIMIT 1
-"""
-GROUPS = "SELECT name, last_number, last_position FROM memory_group WHERE namespace_id = %s"
-FORGET_TERMS = "DELETE FROM memory_posting WHERE namespace_id = %s AND term <> '.'"
-REGISTERS = "SELECT block, packed FROM memory_posting WHERE namespace_id = %s AND term = '.'"
-SEAT = """
-    UPDATE memory_entry SET number = seat.number, "group" = seat.name, position = seat.position
-    FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::int[]) AS seat (id, number, name, position)
-    WHERE memory_entry.id = seat.id
-"""
-GROUP = """
-    INSERT INTO memory_group (id, team_id, namespace_id, name, last_number, last_position)
-    SELECT gen_random_uuid(), %s, %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
-    ON CONFLICT (namespace_id, name)
-    DO UPDATE SET last_number = EXCLUDED.last_number, last_position = EXCLUDED.last_position
-"""
-WRITE = """
-    INSERT INTO memory_posting (team_id, namespace_id, term, block, packed)
-    SELECT %s, %s, * FROM unnest(%s::text[], %s::int[], %s::bytea[])
-    ON CONFLICT (namespace_id, term, block) DO UPDATE SET packed = EXCLUDED.packed
-"""
+QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +37,14 @@ class Seated:
 def rebuild(connection: Any, team_id: UUID, namespace_id: UUID) -> int:
     """In the caller's transaction, behind the wall of its team. Says how many entries there were."""
     with connection.cursor() as cursor:
-        cursor.execute(LOCK, [namespace_id])
-        cursor.execute(REGISTERS, [namespace_id])
+        cursor.execute(QUERIES["lock_namespace"], [namespace_id])
+        cursor.execute(QUERIES["register"], [namespace_id])
         registers = {block: bytes(packed) for block, packed in cursor.fetchall()}
         entries = _seated(cursor, team_id, namespace_id)
-        cursor.execute(FORGET_TERMS, [namespace_id])
+        cursor.execute(QUERIES["delete_terms"], [namespace_id])
         for rows in rows_of(entries, registers):
             columns = [[row[n] for row in rows] for n in range(3)]
-            cursor.execute(WRITE, [team_id, namespace_id, *columns])
+            cursor.execute(QUERIES["save"], [team_id, namespace_id, *columns])
     return len(entries)
 
 
@@ -97,16 +71,18 @@ def _known(rows: Mapping[Key, bytes], asked: Sequence[Key]) -> Mapping[Key, byte
 
 def _seated(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Seated]:
     seats = Seats.read(cursor, namespace_id)
-    cursor.execute(ENTRIES, [namespace_id])
+    cursor.execute(QUERIES["entries"], [namespace_id])
     entries = [seats.seat(*row) for row in cursor.fetchall()]
     fresh = [one for one in entries if one.fresh]
     if fresh:
-        cursor.execute(SEAT, _columns(fresh, "id", "number", "group", "position"))
+        cursor.execute(
+            QUERIES["number_entries"], _columns(fresh, "id", "number", "group", "position")
+        )
     if fresh and seats.groups:
         names = list(seats.groups)
         numbers = [seats.groups[name] for name in names]
         columns = [names, [number for number, _ in numbers], [place for _, place in numbers]]
-        cursor.execute(GROUP, [team_id, namespace_id, *columns])
+        cursor.execute(QUERIES["save_groups"], [team_id, namespace_id, *columns])
     return entries
 
 
@@ -119,9 +95,9 @@ class Seats:
 
     @classmethod
     def read(cls, cursor: Any, namespace_id: UUID) -> "Seats":
-        cursor.execute(LAST, [namespace_id])
+        cursor.execute(QUERIES["last_of_register"], [namespace_id])
         last = cursor.fetchone()
-        cursor.execute(GROUPS, [namespace_id])
+        cursor.execute(QUERIES["groups"], [namespace_id])
         groups = {name: (number, place) for name, number, place in cursor.fetchall()}
         return cls(last[0] * BLOCK + seats_in(last[1]) if last else 0, groups)
 

@@ -22,10 +22,10 @@ from memory.core.values import search_text, size_of
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.indexing import Index
-from memory.providers.postgres.quick import Select
+from memory.providers.postgres.quick_paths import Select
 from memory.providers.postgres.writing import Act as Act
-from memory.providers.postgres.writing import Room, claimed, is_stored, standing_in
-from memory.providers.postgres.writing import Standing as Standing
+from memory.providers.postgres.writing import Room, lock_for_write, state_before_write, write_entry
+from memory.providers.postgres.writing import WriteState as WriteState
 
 
 Entries = QuerySet[Entry]
@@ -88,15 +88,15 @@ def claim_namespace(
 
 def claim_to_write(
     known: Namespace, key: str, act: Act, ownership: Ownership = NOBODY
-) -> Standing | None:
-    """As ``claim_namespace`` does with one that is there, and by the same question what ``write`` asks first.
+) -> WriteState | None:
+    """Lock a known namespace as ``claim_namespace`` does, and read in the same statement what ``write`` needs first.
 
-    Nothing: it is gone since it was found.
+    Return None if the namespace is gone since it was found.
     """
-    standing = claimed(known, key, act)
-    if standing is not None:
+    state = lock_for_write(known, key, act)
+    if state is not None:
         _join_in(known, ownership.participants)
-    return standing
+    return state
 
 
 def write(
@@ -104,31 +104,31 @@ def write(
     params: StoreParams,
     act: Act,
     policy: MemorySecurityPolicy,
-    standing: Standing | None = None,
+    state: WriteState | None = None,
 ) -> tuple[Entry, int]:
-    """The entry, and the revision it had before (0: it is new). ``namespace`` is locked.
+    """Store an entry; return it and the revision it had before (0: it is new). ``namespace`` is locked.
 
-    ``standing`` is of since then, when nothing in it has changed.
+    ``state`` was read under the same lock, and nothing has changed since.
     """
-    if standing is None or standing.key != params.key:
-        standing = standing_in(namespace, params.key, act)
-    if standing.is_over:
+    if state is None or state.key != params.key:
+        state = state_before_write(namespace, params.key, act)
+    if state.has_expired:
         expire(namespace, act.at)
-        standing = standing_in(namespace, params.key, act)
-    old = standing.entry
-    if old is not None and standing.is_repeated:
+        state = state_before_write(namespace, params.key, act)
+    old = state.entry
+    if old is not None and state.is_repeated:
         return old, old.revision
     entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
     before, was = (entry.revision, entry.size) if old else (0, 0)
-    index = Index(namespace, standing.next_number)
+    index = Index(namespace, state.next_number)
     index.take_out(entry)
     _fill(entry, params, act, size_of(params.value))
     entry.revision = before + 1
     index.put_in(entry)
     room = Room(int(old is None), entry.size - was)
-    if not is_stored(entry, act, room, policy, index.postings()):
+    if not write_entry(entry, act, room, policy, index.postings()):
         _refuse_room(namespace, policy, room)
-    index.save_beside()
+    index.save_related()
     return entry, before
 
 
@@ -158,7 +158,7 @@ def put_back(
     entry.refresh_from_db()
     if entry.is_forgotten and living(namespace).filter(key=entry.key).exists():
         raise AlreadyExists(
-            _("“%(key)s” was remembered anew; forget that first.") % {"key": entry.key}
+            _("“%(key)s” was stored again since. Forget the new entry first.") % {"key": entry.key}
         )
     size = size_of(wanted.value)
     take_room(
@@ -328,7 +328,7 @@ def _make_namespace(team_id: UUID, text: str, ownership: Ownership, most: int | 
     Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
     found = lock_namespace(team_id, text)
     if found is None:
-        raise AlreadyExists(f"{text} could not be made; another transaction is making it.")
+        raise AlreadyExists(f"{text} could not be created; another transaction is creating it.")
     return found
 
 
@@ -364,5 +364,5 @@ def _check_namespaces(team_id: UUID, most: int | None) -> None:
     counted = Namespace.objects.unscoped().filter(team_id=team_id).exclude(scope__in=OF_RUNS)
     if counted.count() >= most:
         raise QuotaExceeded(
-            _("The team has %(most)d namespaces; no more are allowed.") % {"most": most}
+            _("The team has reached its quota of %(most)d namespaces.") % {"most": most}
         )

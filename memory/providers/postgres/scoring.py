@@ -1,4 +1,4 @@
-"""The recipe of ``memory.core.ranking`` over postings: the same operations in the same order, on arrays.
+"""The recipe of ``memory.core.recall.ranking`` over postings: the same operations in the same order, on arrays.
 
 A slot is a number of the namespace; the arrays have one more, which is nobody and has nothing.
 """
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.core import scoring
-from memory.core.literal import Question, worth_reading
-from memory.core.scoring import Sums
+from memory.core.recall import scoring
+from memory.core.recall.literal_match import Question, worth_reading
+from memory.core.recall.scoring import Sums
 from memory.providers.postgres.postings import BLOCK
 
 
@@ -119,7 +119,7 @@ def score(
 
 
 def final(scored: Scored, slots: Ints, literal: Flags, recency: Floats | None) -> Floats:
-    """``memory.core.scoring.final`` on arrays; it branches, arrays choose."""
+    """``memory.core.recall.scoring.final`` on arrays; it branches, arrays choose."""
     found = scored.total[slots] / scored.by
     floor = scoring.LITERAL_FLOOR
     found = np.where(literal, floor + (1 - floor) * found, found)

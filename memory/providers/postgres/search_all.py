@@ -17,58 +17,17 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
-from memory.core.literal import MOST_READ, Question, question
-from memory.core.recalling import MOST_LOOKED_AT
-from memory.core.scoring import Parts
+from config.sql import read_queries
+from memory.core.recall.literal_match import MOST_READ, Question, question
+from memory.core.recall.scoring import Parts
+from memory.core.recall.selection import MOST_LOOKED_AT
 from memory.models import Entry, Namespace
 from memory.providers.postgres.postings import BLOCK, REGISTER
 from memory.providers.postgres.scoring import Block, Floats, Ints, final, read_register, score
 
 
-# ``OFFSET 0`` keeps the planner from turning the inside out: one walk of an index for each namespace, and no more.
-POSTINGS = """
-    WITH place AS MATERIALIZED (
-        SELECT wanted.id, wanted.entry_count FROM ({places}) AS wanted (id, entry_count)
-    ), hit AS MATERIALIZED (
-        SELECT found.* FROM place CROSS JOIN LATERAL (
-            SELECT namespace_id, term, block, packed FROM memory_posting
-            WHERE namespace_id = place.id AND term = ANY(%s) OFFSET 0
-        ) AS found
-    ), searched AS MATERIALIZED (
-        SELECT DISTINCT namespace_id AS id FROM hit
-        UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
-    )
-    SELECT namespace_id, term, block, packed FROM hit
-    UNION ALL
-    SELECT found.* FROM searched CROSS JOIN LATERAL (
-        SELECT namespace_id, term, block, packed FROM memory_posting
-        WHERE namespace_id = searched.id AND term = %s OFFSET 0
-    ) AS found
-    UNION ALL
-    SELECT over.* FROM searched CROSS JOIN LATERAL (
-        SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
-        WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
-          AND number IS NOT NULL OFFSET 0
-    ) AS over
-"""
-# Entries by the slots they have here. Lists travel as one text each.
-OF_SLOTS = """
-    FROM unnest(string_to_array(%s, ',')::int[], string_to_array(%s, ',')::uuid[],
-                string_to_array(%s, ',')::int[]) AS wanted (slot, place, number)
-    JOIN memory_entry ON memory_entry.namespace_id = wanted.place
-      AND memory_entry.number = wanted.number AND memory_entry.deleted_at IS NULL
-"""
-# What waits in quarantine has no postings. Of each namespace the newest, and of those the newest.
-WAITING = """
-    SELECT entry.id, entry.text FROM ({places}) AS place (id)
-    CROSS JOIN LATERAL (
-        SELECT id, left(text, %s) AS text, updated_at FROM memory_entry
-        WHERE namespace_id = place.id AND deleted_at IS NULL AND tier = 'quarantine'
-          AND (expires_at IS NULL OR expires_at > %s) AND (%s = '' OR category = %s)
-        ORDER BY updated_at DESC, id DESC LIMIT (SELECT %s)
-    ) AS entry
-    ORDER BY entry.updated_at DESC, entry.id DESC LIMIT %s
-"""
+QUERIES: Final = read_queries("memory/sql/queries/search_all.sql")
+
 MOST_WAITING: Final = 1_000  # that are looked through
 
 
@@ -128,7 +87,7 @@ def waiting(
     wanted = words.casefold().split()
     return [
         entry_id
-        for entry_id, text in _rows(WAITING.format(places=sql), *params)
+        for entry_id, text in _rows(QUERIES["quarantined"].format(namespaces=sql), *params)
         if all(word in text.casefold() for word in wanted)
     ]
 
@@ -138,7 +97,8 @@ def asked_of(
 ) -> tuple[str, tuple[Any, ...]]:
     """The question for postings and its parameters."""
     sql, of_places = places.order_by().values("id", "entry_count").query.sql_with_params()
-    return POSTINGS.format(places=sql), (*of_places, [*asked.terms], MOST_READ, REGISTER, now)
+    params = (*of_places, [*asked.terms], MOST_READ, REGISTER, now)
+    return QUERIES["postings"].format(namespaces=sql), params
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +118,7 @@ class _Found:
         return [self.firsts[place] + (number or 0) for place, number in numbered]
 
     def of_slots(self, slots: Sequence[int]) -> tuple[str, str, str]:
-        """As ``OF_SLOTS`` takes them."""
+        """As the query ``by_slots`` takes them."""
         places, firsts = [*self.firsts], [*self.firsts.values()]
         at = np.searchsorted(firsts, slots, side="right") - 1
         pairs = [(places[n], slot - firsts[n]) for n, slot in zip(at, slots, strict=True)]
@@ -171,7 +131,7 @@ class _Found:
     def rows(self, slots: Sequence[int]) -> dict[int, Entry]:
         if not slots:
             return {}
-        sql = f"SELECT wanted.slot, memory_entry.* {OF_SLOTS}"
+        sql = QUERIES["by_slots"].format(columns="memory_entry.*")
         found: Any = Entry.objects.unscoped().raw(sql, self.of_slots(slots))  # Any: has a slot too
         return {row.slot: row for row in found}
 
@@ -220,7 +180,8 @@ def _literal(found: _Found, asked: Question, readable: Sequence[int]) -> list[in
     """Of those worth reading, who says the question word for word."""
     if not readable or not asked.needle:
         return []
-    texts = _rows(f"SELECT wanted.slot, memory_entry.text {OF_SLOTS}", *found.of_slots(readable))
+    sql = QUERIES["by_slots"].format(columns="memory_entry.text")
+    texts = _rows(sql, *found.of_slots(readable))
     return [slot for slot, text in texts if asked.is_in(text)]
 
 

@@ -4,20 +4,28 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
 
+from config.sql import read_queries
 from memory.core.filters import parse_filter
-from memory.core.literal import Question, question
-from memory.core.recalling import MOST_COMPARED, MOST_LOOKED_AT, Found, in_order, scored, told
+from memory.core.recall.literal_match import Question, question
+from memory.core.recall.scoring import recency_of
+from memory.core.recall.selection import (
+    MOST_COMPARED,
+    MOST_LOOKED_AT,
+    Found,
+    in_order,
+    scored,
+    told,
+)
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, wears_endings
 from memory.core.records import MemoryEntry, MemoryQuery
-from memory.core.scoring import recency_of
-from memory.core.tokens import DEFAULT_LANGUAGE, wears_endings
 from memory.models import Namespace
-from memory.providers.postgres import meanings, rows
+from memory.providers.postgres import rows, vectors
 from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
@@ -33,28 +41,7 @@ from memory.providers.postgres.scoring import (
 )
 
 
-# The postings of a question's terms, the register, and whose end has come but who is still there.
-POSTINGS = """
-    SELECT term, block, packed FROM memory_posting
-    WHERE namespace_id = %s AND term = ANY(%s)
-    UNION ALL
-    SELECT NULL, number, NULL FROM memory_entry
-    WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s AND number IS NOT NULL
-"""
-TEXTS = """
-    SELECT number, text FROM memory_entry
-    WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
-"""
-TIMES = """
-    SELECT number, updated_at FROM memory_entry
-    WHERE namespace_id = %s AND number IS NOT NULL AND deleted_at IS NULL
-"""
-# Of a crowd of equals, those an answer has room for.
-NEWEST = """
-    SELECT number FROM memory_entry
-    WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
-    ORDER BY updated_at DESC, id DESC LIMIT %s
-"""
+QUERIES: Final = read_queries("memory/sql/queries/search.sql")
 
 
 def has_postings_for(query: MemoryQuery) -> bool:
@@ -67,7 +54,8 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     postings, over = _postings(namespace, asked, now)
     only = _passing(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), only=only, without=over)
-    near = meanings.near(namespace, query.meaning, only=only, without=over)
+    meaning = query.meaning
+    near = vectors.near(namespace, meaning, only=only, without=over) if meaning else None
     sums = score(asked, postings, register, near)
     literal = _literal(namespace, asked, sums.readable)
     hits = _hits(sums, register, literal)
@@ -89,7 +77,7 @@ def _postings(
     terms = [REGISTER, *asked.terms]
     postings: dict[str, list[Block]] = defaultdict(list)
     over = []
-    for term, block, packed in _rows(POSTINGS, namespace.pk, terms, namespace.pk, now):
+    for term, block, packed in _rows(QUERIES["postings"], namespace.pk, terms, namespace.pk, now):
         if term is None:
             over.append(block)
         else:
@@ -106,7 +94,7 @@ def _passing(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[in
 def _literal(namespace: Namespace, asked: Question, readable: list[int]) -> set[int]:
     if not readable or not asked.needle:
         return set()
-    texts = _rows(TEXTS, namespace.pk, _list(readable))
+    texts = _rows(QUERIES["texts"], namespace.pk, _list(readable))
     return {number for number, text in texts if asked.is_in(text)}
 
 
@@ -118,7 +106,7 @@ def _hits(sums: Scored, register: Register, literal: set[int]) -> _Hits:
 
 
 def _recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
-    times = dict(_rows(TIMES, namespace.pk))
+    times = dict(_rows(QUERIES["update_times"], namespace.pk))
     found = [
         recency_of(times[slot], now, half_life) if slot in times else 0.0 for slot in slots.tolist()
     ]
@@ -155,7 +143,7 @@ def _chosen(
     above, equal = slots[scores > last].tolist(), slots[scores == last].tolist()
     if len(equal) <= MOST_COMPARED:
         return {*above, *equal}, None
-    newest = _rows(NEWEST, namespace.pk, _list(equal), top_k - len(above))
+    newest = _rows(QUERIES["newest_of"], namespace.pk, _list(equal), top_k - len(above))
     return {*above, *(number for (number,) in newest)}, last
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.core.filters import document_of, matches, parse_filter
-from memory.core.recalling import answer, is_visible
+from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import meanings, rows
+from memory.providers.postgres import rows, vectors
 
 
 GONE = (Operation.FORGET, Operation.EXPIRE)
@@ -39,7 +39,7 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
         for number, entry in known
         if is_visible(entry, at) and matches(filter_, document_of(entry))
     ]
-    cosines = meanings.cosines_as_of(namespace, query.meaning, candidates)
+    cosines = vectors.cosines_as_of(namespace, query.meaning, candidates)
     return answer(query, [entry for _number, entry in candidates], at, cosines)
 
 

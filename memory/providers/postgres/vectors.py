@@ -16,51 +16,20 @@ from django.utils import timezone
 from pgvector import HalfVector
 
 from config.ids import uuid7
-from memory.core.meaning import NEAREST as MOST_NEAR
-from memory.core.meaning import nearness
+from config.sql import read_queries
+from memory.core.recall.similarity import NEAREST as MOST_NEAR
+from memory.core.recall.similarity import nearness
 from memory.core.records import Meaning, MemoryEntry
 from memory.core.scopes import Scope
 from memory.core.values import search_text
-from memory.embedding import wakes
+from memory.embedding import notify
 from memory.embedding.embedders import in_use
 from memory.models import Entry, Namespace
 
 
+QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
+
 OF_RUNS: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
-
-# What has the same text keeps its vector. In the order of ids, as whoever writes vectors takes them.
-NOTE: Final = """
-    INSERT INTO memory_embedding AS known
-      (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
-    SELECT fresh.id, %s, %s, fresh.entry_id, fresh.number, fresh.text_hash, '', 0, %s, 0, ''
-    FROM jsonb_to_recordset(%s::jsonb) AS fresh (id uuid, entry_id uuid, number int, text_hash text)
-    ORDER BY fresh.entry_id
-    ON CONFLICT (entry_id) DO UPDATE SET
-      number = EXCLUDED.number, text_hash = EXCLUDED.text_hash,
-      vector = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.vector END,
-      embedded_at = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.embedded_at END,
-      due_at = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.due_at ELSE EXCLUDED.due_at END,
-      attempts = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.attempts ELSE 0 END,
-      problem = CASE WHEN known.text_hash = EXCLUDED.text_hash THEN known.problem ELSE '' END
-    WHERE (known.number, known.text_hash) IS DISTINCT FROM (EXCLUDED.number, EXCLUDED.text_hash)
-"""
-DROP: Final = """
-    DELETE FROM memory_embedding WHERE id IN (
-      SELECT id FROM memory_embedding WHERE namespace_id = %s AND entry_id = ANY(%s)
-      ORDER BY entry_id FOR UPDATE)
-"""
-
-# Exact, over the vectors of one namespace: an index over all of them would have to find them among a million others.
-# All are of length 1, so the inner product is the cosine, at half the price.
-NEAREST: Final = """
-    SELECT number, text_hash, -(vector <#> %(asked)s::halfvec) AS cosine FROM memory_embedding
-    WHERE namespace_id = %(namespace)s AND model = %(model)s AND dimensions = %(dimensions)s
-      AND embedded_at IS NOT NULL
-      AND NOT number = ANY(string_to_array(%(without)s, ',')::int[])
-      AND (%(only)s::text IS NULL OR number = ANY(string_to_array(%(only)s, ',')::int[]))
-    ORDER BY cosine DESC
-    LIMIT %(most)s
-"""
 
 
 def hash_of(text: str) -> str:
@@ -93,12 +62,12 @@ class Noted:
         noted = bool(self._fresh) and in_use() is not None
         with connection.cursor() as cursor:
             if self._gone:
-                cursor.execute(DROP, [self._namespace.pk, sorted(self._gone)])
+                cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._gone)])
             if noted:
                 team_id, now = self._namespace.team_id, timezone.now()
-                cursor.execute(NOTE, [team_id, self._namespace.pk, now, self._rows()])
+                cursor.execute(QUERIES["save"], [team_id, self._namespace.pk, now, self._rows()])
         if noted:
-            wakes.after_commit(self._namespace.team_id)
+            notify.after_commit(self._namespace.team_id)
 
     def _rows(self) -> str:
         return json.dumps(
@@ -173,7 +142,7 @@ def asked(
     without: Iterable[int],
     most: int | None,
 ) -> dict[str, Any]:
-    """The parameters of ``NEAREST``."""
+    """The parameters of the query ``nearest``."""
     return {
         "asked": HalfVector(list(meaning.vector)).to_text(),
         "namespace": namespace.pk,
@@ -195,6 +164,6 @@ def _nearest(
     if meaning is None or not meaning.vector:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(NEAREST, asked(namespace, meaning, only, without, most))
+        cursor.execute(QUERIES["nearest"], asked(namespace, meaning, only, without, most))
         found: list[Any] = cursor.fetchall()
     return found

@@ -1,11 +1,11 @@
-"""One write in one question: how a namespace stands before it, and all that it leaves.
+"""One write in two statements: the state of the namespace before it, and everything that it leaves.
 
-Both are functions of the database, which keeps their plans (migration 0017). Called by ``rows``, which knows the rules.
+Both are functions of the database, which keeps their plans (memory/sql/). Called by ``rows``, which knows the rules.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -13,11 +13,12 @@ from uuid import UUID
 from django.db import connection
 
 from config.ids import uuid7
+from config.sql import named_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres.indexing import number_after
-from memory.providers.postgres.quick import Call, plain
+from memory.providers.postgres.quick_paths import Call, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,84 +36,80 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a write under ``key`` has to know of a locked namespace. ``is_over``: something is to be retired first."""
+class WriteState:
+    """What a write under ``key`` has to know about a locked namespace."""
 
     key: str
     entry: Entry | None
     is_repeated: bool  # the very step that wrote the newest revision does it again after a crash
-    is_over: bool
+    has_expired: bool  # some entries have to be retired first
     next_number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is taken of it; less than nothing: given back."""
+    """Room that a write takes; a negative number is given back."""
 
     entries: int
     size: int
 
 
-def claimed(namespace: Namespace, key: str, act: Act) -> Standing | None:
-    """How it stands once it is locked, and who takes part then; nothing if it is gone."""
-    asked = (namespace.team_id, namespace.pk, key, *_step(act))
-    entry, (taking_part, *values) = _CLAIM.one(*asked)
-    if taking_part is None:
+def lock_for_write(namespace: Namespace, key: str, act: Act) -> WriteState | None:
+    """Lock the namespace, refresh its participants and return its state; None if it is gone."""
+    entry, (participants, *values) = _LOCK.one(*_arguments(namespace, key, act))
+    if participants is None:
         return None
-    namespace.participants = taking_part
-    return _standing_of(key, entry, values)
+    namespace.participants = participants
+    return _state(key, entry, values)
 
 
-def standing_in(namespace: Namespace, key: str, act: Act) -> Standing:
-    return _standing_of(key, *_STANDING.one(namespace.team_id, namespace.pk, key, *_step(act)))
+def state_before_write(namespace: Namespace, key: str, act: Act) -> WriteState:
+    return _state(key, *_STATE.one(*_arguments(namespace, key, act)))
 
 
-def is_stored(
-    entry: Entry, act: Act, room: Room, policy: MemorySecurityPolicy, postings: Sequence[str]
+def write_entry(
+    entry: Entry, act: Act, room: Room, policy: MemorySecurityPolicy, postings: str | None
 ) -> bool:
-    """Counts, entry, revision and postings; nothing at all where there is no room."""
+    """Write counts, entry, revision and postings; return False, having written nothing, if there is no room."""
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
-    is_new = entry.revision == 1
-    params = (room.entries, room.size, *limits, is_new, _json(entry), _json_of_act(act), *postings)
+    written = (_entry_json(entry), _revision_json(act), postings)
     with connection.cursor() as cursor:
-        cursor.execute(_WRITE, params)
-        stored: bool = cursor.fetchone()[0]
-    entry._state.adding, entry._state.db = not stored, connection.alias
-    return stored
+        cursor.execute(_WRITE, (*written, room.entries, room.size, *limits))
+        is_written: bool = cursor.fetchone()[0]
+    entry._state.adding, entry._state.db = not is_written, connection.alias
+    return is_written
 
 
-_OF_STANDING: Final = ("is_repeated", "is_over", "last_block", "last_size")
-_STANDING = Call("memory_standing(%s, %s, %s, %s, %s, %s, %s)", "entry", Entry, *_OF_STANDING)
-_CLAIM = Call(
-    "memory_claim(%s, %s, %s, %s, %s, %s, %s)", "entry", Entry, "taking_part", *_OF_STANDING
+_ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
+_VALUES: Final = ("is_repeated", "has_expired", "last_block", "last_size")
+_STATE = Call(named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES)
+_LOCK = Call(
+    named_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
 )
-_WRITE: Final = f"SELECT memory_write({', '.join(['%s'] * 15)})"
-_ENTRY: Final = [one.attname for one in Entry._meta.concrete_fields]
-_OF_ACT: Final = (
-    "operation",
-    "actor",
-    "reason",
-    "run_id",
-    "node_id",
-    "origin_key",
-    "change_id",
-    "at",
+_WRITE: Final = "SELECT " + named_call(
+    "memory_write_entry",
+    *("p_entry", "p_revision", "p_postings"),
+    *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),
 )
+_ENTRY_COLUMNS: Final = [column.attname for column in Entry._meta.concrete_fields]
+_ACT_COLUMNS: Final = [column.name for column in fields(Act)]
 
 
-def _step(act: Act) -> tuple[object, ...]:
-    return act.at, act.run_id, act.node_id, act.origin_key
+def _arguments(namespace: Namespace, key: str, act: Act) -> tuple[object, ...]:
+    step = (act.run_id, act.node_id, act.origin_key)
+    return namespace.team_id, namespace.pk, key, act.at, *step
 
 
-def _standing_of(key: str, entry: Entry | None, values: Sequence[Any]) -> Standing:
-    is_repeated, is_over, *last = values
-    return Standing(key, entry, is_repeated, is_over, 0 if last[0] is None else number_after(*last))
+def _state(key: str, entry: Entry | None, values: Sequence[Any]) -> WriteState:
+    is_repeated, has_expired, *last = values
+    number = 0 if last[0] is None else number_after(*last)
+    return WriteState(key, entry, is_repeated, has_expired, number)
 
 
-def _json(entry: Entry) -> str:
-    return json.dumps({name: getattr(entry, name) for name in _ENTRY}, default=plain)
+def _entry_json(entry: Entry) -> str:
+    return json.dumps({name: getattr(entry, name) for name in _ENTRY_COLUMNS}, default=plain)
 
 
-def _json_of_act(act: Act) -> str:
-    said = {name: getattr(act, name) for name in _OF_ACT}
-    return json.dumps({"id": uuid7(), **said}, default=plain)
+def _revision_json(act: Act) -> str:
+    columns = {name: getattr(act, name) for name in _ACT_COLUMNS}
+    return json.dumps({"id": uuid7(), **columns}, default=plain)

@@ -14,11 +14,12 @@ from memory.core.policy import (
     check_room,
     check_value,
 )
-from memory.core.provider import Clock, MemoryProvider, check_query
-from memory.core.recalling import answer, is_visible
+from memory.core.provider import Clock, check_query
+from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
+from memory.providers.base import MemoryProvider
 from memory.providers.redis.connection import Connection
 from memory.providers.redis.rows import (
     TICK,
@@ -58,24 +59,22 @@ class RedisProvider(MemoryProvider):
         timeout: float = TIMEOUT,
     ) -> None:
         if not url.startswith(SCHEMES):
-            raise InvalidInput(
-                f"url: an address that begins with {', '.join(SCHEMES)} was expected."
-            )
+            raise InvalidInput(f"url: must be an address that starts with {', '.join(SCHEMES)}.")
         if not space or set("{}") & set(space):
-            raise InvalidInput("space: a name without braces was expected.")
+            raise InvalidInput("space: must be a name without braces.")
         self._space = space
         self._clock = clock
         self._policy = policy
         self._past_kept = past_kept
         self._connection = Connection(url, timeout=timeout)
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
+    def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
         parse_namespace(params.namespace)
         check_namespace(self._policy, params.namespace)
         size = check_value(self._policy, params.value)
         life = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
-        done = await self._call(
+        answer = self._call(
             "store",
             params.namespace,
             self._now(),
@@ -89,22 +88,22 @@ class RedisProvider(MemoryProvider):
             str(uuid7()),
             group_field(params),
         )
-        if done[0] == "full":
-            check_room(self._policy, params.namespace, entries=int(done[1]), size=int(done[2]))
-            raise ProviderError("The store refused an entry that the policy allows.")
-        return entry_of(params.namespace, done[1])
+        if answer[0] == "full":
+            check_room(self._policy, params.namespace, entries=int(answer[1]), size=int(answer[2]))
+            raise ProviderError("The provider refused an entry that the policy allows.")
+        return entry_of(params.namespace, answer[1])
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         check_namespace(self._policy, query.namespace)
         filter_ = parse_filter(query.filter)
         if query.key == "":
             return []  # no entry has that key
         past = query.as_of
-        said, rows = await self._call(
+        server_time, rows = self._call(
             "recall", query.namespace, self._now(), query.key or "", "past" if past else ""
         )
-        now = past or moment_of(said)
+        now = past or moment_of(server_time)
         if past is not None:
             rows = states_at(rows, past)
         candidates = [
@@ -116,30 +115,28 @@ class RedisProvider(MemoryProvider):
         ]
         return answer(query, candidates, now)
 
-    async def delete(self, namespace: str, key: str) -> bool:
+    def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         if not key:
             return False  # to the script that would mean every key
-        return bool(await self._call("delete", namespace, self._now(), self._keep(), key))
+        return bool(self._call("delete", namespace, self._now(), self._keep(), key))
 
-    async def clear_namespace(self, namespace: str) -> int:
+    def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        return int(await self._call("delete", namespace, self._now(), self._keep(), ""))
+        return int(self._call("delete", namespace, self._now(), self._keep(), ""))
 
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
-        rows = await self._call("history", namespace, self._now(), key)
+        rows = self._call("history", namespace, self._now(), key)
         return [entry_of(namespace, row) for row in rows]
 
-    async def aclose(self) -> None:
-        """Before the event loop ends; another loop's connections are its own to close."""
-        await self._connection.aclose()
+    def close(self) -> None:
+        """Close the connections of this process; the next call makes new ones."""
+        self._connection.close()
 
-    async def _call(
-        self, script: str, namespace: str, *args: str | int
-    ) -> Any:  # as the script answers
+    def _call(self, script: str, namespace: str, *args: str | int) -> Any:  # as the script answers
         tag = f"{PREFIX}:{{{self._space}:{namespace}}}"
-        return await self._connection.call(script, [f"{tag}:{part}" for part in PARTS], args)
+        return self._connection.call(script, [f"{tag}:{part}" for part in PARTS], args)
 
     def _now(self) -> str:
         return str(ticks(self._clock())) if self._clock else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-from memory.core.groups import group_of
+from memory.core.recall.groups import group_of
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 
 

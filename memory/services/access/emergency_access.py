@@ -25,16 +25,16 @@ from accounts.errors import AccountsFault
 from accounts.models import AuditEntry
 from accounts.principals import Principal
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Entry, Glass, Namespace
-from memory.models.glass import VERB, is_into_what_is, is_of
+from memory.models.emergency_access import VERB, is_into_what_is, is_of
 from memory.permissions import Place
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.trail import record, record_refusal
+from memory.services.gateway.audit_lines import record, record_refusal
+from memory.services.gateway.caller import MemoryCaller
 
 
 MINUTES = (15, 60, 240)
@@ -59,7 +59,7 @@ class GlassPage:
     offset: int
 
 
-@tried_again
+@retry_on_conflict
 def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: int) -> Glass:
     """Its person sees it at once."""
     detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:LONGEST_REASON]}
@@ -82,7 +82,7 @@ def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: i
         return glass
 
 
-@tried_again
+@retry_on_conflict
 def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
     """By hand. What is over already stays as it was."""
     with tenant([caller.team_id]):
@@ -95,14 +95,14 @@ def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
         return glass
 
 
-@tried_again
+@retry_on_conflict
 def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
     """They have seen it; it stays in the list."""
     who = caller.principal.user_id
     with tenant([caller.team_id]):
         glass = _visible(caller, glass_id, lock=True)
         if who is None or not is_told(caller.principal, glass) or glass.by_id == who:
-            raise NotFound(_("There is no such access."))
+            raise NotFound(_("Emergency access not found."))
         if who not in glass.seen_by:
             glass.seen_by = [*glass.seen_by, who]
             glass.save(update_fields=["seen_by"])
@@ -218,7 +218,7 @@ def _written(glasses: Sequence[Glass]) -> Mapping[str, list[str]]:
         texts[one.team_id].add(one.namespace.text)
     found: dict[str, list[str]] = defaultdict(list)
     for team_id, of_team in texts.items():
-        for text, ways in audit.as_written(team_id, of_team).items():
+        for text, ways in audit.list_written_forms(team_id, of_team).items():
             found[text] += ways
     return found
 
@@ -240,25 +240,23 @@ def _entries_in(details: Sequence[Mapping[str, Any]]) -> Iterator[UUID]:
 
 def _check_asked(reason: str, minutes: int) -> None:
     if not reason.strip():
-        raise InvalidInput(_("reason: say why; its person reads it."))
+        raise InvalidInput(_("reason: required. The user will see it."))
     if len(reason.strip()) > LONGEST_REASON:
-        raise InvalidInput(
-            _("reason: at most %(most)d characters, please.") % {"most": LONGEST_REASON}
-        )
+        raise InvalidInput(_("reason: at most %(most)d characters.") % {"most": LONGEST_REASON})
     if minutes not in MINUTES:
         offered = ", ".join(map(str, MINUTES))
-        raise InvalidInput(_("minutes: one of %(offered)s.") % {"offered": offered})
+        raise InvalidInput(_("minutes: use one of %(offered)s.") % {"offered": offered})
 
 
 def _private_row(caller: MemoryCaller, namespace: str) -> Namespace:
     named = parse_namespace(namespace)
     place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     if place.row is None:
-        raise NotFound(_("Nothing is remembered under that name."))
+        raise NotFound(_("No memory found under this name."))
     if not permissions.may_be_looked_into(place):
-        raise InvalidInput(_("namespace: that is not private to anybody."))
+        raise InvalidInput(_("namespace: this is not private memory."))
     if permissions.may(caller.principal, "view", place):
-        raise InvalidInput(_("namespace: you may look into it already."))
+        raise InvalidInput(_("namespace: you already have access to it."))
     return place.row
 
 
@@ -267,7 +265,7 @@ def _visible(caller: MemoryCaller, glass_id: UUID, *, lock: bool = False) -> Gla
     found = (rows_.select_for_update(of=("self",)) if lock else rows_).select_related("namespace")
     glass = found.first()
     if glass is None:
-        raise NotFound(_("There is no such access."))
+        raise NotFound(_("Emergency access not found."))
     return glass
 
 
@@ -278,7 +276,7 @@ def _of_what_a_key_names(
     named = parse_namespace(namespace)
     place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     if place.row is None or not permissions.may(caller.principal, "view", place):
-        raise NotFound(_("There is no such namespace."))
+        raise NotFound(_("Namespace not found."))
     found = Glass.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
     ordered = found.select_related("namespace", "by").order_by("-created_at", "-id")
     return list(ordered[offset : offset + limit])

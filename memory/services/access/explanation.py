@@ -14,18 +14,20 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts import access, audit
+from accounts import access as account_access
+from accounts import audit
 from accounts.access import KeyPrincipal, Principal, UserPrincipal
 from accounts.models import ApiKey, AuditEntry, Membership, TeamGroup, User
 from accounts.roles import Role
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace
 from memory.models import Glass, Namespace
 from memory.permissions import Facts, Place, Verb, Why, is_for_groups, reasons
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 Runs = Literal["person", "conversation", "application", "workflow", "run"]
@@ -97,25 +99,29 @@ class Explained:
         return tuple(one for one in self.seers if not one.sees)
 
 
-@tried_again
+@retry_on_conflict
 def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
     """For all who may look into it themselves; a key needs to be let see the team's members as well."""
     if caller.principal.kind != "user":
-        access.check_key(caller.principal, "team:read")
-    with opened(caller, "view", "memory.access_explained", namespace=namespace) as door:
-        row = door.place.row
+        account_access.check_key(caller.principal, "team:read")
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.access_explained", namespace=namespace
+    ) as access:
+        row = access.place.row
         if row is None:
-            raise NotFound(_("There is no such namespace."))
-        place = door.place
+            raise NotFound(_("Namespace not found."))
+        place = access.place
         grants = given_on(row)
         facts = _Known(place, grants, _members_of(grants), _open_glasses(row))
         seers = tuple(_seen_by(place, facts, one) for one in _everybody(caller.team_id))
-        return Explained(row, seers, tuple(grants), _runs(door), door.rules.subjects_write_global)
+        return Explained(
+            row, seers, tuple(grants), _runs(access), access.rules.subjects_write_global
+        )
 
 
 def given_on(row: Namespace) -> list[Given]:
     """The trail is asked for all of them at once; what an old trail doesn't know stays unsaid."""
-    shared = access.grants_on(row)
+    shared = account_access.list_grants(row)
     told = _told(row) if shared else {}
     for_groups = is_for_groups(parse_namespace(row.text))
     found = []
@@ -153,7 +159,7 @@ class _Known(Facts):
         return self.grant_of(principal.user_id, verb) is not None
 
     def glass_of(self, principal: Principal) -> Glass | None:
-        may = access.can(principal, "memory.break_glass", self.place.team_id)
+        may = account_access.can(principal, "memory.break_glass", self.place.team_id)
         return self._glasses.get(principal.user_id) if may and principal.user_id else None
 
     def grant_of(self, user_id: UUID | None, verb: Verb) -> Given | None:
@@ -220,7 +226,7 @@ def _open_glasses(row: Namespace) -> dict[UUID, Glass]:
 
 def _told(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
     """(verb, with whom) → by whom and when, of the last time each was shared."""
-    written = audit.as_written(row.team_id, [row.text])[row.text]
+    written = audit.list_written_forms(row.team_id, [row.text])[row.text]
     trail = AuditEntry.objects.unscoped().filter(
         team_id=row.team_id, action="memory.shared", subject__in=written, success=True
     )
@@ -238,7 +244,7 @@ _RUNS: Final[Mapping[SeenBy, Runs]] = {
 }
 
 
-def _runs(door: Door) -> Runs:
+def _runs(access: NamespaceAccess) -> Runs:
     """Which runs reach it; a plug-in's scope as one of the built-in ones of its kind."""
-    named = door.place.named
+    named = access.place.named
     return "workflow" if named.scope == Scope.WORKFLOW else _RUNS[named.seen_by]

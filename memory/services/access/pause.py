@@ -9,31 +9,33 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
-from config.moments import kept
+from config.retry import retry_on_conflict
+from config.timestamps import to_utc
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.scopes import resolve_namespace
 from memory.models import Namespace
 from memory.models.namespaces import PauseChoice
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.pausing import Pause, What, pause_of
+from memory.services.access.pause_state import Pause, What, pause_of
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
 
 
 def own_namespace(caller: MemoryCaller) -> str:
     """The name of what is kept about the person who asks; a programme is nobody."""
     if caller.principal.kind != "user":
-        raise AccessDenied(_("This is for people; a key names whom it means."))
+        raise AccessDenied(_("API keys have to name the user."))
     return resolve_namespace("user", {"user_id": str(caller.principal.user_id)})
 
 
-@tried_again
+@retry_on_conflict
 def pause_for(caller: MemoryCaller, *, subject: str) -> Pause | None:
     """What an outside person told the programme that names them; a look at it is in the trail."""
-    with opened(caller, "view", "memory.listed", namespace=_namespace(caller, subject)) as door:
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=_namespace(caller, subject)
+    ) as access:
         # A door to what is left off shows no row.
-        return pause_of(rows.find_namespace(caller.team_id, door.text), door.now)
+        return pause_of(rows.find_namespace(caller.team_id, access.text), access.now)
 
 
 def own_pause(caller: MemoryCaller) -> Pause | None:
@@ -52,7 +54,7 @@ def is_run_paused(caller: MemoryCaller) -> bool:
     return pause is not None and pause.remembering
 
 
-@tried_again
+@retry_on_conflict
 def pause(
     caller: MemoryCaller,
     *,
@@ -65,27 +67,29 @@ def pause(
     ``subject``: whom a programme means, which has no memory of its own to pause.
     """
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
-        raise InvalidInput("what: remembering, recalling or both.")
+        raise InvalidInput("what: use remembering, recalling, or both.")
     place = _namespace(caller, subject)
-    with opened(caller, "forget", "memory.paused", namespace=place) as door:
+    with MemoryGateway(caller).open_namespace("forget", "memory.paused", namespace=place) as access:
         until = _kept(until)
-        if until is not None and until <= door.now:
-            raise InvalidInput(_("until: a moment that is still to come."))
-        row = door.claim()
-        row.paused, row.paused_since, row.paused_until = what, door.now, until
+        if until is not None and until <= access.now:
+            raise InvalidInput(_("until: must be in the future."))
+        row = access.claim()
+        row.paused, row.paused_since, row.paused_until = what, access.now, until
         _save(row)
-        door.detail.update(what=what, until=until.isoformat() if until else "")
-        return Pause(what, door.now, until)
+        access.detail.update(what=what, until=until.isoformat() if until else "")
+        return Pause(what, access.now, until)
 
 
-@tried_again
+@retry_on_conflict
 def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
     """Whether anything was paused."""
     place = _namespace(caller, subject)
-    with opened(caller, "forget", "memory.resumed", namespace=place) as door:
-        row = door.lock()
-        was = pause_of(row, door.now)
-        door.detail.update(what=was.what if was else "")
+    with MemoryGateway(caller).open_namespace(
+        "forget", "memory.resumed", namespace=place
+    ) as access:
+        row = access.lock()
+        was = pause_of(row, access.now)
+        access.detail.update(what=was.what if was else "")
         if row is not None:
             row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
             _save(row)
@@ -97,15 +101,15 @@ def _namespace(caller: MemoryCaller, subject: str | None) -> str:
     if subject is None:
         return own_namespace(caller)
     if caller.principal.kind != "key":
-        raise NotFound(_("There is no such person."))
+        raise NotFound(_("User not found."))
     return resolve_namespace("user", {"user_id": subject})
 
 
 def _kept(until: datetime | None) -> datetime | None:
     try:
-        return kept(until) if until else None
+        return to_utc(until) if until else None
     except ValueError:
-        raise InvalidInput(_("until: a moment that is not too far away.")) from None
+        raise InvalidInput(_("until: too far in the future.")) from None
 
 
 def _save(row: Namespace) -> None:

@@ -14,7 +14,7 @@ from memory.core.records import MemoryEntry
 from memory.models import Namespace
 from memory.models.namespaces import PauseChoice
 from memory.permissions import Verb
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 
 
 What = Literal["remembering", "recalling", "both"]

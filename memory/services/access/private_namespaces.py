@@ -10,8 +10,8 @@ from accounts.tenancy import tenant
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import scope_kinds
 from memory.models import Namespace
-from memory.models.glass import VERB
-from memory.services.caller import MemoryCaller
+from memory.models.emergency_access import VERB
+from memory.services.gateway.caller import MemoryCaller
 
 
 MOST_OFFERED = 500  # people to look for by name

@@ -17,8 +17,8 @@ from memory.core.errors import InvalidInput
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, rules_for
-from memory.services.caller import MemoryCaller
-from memory.services.trail import record, record_refusal
+from memory.services.gateway.audit_lines import record, record_refusal
+from memory.services.gateway.caller import MemoryCaller
 
 
 CHANGED: Final = "memory.policy_changed"
@@ -232,11 +232,11 @@ def _check(limits: Limits) -> None:
     ):
         value = getattr(limits, name)
         if value is not None and not 0 <= value <= most:
-            raise InvalidInput(_("%(name)s: a whole number from 0.") % {"name": name})
+            raise InvalidInput(_("%(name)s: must be a whole number, 0 or more.") % {"name": name})
     for prefix in limits.allowed_prefixes or ():
         if len(prefix) > LONGEST_PREFIX or not _begins_some(prefix):
             raise InvalidInput(
-                _("allowed_prefixes: no namespace begins with %(prefix)s.") % {"prefix": prefix}
+                _("allowed_prefixes: no namespace starts with %(prefix)s.") % {"prefix": prefix}
             )
 
 
@@ -247,7 +247,7 @@ def _check_app(limits: Limits, app_id: str) -> None:
         raise InvalidInput(_("app: at most %(most)s characters.") % {"most": LONGEST_APP})
     parse_namespace(f"global:{app_id}")
     if limits.max_namespaces is not None:
-        raise InvalidInput(_("max_namespaces: that is counted for the whole team."))
+        raise InvalidInput(_("max_namespaces: applies only to the whole team."))
 
 
 def _begins_some(prefix: str) -> bool:

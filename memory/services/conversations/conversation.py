@@ -4,24 +4,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from config.again import tried_again
 from config.ids import uuid7
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.core.scopes import Scope
-from memory.logic.conversation import BEGINNING, ConversationMemory, key_of
-from memory.logic.folding import Fold, FoldedMessage, Folding
-from memory.logic.messages import Message
-from memory.logic.talking import Asked, Talk, asked, folding_of
-from memory.logic.talking import converse as talk_with
+from memory.logic.conversations.conversation import BEGINNING, ConversationMemory, key_of
+from memory.logic.conversations.conversation_requests import Asked, Talk, asked, folding_of
+from memory.logic.conversations.conversation_requests import converse as talk_with
+from memory.logic.conversations.folding import Fold, FoldedMessage, Folding
+from memory.logic.conversations.messages import Message
 from memory.models import Revision
 from memory.permissions import Verb
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.forget import forget_chosen
-from memory.services.recall import remember_reads
-from memory.services.whole_talk import WholeTalk
-from memory.services.within import WithinDoor, at_once
+from memory.services.conversations.bulk_messages import read_category
+from memory.services.entries.forget import forget_chosen
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.recall.recall import remember_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ class HistoryView:
     budget: int | None
 
 
-@tried_again
 def converse(
     caller: MemoryCaller,
     *,
@@ -59,32 +58,40 @@ def converse(
     namespace: str | None = None,
 ) -> Talk:
     """``append``, ``read`` or ``clear``; of the caller's own conversation, unless a namespace is given."""
-    wanted = asked(action, messages, rules or {}, step=caller.origin.idempotency_key)
-    verb, audited = _DOORS[wanted.action]
-    with _opened(caller, verb, audited, namespace) as door:
-        talk = _WORK[wanted.action](door, wanted)
-        door.detail.update(keys=len(talk.entries) or talk.count, history=wanted.action)
+    request = asked(action, messages, rules or {}, step=caller.origin.idempotency_key)
+    return hold_conversation(caller, request, namespace=namespace)
+
+
+@retry_on_conflict
+def hold_conversation(
+    caller: MemoryCaller, request: Asked, *, namespace: str | None = None
+) -> Talk:
+    """Do what is requested in the caller's own conversation, unless a namespace is given."""
+    verb, audited = _OPERATIONS[request.action]
+    with _open(caller, verb, audited, namespace) as access:
+        talk = _WORK[request.action](access, request)
+        access.detail.update(keys=len(talk.entries) or talk.count, history=request.action)
         return talk
 
 
-@tried_again
+@retry_on_conflict
 def look_back(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:
-    """What is there, what stands in for the rest, and what was folded, word for word."""
+    """Return the messages, the summary that stands in for the rest, and what was folded, word for word."""
     folding = folding_of(rules or {})
-    with _opened(caller, "view", "memory.listed", namespace) as door:
-        view = at_once(_memory(door, folding).view())
-        texts = _texts(door, [line for fold in view.folds for line in fold.messages])
+    with _open(caller, "view", "memory.listed", namespace) as access:
+        view = _memory(access, folding).view()
+        texts = _texts(access, [line for fold in view.folds for line in fold.messages])
         folds = tuple(
-            FoldView(fold, tuple(_told(line, texts) for line in fold.messages))
+            FoldView(fold, tuple(_text_of_fold(line, texts) for line in fold.messages))
             for fold in view.folds
         )
-        door.detail.update(keys=len(view.messages), folds=len(folds))
+        access.detail.update(keys=len(view.messages), folds=len(folds))
         return HistoryView(view.messages, view.summary, folds, view.tokens, view.budget)
 
 
-_DOORS: dict[str, tuple[Verb, str]] = {
+_OPERATIONS: dict[str, tuple[Verb, str]] = {
     "append": ("write", "memory.stored"),
     "read": ("view", "memory.recalled"),
     "clear": ("forget", "memory.cleared"),
@@ -92,79 +99,79 @@ _DOORS: dict[str, tuple[Verb, str]] = {
 }
 
 
-def _append(door: Door, wanted: Asked) -> Talk:
-    door.claim()  # before the history is read: writers of one conversation wait for each other
-    talk = _talk(door, wanted)
-    door.detail.update(folded=talk.folded)
+def _append(access: NamespaceAccess, request: Asked) -> Talk:
+    access.claim()  # before the history is read: writers of one conversation wait for each other
+    talk = _talk(access, request)
+    access.detail.update(folded=talk.folded)
     if talk.held:
-        door.detail["held"] = len(talk.held)
+        access.detail["held"] = len(talk.held)
     return talk
 
 
-def _read(door: Door, wanted: Asked) -> Talk:
-    talk = _talk(door, wanted)
-    if door.caller.origin.run_id and door.elsewhere is None:
-        remember_reads(door, talk.entries, injected=False)
+def _read(access: NamespaceAccess, request: Asked) -> Talk:
+    talk = _talk(access, request)
+    remember_reads(access, talk.entries, injected=False)
     return talk
 
 
-def _clear(door: Door, wanted: Asked) -> Talk:
+def _clear(access: NamespaceAccess, request: Asked) -> Talk:
     """Undone as one; other memories of the conversation stay."""
-    if door.elsewhere is not None:
-        return _talk(door, wanted)
-    there = at_once(_memory(door, wanted.folding).view())
-    forgotten = forget_chosen(door, lambda found: found.filter(key__startswith=BEGINNING), "")
-    return Talk(count=len(there.messages), folded=forgotten.count - len(there.messages))
+    view = _memory(access, request.folding).view()
+    forgotten = forget_chosen(access, lambda query: query.filter(key__startswith=BEGINNING), "")
+    return Talk(count=len(view.messages), folded=forgotten.count - len(view.messages))
 
 
 _WORK = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
 
 
-def _opened(
+def _open(
     caller: MemoryCaller, verb: Verb, audited: str, namespace: str | None
-) -> AbstractContextManager[Door]:
+) -> AbstractContextManager[NamespaceAccess]:
     scope = None if namespace else str(Scope.CONVERSATION)
-    return opened(caller, verb, audited, scope=scope, namespace=namespace)
+    return MemoryGateway(caller).open_namespace(verb, audited, scope=scope, namespace=namespace)
 
 
-def _talk(door: Door, wanted: Asked) -> Talk:
-    within = WithinDoor(door, reason="history")
-    work = talk_with(
-        wanted,
-        _session(door),
-        within,
+def _talk(access: NamespaceAccess, request: Asked) -> Talk:
+    return talk_with(
+        request,
+        _session(access),
+        access.store("history"),
         new_id=_new_id,
-        clock=lambda: door.now,
-        source=door.caller.source,
+        clock=lambda: access.now,
+        source=access.caller.source,
     )
-    return at_once(work)
 
 
-def _memory(door: Door, folding: Folding) -> ConversationMemory:
+def _memory(access: NamespaceAccess, folding: Folding) -> ConversationMemory:
     """To look at; nothing is written through it."""
     return ConversationMemory(
-        _session(door), WholeTalk(door), new_id=_new_id, folding=folding, clock=lambda: door.now
+        _session(access),
+        access.store(),
+        new_id=_new_id,
+        folding=folding,
+        clock=lambda: access.now,
+        read_category=lambda category: read_category(access, category),
     )
 
 
-def _session(door: Door) -> str:
-    if door.place.named.scope != Scope.CONVERSATION:
-        raise InvalidInput(f"{door.text}: only a conversation has a history.")
-    return door.place.named.ids[0]
+def _session(access: NamespaceAccess) -> str:
+    if access.place.named.scope != Scope.CONVERSATION:
+        raise InvalidInput(f"{access.text}: only a conversation has a history.")
+    return access.place.named.ids[0]
 
 
-def _texts(door: Door, lines: Iterable[FoldedMessage]) -> dict[str, str]:
+def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
     """By key the first value each had, before anything was cut."""
     keys = {key_of(line) for line in lines}
-    if not keys or door.place.row is None or door.elsewhere is not None:
+    if not keys or access.place.row is None:
         return {}
     first = Revision.objects.unscoped().filter(
-        entry__namespace=door.place.row, entry__key__in=keys, number=1
+        entry__namespace=access.place.row, entry__key__in=keys, number=1
     )
     return {key: str(value) for key, value in first.values_list("entry__key", "value")}
 
 
-def _told(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:
+def _text_of_fold(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:
     return FoldedText(line, texts.get(key_of(line), line.excerpt))
 
 

@@ -5,15 +5,13 @@ from dataclasses import dataclass, replace
 from config.ids import uuid7
 from memory.core.records import StoreParams
 from memory.logic.curation.curator import Curated, decided, keep
-from memory.logic.ingress import Limits, Outcome
-from memory.logic.proposals import Proposal
-from memory.logic.proposing import to_add
-from memory.logic.reviewing import waits
-from memory.services.door import Door
-from memory.services.one_act import OneAct
-from memory.services.proposals import keep_proposals, rejected_values
-from memory.services.rules import Learning
-from memory.services.within import at_once
+from memory.logic.entries.ingress import Limits, Outcome
+from memory.logic.review.proposal_rules import to_add
+from memory.logic.review.proposals import Proposal
+from memory.logic.review.review_rules import waits
+from memory.services.curation.learning_rules import Learning
+from memory.services.gateway.namespace_access import Batch, NamespaceAccess
+from memory.services.review.proposals import keep_proposals, rejected_values
 
 
 LIMITS = Limits(recent=500, fewest_terms=1)
@@ -26,36 +24,35 @@ class Admitted:
     outcomes: tuple[Outcome, ...]
     keys: tuple[str, ...]
     proposed: int
+    stored: int
 
 
 def admit(
-    door: Door,
-    entries: OneAct,
+    access: NamespaceAccess,
+    batch: Batch,
     curated: Curated,
     *,
     run_id: str,
     learning: Learning,
     known_secrets: tuple[str, ...],
 ) -> Admitted:
-    never = rejected_values(entries.namespace)
+    never = rejected_values(batch.namespace)
     passing: list[StoreParams] = []
     waiting: list[StoreParams] = []
     for draft in curated.drafts:
         is_reviewed = waits(_proposal(draft, curated.by), learning.review, sampled=learning.sampled)
         (waiting if is_reviewed else passing).append(draft)
-    kept = at_once(
-        keep(
-            replace(curated, drafts=tuple(passing)),
-            entries,
-            rejected=never,
-            known_secrets=known_secrets,
-            limits=LIMITS,
-        )
+    kept = keep(
+        replace(curated, drafts=tuple(passing)),
+        batch.store,
+        rejected=never,
+        known_secrets=known_secrets,
+        limits=LIMITS,
     )
     decisions = [*kept.decisions]
     found: list[Proposal] = []
     for draft in waiting:
-        decision = at_once(decided(draft, entries, never, known_secrets, LIMITS))
+        decision = decided(draft, batch.store, never, known_secrets, LIMITS)
         if decision.outcome is Outcome.ADMIT and decision.params:
             found.append(_proposal(decision.params, curated.by))
             continue
@@ -63,13 +60,14 @@ def admit(
         if (
             decision.params
         ):  # held in quarantine, or one proof more: neither waits for a person here
-            at_once(entries.store(decision.params))
+            batch.store.store(decision.params)
     proposed = keep_proposals(
-        door, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+        access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
     )
     known = (Outcome.ADMIT, Outcome.MERGE)
     keys = [one.params.key for one in decisions if one.params and one.outcome in known]
-    return Admitted(tuple(one.outcome for one in decisions), tuple(keys), proposed)
+    stored = sum(one.params is not None for one in decisions)
+    return Admitted(tuple(one.outcome for one in decisions), tuple(keys), proposed, stored)
 
 
 def _proposal(draft: StoreParams, by: str) -> Proposal:

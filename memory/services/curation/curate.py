@@ -18,8 +18,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
 from config.ids import uuid7
+from config.redaction import list_forms
+from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound
 from memory.core.records import StoreParams
 from memory.core.scopes import resolve_namespace
@@ -28,19 +29,19 @@ from memory.logic.curation.curator import Curated, Curator, in_batches
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.model import ModelCurator
 from memory.logic.curation.work import FinishedWork
+from memory.logic.entries.secrets import redact
 from memory.logic.ports import AskModel
-from memory.logic.secrets import redact
 from memory.models import Curation
 from memory.models.jobs import JobStatus
 from memory.permissions import taker_of
-from memory.services.admitting import admit
-from memory.services.caller import CallOrigin, MemoryCaller
-from memory.services.door import opened
-from memory.services.noticing import notice
-from memory.services.one_act import OneAct
-from memory.services.pause import is_run_paused
-from memory.services.recalled import written_in
-from memory.services.rules import Learning, learning_of
+from memory.services.access.pause import is_run_paused
+from memory.services.curation.admission import admit
+from memory.services.curation.learning_rules import Learning, learning_of
+from memory.services.curation.run_texts import written_in
+from memory.services.gateway.caller import CallOrigin, MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import Batch
+from memory.services.review.detection import notice
 from memory.tasks import wake_curation
 
 
@@ -68,7 +69,7 @@ class Finished:
 Gather = Callable[[str, Learning], Finished]
 
 
-@tried_again
+@retry_on_conflict
 def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | None:
     """The row of a run to be curated, once; none where its application doesn't learn from its runs, or
     whom the run was for paused remembering."""
@@ -100,7 +101,8 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
     try:
         learning = learning_of(team_id, held.app_id)
         finished = gather(held.run_id, learning)
-        secrets = finished.known_secrets
+        secrets = tuple(form for secret in finished.known_secrets for form in list_forms(secret))
+        finished = replace(finished, known_secrets=secrets)
         place = held.place or resolve_namespace(learning.scope, finished.caller.identity)
         finished = replace(finished, work=_with_written(finished.work, held, place))
         curated = asyncio.run(_analysed(finished, learning, place))
@@ -135,18 +137,18 @@ def curations_of(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, C
         return {row.run_id: row for row in found.filter(run_id__in=run_ids)}
 
 
-@tried_again
+@retry_on_conflict
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     """Once more, for one that failed."""
     with tenant([caller.team_id]):
         seen = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         row = seen.select_for_update().filter(pk=curation_id).first()
         if row is None:
-            raise NotFound(_("There is no such curation."))
+            raise NotFound(_("Curation not found."))
         if not caller.principal.allows("memory:write"):
-            raise NotFound(_("There is no such curation."))
+            raise NotFound(_("Curation not found."))
         if row.status != JobStatus.FAILED:
-            raise AlreadyExists(_("Only what failed is tried again."))
+            raise AlreadyExists(_("Only failed curations can be retried."))
         row.status, row.attempts, row.problem = JobStatus.WAITING, 0, ""
         row.save(update_fields=["status", "attempts", "problem"])
         transaction.on_commit(lambda: wake_curation(caller.team_id, row.pk))
@@ -231,17 +233,17 @@ class _Stored:
     keys: tuple[str, ...]
 
 
-@tried_again
+@retry_on_conflict
 def _stored(
     held: Curation, finished: Finished, learning: Learning, place: str, curated: Curated
 ) -> _Stored:
     """The memories and the row that says they are there: one transaction."""
     caller = replace(finished.caller, origin=CallOrigin(held.run_id))
-    with opened(caller, "write", "memory.curated", namespace=place) as door:
-        entries = OneAct(door, reason=RULE)
+    with MemoryGateway(caller).open_namespace("write", "memory.curated", namespace=place) as access:
+        batch = Batch(access, RULE)
         done = admit(
-            door,
-            entries,
+            access,
+            batch,
             curated,
             run_id=held.run_id,
             learning=learning,
@@ -249,15 +251,13 @@ def _stored(
         )
         row = Curation.objects.unscoped().select_for_update().get(pk=held.pk)
         if row.status != JobStatus.RUNNING or row.attempts != held.attempts:
-            raise AlreadyExists("Another worker has taken this curation over.")
-        row.status, row.finished_at = JobStatus.DONE, door.now
+            raise AlreadyExists("Another worker has taken over this curation.")
+        row.status, row.finished_at = JobStatus.DONE, access.now
         row.place, row.curator, row.repairs = place, curated.by, list(curated.repairs)
         row.counts = dict(Counter(str(one) for one in done.outcomes)) | {"proposed": done.proposed}
-        row.change_id = entries.change_id
+        row.change_id = batch.change_id
         row.save()
-        door.detail.update(
-            curation=str(row.pk), change=str(entries.change_id), keys=len(entries.stored)
-        )
+        access.detail.update(curation=str(row.pk), change=str(batch.change_id), keys=done.stored)
         return _Stored(row, done.keys)
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from accounts import access
 from accounts.tenancy import tenant
 from memory.models import Curation, CurationRule, Namespace
-from memory.services.caller import MemoryCaller
-from memory.services.rules import Learning, learning_of
+from memory.services.curation.learning_rules import Learning, learning_of
+from memory.services.gateway.caller import MemoryCaller
 
 
 MOST_SHOWN = 100

@@ -11,10 +11,10 @@ from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.scopes import scope_named
-from memory.logic.reviewing import Mode
+from memory.logic.review.review_rules import Mode
 from memory.models import CurationRule
-from memory.services.caller import MemoryCaller
-from memory.services.trail import record, record_refusal
+from memory.services.gateway.audit_lines import record, record_refusal
+from memory.services.gateway.caller import MemoryCaller
 
 
 CHANGED: Final = "memory.rule_changed"
@@ -96,19 +96,19 @@ def _check(principal: Principal, team_id: UUID, verb: str) -> None:
     if access.can(principal, f"memory.{verb}", team_id):
         return
     if access.can(principal, "memory.view", team_id):
-        raise AccessDenied(_("You may not change how this team remembers."))
-    raise NotFound(_("There is no such team."))
+        raise AccessDenied(_("You don't have permission to change the learning settings."))
+    raise NotFound(_("Team not found."))
 
 
 def _check_values(learning: Learning) -> None:
     if str(scope_named(learning.scope).word) not in SCOPES:
         raise InvalidInput(f"scope: one of {', '.join(sorted(SCOPES))}.")
     if not 0.0 <= learning.sampled <= 1.0:
-        raise InvalidInput("sampled: a share from 0 to 1.")
+        raise InvalidInput("sampled: must be from 0 to 1.")
     if not 200 <= learning.token_budget <= 1_000_000:
-        raise InvalidInput("token_budget: from 200 to 1000000.")
+        raise InvalidInput("token_budget: must be from 200 to 1000000.")
     if not 1 <= learning.seconds <= 600:
-        raise InvalidInput("seconds: from 1 to 600.")
+        raise InvalidInput("seconds: must be from 1 to 600.")
 
 
 def _of(row: CurationRule) -> Learning:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from accounts.tenancy import tenant
 from memory.core.records import Tier
-from memory.logic.texts import texts_in
+from memory.logic.entries.texts import texts_in
 from memory.models import Curation, Entry, Revision
-from memory.services.caller import MemoryCaller
-from memory.services.curate import curation_of
-from memory.services.proposals import proposals
+from memory.services.curation.curate import curation_of
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.review.proposals import proposals
 
 
 MOST_SHOWN = 50

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from accounts.tenancy import tenant
 from memory.core.records import Tier
-from memory.logic.near import NEVER_MERGED
-from memory.logic.texts import texts_in
+from memory.logic.entries.duplicates import NEVER_MERGED
+from memory.logic.entries.texts import texts_in
 from memory.models import Read, Revision
 from memory.models.entries import Operation
 

@@ -9,19 +9,20 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.core.records import Tier
-from memory.logic.tiers import MOVES, Move
+from memory.logic.entries.tiers import MOVES, Move
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.services.amend import Amendment, amend
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.forget import MOST_AT_ONCE, forget_many
-from memory.services.seeking import Sought, matching
-from memory.services.tiers import approve, promote, quarantine, reject
-from memory.services.would_forget import WouldGo, would_go
+from memory.services.entries.bulk_edit import Amendment, amend
+from memory.services.entries.forget import MOST_AT_ONCE, forget_many
+from memory.services.entries.preview_forget import WouldGo, would_go
+from memory.services.entries.tiers import approve, promote, quarantine, reject
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.recall.search import EntrySearch, matching
 
 
 AS_IT_IS: Final = Amendment()
@@ -44,13 +45,14 @@ class Chosen:
 
     namespace: str
     entry_ids: tuple[str, ...] = ()
-    sought: Sought | None = None
+    sought: EntrySearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What an act would touch. ``left_out``: of those chosen, how many it doesn't apply to; ``gone``: by table,
-    where it is forgetting."""
+    """The entries that an act would touch. ``left_out``: how many of the chosen it doesn't apply to; ``gone``: rows by
+    table, if it forgets.
+    """
 
     act: Act
     entry_ids: tuple[str, ...]
@@ -68,23 +70,23 @@ class Shifted(AlreadyExists):
     """Meanwhile something else matches."""
 
 
-@tried_again
+@retry_on_conflict
 def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
-    """Nothing is written but that somebody looked."""
+    """Preview an act. Only the look is audited."""
     with tenant([caller.team_id]):
-        touched, left_out = _touched(caller, act, chosen)
+        touched, left_out = _select(caller, act, chosen)
         gone = would_go(touched) if act is Act.FORGET else None
     return Rehearsed(
         act,
-        tuple(str(one.pk) for one in touched),
-        sum(one.size for one in touched),
-        tuple(one.key for one in touched[:5]),
+        tuple(str(entry.pk) for entry in touched),
+        sum(entry.size for entry in touched),
+        tuple(entry.key for entry in touched[:5]),
         left_out,
         gone,
     )
 
 
-@tried_again
+@retry_on_conflict
 def carry_out(
     caller: MemoryCaller,
     *,
@@ -98,9 +100,9 @@ def carry_out(
     with tenant([caller.team_id]):
         # Between what is looked at here and what is done nothing else comes to match.
         rows.lock_namespace(caller.team_id, chosen.namespace)
-        touched = [str(one.pk) for one in _touched(caller, act, chosen)[0]]
+        touched = [str(entry.pk) for entry in _select(caller, act, chosen)[0]]
         if len(touched) != expected:
-            raise Shifted(_("Meanwhile something else matches. Look again, please."))
+            raise Shifted(_("The matching entries have changed. Check the selection again."))
         if not touched:
             return None
         if act in AMENDING:
@@ -130,37 +132,41 @@ _ACTS: Final[Mapping[Act, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
 }
 
 
-def _touched(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry], int]:
+def _select(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry], int]:
     """Those it applies to, and how many it doesn't."""
-    with opened(caller, "view", "memory.listed", namespace=chosen.namespace) as door:
-        if door.elsewhere is not None:
-            raise InvalidInput("entries: what is kept elsewhere is changed one at a time.")
-        found = _found(door, chosen)
-        touched = [one for one in found if _applies(act, one)]
-        door.detail["keys"] = len(touched)
-    return touched, len(found) - len(touched)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=chosen.namespace
+    ) as access:
+        if access.external is not None:
+            raise InvalidInput(
+                "entries: memory of an external provider can be changed only one entry at a time."
+            )
+        entries = _list_chosen(access, chosen)
+        touched = [entry for entry in entries if _applies(act, entry)]
+        access.detail["keys"] = len(touched)
+    return touched, len(entries) - len(touched)
 
 
-def _found(door: Door, chosen: Chosen) -> list[Entry]:
-    row = door.place.row
+def _list_chosen(access: NamespaceAccess, chosen: Chosen) -> list[Entry]:
+    row = access.place.row
     if row is None:
         return []
     if chosen.sought is not None:
-        found = matching(row, chosen.sought, door.now)
+        query = matching(row, chosen.sought, access.now)
     else:
-        known = [one for one in chosen.entry_ids if _is_id(one)]
-        found = rows.living(row).exclude(expires_at__lte=door.now).filter(pk__in=known)
-    needed = found.only("id", "key", "size", "tier", "metadata", "updated_at")
-    there = list(needed.order_by("-updated_at", "-id")[: MOST_AT_ONCE + 1])
-    if len(there) > MOST_AT_ONCE:
+        ids = [entry_id for entry_id in chosen.entry_ids if _is_id(entry_id)]
+        query = rows.living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
+    needed = query.only("id", "key", "size", "tier", "metadata", "updated_at")
+    entries = list(needed.order_by("-updated_at", "-id")[: MOST_AT_ONCE + 1])
+    if len(entries) > MOST_AT_ONCE:
         raise InvalidInput(
-            _("At most %(most)d at once: narrow it further.") % {"most": MOST_AT_ONCE}
+            _("At most %(most)d entries at once. Narrow the filter.") % {"most": MOST_AT_ONCE}
         )
-    return there
+    return entries
 
 
 def _applies(act: Act, entry: Entry) -> bool:
-    """Whether there is such a move from where it is; everything else may be done to any."""
+    """Return whether an act applies to an entry: a move has to start at its tier, every other act applies to all."""
     move = _MOVES.get(act)
     if move is None:
         return True

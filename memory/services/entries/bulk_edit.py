@@ -7,23 +7,26 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import StoreParams
 from memory.core.scopes import life_in
 from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
-from memory.providers.postgres import many, rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.forget import MOST_AT_ONCE
-from memory.services.one_place import shared_place
+from memory.providers.postgres import bulk, rows
+from memory.services.entries.forget import MOST_AT_ONCE
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """What isn't given stays. ``ends`` says that ``lives_seconds`` counts: from now, or none for no end."""
+    """Changes to many entries; a field without a value stays. ``ends`` says that ``lives_seconds`` counts: from now, or
+    none for no end.
+    """
 
     category: str | None = None
     importance: float | None = None
@@ -37,7 +40,7 @@ class Amended:
     change_id: UUID
 
 
-@tried_again
+@retry_on_conflict
 def amend(
     caller: MemoryCaller,
     *,
@@ -48,25 +51,25 @@ def amend(
     """All of one namespace, or none."""
     if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
-    place = shared_place(caller, entry_ids)
-    wanted = {UUID(str(one)) for one in entry_ids}
+    place = get_shared_namespace(caller, entry_ids)
+    wanted = {UUID(str(entry_id)) for entry_id in entry_ids}
     _check(place, amendment)
-    with opened(caller, "write", "memory.edited", namespace=place) as door:
-        namespace = door.claim()
-        rows.expire(namespace, door.now)
+    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=place) as access:
+        namespace = access.claim()
+        rows.expire(namespace, access.now)
         chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
         if len(chosen) != len(wanted):
-            raise NotFound(_("There is no such memory; it may be forgotten."))
-        change = door.change(namespace, Operation.EDIT, len(chosen), reason)
-        act = door.act(Operation.EDIT, reason, change.pk)
-        many.revise(namespace, chosen, act, lambda one: _amend(one, amendment, door))
-        ids = [str(one.pk) for one in chosen[:50]]
-        door.detail.update(keys=len(chosen), entries=ids, change=str(change.pk))
+            raise NotFound(_("Memory not found. It may have been forgotten."))
+        change = access.change(namespace, Operation.EDIT, len(chosen), reason)
+        act = access.act(Operation.EDIT, reason, change.pk)
+        bulk.revise(namespace, chosen, act, lambda entry_id: _amend(entry_id, amendment, access))
+        ids = [str(entry_id.pk) for entry_id in chosen[:50]]
+        access.detail.update(keys=len(chosen), entries=ids, change=str(change.pk))
         return Amended(len(chosen), change.pk)
 
 
 def _check(place: str, amendment: Amendment) -> None:
-    given = StoreParams(
+    params = StoreParams(
         place,
         "key",
         None,
@@ -74,15 +77,15 @@ def _check(place: str, amendment: Amendment) -> None:
         importance=0.5 if amendment.importance is None else amendment.importance,
         ttl_seconds=amendment.lives_seconds,
     )
-    check_params(given)
+    check_params(params)
 
 
-def _amend(entry: Entry, amendment: Amendment, door: Door) -> None:
+def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
     if amendment.category is not None:
         entry.category = amendment.category
     if amendment.importance is not None:
         entry.importance = amendment.importance
     if amendment.ends:
         # No longer than where it is lets it: what is working memory is a day's.
-        life = life_in(door.place.named.scope, amendment.lives_seconds, entry.tier)
-        entry.expires_at = None if life is None else door.now + timedelta(seconds=life)
+        life = life_in(access.place.named.scope, amendment.lives_seconds, entry.tier)
+        entry.expires_at = None if life is None else access.now + timedelta(seconds=life)

@@ -6,18 +6,19 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import check_value
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
-from memory.core.scoped import tier_named
+from memory.core.scopes import tier_named
 from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.services import gate
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, entry_place, key_hash, opened
+from memory.services.gateway import ingress_gate
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 class _Unchanged:
@@ -31,7 +32,7 @@ class RevisionConflict(AlreadyExists):
     """The entry was changed in the meantime."""
 
 
-@tried_again
+@retry_on_conflict
 def edit(
     caller: MemoryCaller,
     *,
@@ -47,24 +48,30 @@ def edit(
     """Its end, if it has one, stays. What has to wait for a person is kept beside it, in quarantine,
     and is what is given back; the entry is as it was."""
     changes = {"metadata": metadata, "category": category, "importance": importance}
-    with opened(caller, "write", "memory.edited", namespace=entry_place(caller, entry_id)) as door:
-        namespace = door.claim()
-        rows.expire(namespace, door.now)
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.edited", namespace=get_entry_namespace(caller, entry_id)
+    ) as access:
+        namespace = access.claim()
+        rows.expire(namespace, access.now)
         entry = rows.living(namespace).filter(pk=UUID(str(entry_id))).first()
         if entry is None:
-            raise NotFound(_("There is no such memory; it may be forgotten."))
+            raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
-        params = _params(door, entry, value, tier, changes)
+        params = _params(access, entry, value, tier, changes)
         check_params(params)
         if not isinstance(value, _Unchanged) or metadata is not None or tier is not None:
-            who, changed = gate.who_writes(caller), params
-            let_in = gate.amended(changed, lambda: gate.at_door(door, namespace), who)
+            who, changed = ingress_gate.who_writes(caller), params
+            let_in = ingress_gate.check_amendment(
+                changed, lambda: ingress_gate.load_known(access, namespace), who
+            )
             params = let_in.params
-            door.detail.update(let_in.detail)
-        door.detail.update(key=key_hash(params.key), bytes=check_value(door.policy, params.value))
-        act = door.act(Operation.EDIT if params.key == entry.key else Operation.STORE, reason)
-        entry, before = rows.write(namespace, params, act, door.policy)
-        door.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
+            access.detail.update(let_in.detail)
+        access.detail.update(
+            key=key_hash(params.key), bytes=check_value(access.policy, params.value)
+        )
+        act = access.act(Operation.EDIT if params.key == entry.key else Operation.STORE, reason)
+        entry, before = rows.write(namespace, params, act, access.policy)
+        access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.entry_of(entry, namespace.text)
 
 
@@ -77,25 +84,25 @@ def check_revision(entry: Entry, if_revision: int) -> None:
 
 
 def _params(
-    door: Door,
+    access: NamespaceAccess,
     entry: Entry,
     value: Json | _Unchanged,
     tier: str | None,
     changes: Mapping[str, Any],  # what was given, by field
 ) -> StoreParams:
-    kept: dict[str, Any] = {
+    current: dict[str, Any] = {
         "metadata": entry.metadata,
         "category": entry.category,
         "importance": entry.importance,
     }
-    given = {name: change for name, change in changes.items() if change is not None}
-    left = (entry.expires_at - door.now).total_seconds() if entry.expires_at else None
+    changed = {name: change for name, change in changes.items() if change is not None}
+    seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None
     return StoreParams(
-        namespace=door.text,
+        namespace=access.text,
         key=entry.key,
         value=entry.value if isinstance(value, _Unchanged) else value,
         tier=tier_named(tier or entry.tier),
-        ttl_seconds=left,
-        source=Source(door.caller.principal.actor, entry.source_run, entry.source_node),
-        **{**kept, **given},
+        ttl_seconds=seconds_left,
+        source=Source(access.caller.principal.actor, entry.source_run, entry.source_node),
+        **{**current, **changed},
     )

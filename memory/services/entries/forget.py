@@ -7,18 +7,18 @@ from uuid import UUID, uuid5
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryQuery
 from memory.models import Change, Entry
 from memory.models.entries import Operation
-from memory.places import Elsewhere
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, key_hash, opened
-from memory.services.one_place import shared_place
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 MOST_AT_ONCE = 5_000
@@ -35,7 +35,7 @@ class Forgotten:
     change_id: UUID | None
 
 
-@tried_again
+@retry_on_conflict
 def forget(
     caller: MemoryCaller,
     *,
@@ -50,32 +50,36 @@ def forget(
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
     check_chosen(key, filter)
-    with opened(caller, "forget", "memory.forgotten", scope=scope, namespace=namespace) as door:
+    with MemoryGateway(caller).open_namespace(
+        "forget", "memory.forgotten", scope=scope, namespace=namespace
+    ) as access:
         if key is not None:
-            door.detail["key"] = key_hash(key)
-        if (done := _done_before(door)) is not None:
-            return done
-        if door.elsewhere is not None:
-            return _forgotten_there(door, door.elsewhere, key, filter)
-        return forget_chosen(door, lambda found: named_by(found, key, filter), reason)
+            access.detail["key"] = key_hash(key)
+        if (repeated := _find_repeated(access)) is not None:
+            return repeated
+        if access.external is not None:
+            return _forget_externally(access, key, filter)
+        return forget_chosen(access, lambda query: filter_by(query, key, filter), reason)
 
 
-@tried_again
+@retry_on_conflict
 def forget_many(
     caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
 ) -> Forgotten:
     """Entries of one namespace, by id, all or none."""
     check_many(entry_ids)
-    place = shared_place(caller, entry_ids)
-    wanted = {UUID(str(one)) for one in entry_ids}
-    with opened(caller, "forget", "memory.forgotten", namespace=place) as door:
-        forgotten = forget_chosen(door, lambda found: found.filter(pk__in=wanted), reason)
-        if forgotten.count != len(wanted):
-            raise NotFound(_("There is no such memory; it may be forgotten already."))
+    place = get_shared_namespace(caller, entry_ids)
+    ids = {UUID(str(entry_id)) for entry_id in entry_ids}
+    with MemoryGateway(caller).open_namespace(
+        "forget", "memory.forgotten", namespace=place
+    ) as access:
+        forgotten = forget_chosen(access, lambda query: query.filter(pk__in=ids), reason)
+        if forgotten.count != len(ids):
+            raise NotFound(_("Memory not found. It may have been forgotten already."))
         return forgotten
 
 
-@tried_again
+@retry_on_conflict
 def clear(
     caller: MemoryCaller,
     *,
@@ -84,17 +88,19 @@ def clear(
     reason: str = "",
 ) -> Forgotten:
     """Everything in a namespace."""
-    with opened(caller, "forget", "memory.cleared", scope=scope, namespace=namespace) as door:
-        if door.elsewhere is not None:
-            gone = door.elsewhere.clear_namespace(door.text) if door.lock() else 0
-            door.detail["keys"] = gone
-            return Forgotten(gone, None)
-        return forget_chosen(door, lambda found: found, reason)
+    with MemoryGateway(caller).open_namespace(
+        "forget", "memory.cleared", scope=scope, namespace=namespace
+    ) as access:
+        if access.external is not None:
+            count = access.store().clear_namespace(access.text)
+            access.detail["keys"] = count
+            return Forgotten(count, None)
+        return forget_chosen(access, lambda query: query, reason)
 
 
 def check_chosen(key: str | None, filter_: Mapping[str, Json] | None) -> None:
     if key is None and not filter_:
-        raise InvalidInput("key: say which memory to forget, by entry, key or filter.")
+        raise InvalidInput("key: specify an entry, key, or filter.")
 
 
 def check_many(entry_ids: Sequence[UUID | str]) -> None:
@@ -102,61 +108,66 @@ def check_many(entry_ids: Sequence[UUID | str]) -> None:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
 
 
-def named_by(
-    found: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
+def filter_by(
+    query: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
 ) -> QuerySet[Entry]:
     if key is not None:
-        found = found.filter(key=key)
-    return narrowed(found, parse_filter(filter_))
+        query = query.filter(key=key)
+    return narrowed(query, parse_filter(filter_))
 
 
-def _forgotten_there(
-    door: Door, there: Elsewhere, key: str | None, filter_: Mapping[str, Json] | None
+def _forget_externally(
+    access: NamespaceAccess, key: str | None, filter_: Mapping[str, Json] | None
 ) -> Forgotten:
-    """What is kept elsewhere is gone for good: there is no change to undo."""
-    found = []
-    if door.lock() is not None:
-        found = there.recall(MemoryQuery(door.text, key=key, filter=filter_))
-    gone = sum(there.delete(door.text, entry.key) for entry in found)
-    door.detail["keys"] = gone
-    return Forgotten(gone, None)
+    """Forget for good: what another provider keeps knows no change that could be undone."""
+    store = access.store()
+    entries = store.recall(MemoryQuery(access.text, key=key, filter=filter_))
+    count = sum(store.delete(access.text, entry.key) for entry in entries)
+    access.detail["keys"] = count
+    return Forgotten(count, None)
 
 
 def forget_chosen(
-    door: Door, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
+    access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
 ) -> Forgotten:
-    namespace = door.lock()
+    namespace = access.lock()
     if namespace is None:
-        door.detail["keys"] = 0
+        access.detail["keys"] = 0
         return Forgotten(0, None)
-    rows.expire(namespace, door.now)
+    rows.expire(namespace, access.now)
     chosen = list(choose(rows.living(namespace)).order_by("id"))
-    door.detail.update(keys=len(chosen), entries=[str(one.pk) for one in chosen[:50]])
+    access.detail.update(keys=len(chosen), entries=[str(entry.pk) for entry in chosen[:50]])
     if not chosen:
         return Forgotten(0, None)
-    step = _of_step(door)
-    change = door.change(namespace, Operation.FORGET, len(chosen), reason, change_id=step)
-    door.detail["change"] = str(change.pk)
-    rows.forget(namespace, chosen, door.act(Operation.FORGET, reason, change.pk))
+    step = _of_step(access)
+    change = access.change(namespace, Operation.FORGET, len(chosen), reason, change_id=step)
+    access.detail["change"] = str(change.pk)
+    rows.forget(namespace, chosen, access.act(Operation.FORGET, reason, change.pk))
     return Forgotten(len(chosen), change.pk)
 
 
-def _of_step(door: Door) -> UUID | None:
+def _of_step(access: NamespaceAccess) -> UUID | None:
     """The id of the change that this very step makes here: after a crash it finds what it did."""
-    origin = door.caller.origin
+    origin = access.caller.origin
     if not origin.idempotency_key:
         return None
-    said = (door.caller.team_id, door.text, origin.run_id, origin.node_id, origin.idempotency_key)
-    return uuid5(_STEPS, "\n".join(map(str, said)))
+    parts = (
+        access.caller.team_id,
+        access.text,
+        origin.run_id,
+        origin.node_id,
+        origin.idempotency_key,
+    )
+    return uuid5(_STEPS, "\n".join(map(str, parts)))
 
 
-def _done_before(door: Door) -> Forgotten | None:
+def _find_repeated(access: NamespaceAccess) -> Forgotten | None:
     """The step again, after a crash: what it answered the first time."""
-    made = _of_step(door)
-    if made is None or door.lock() is None:
+    change_id = _of_step(access)
+    if change_id is None or access.lock() is None:
         return None
-    change = Change.objects.unscoped().filter(team_id=door.caller.team_id, pk=made).first()
+    change = Change.objects.unscoped().filter(team_id=access.caller.team_id, pk=change_id).first()
     if change is None:
         return None
-    door.detail.update(keys=change.entry_count, change=str(made), repeated=True)
-    return Forgotten(change.entry_count, made)
+    access.detail.update(keys=change.entry_count, change=str(change_id), repeated=True)
+    return Forgotten(change.entry_count, change_id)

@@ -4,25 +4,27 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.records import MemoryEntry
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import entry_place, opened
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
 
 
-@tried_again
+@retry_on_conflict
 def look(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
-    with opened(caller, "view", "memory.listed", namespace=entry_place(caller, entry_id)) as door:
-        row = door.place.row
-        found = row and (
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
+    ) as access:
+        row = access.place.row
+        entry = row and (
             rows.living(row)
-            .exclude(expires_at__lte=door.now)
+            .exclude(expires_at__lte=access.now)
             .filter(pk=UUID(str(entry_id)))
             .first()
         )
-        if not row or not found:
-            raise NotFound(_("There is no such memory; it may be forgotten."))
-        door.detail.update(entry=str(entry_id), keys=1)
-        return rows.entry_of(found, row.text)
+        if not row or not entry:
+            raise NotFound(_("Memory not found. It may have been forgotten."))
+        access.detail.update(entry=str(entry_id), keys=1)
+        return rows.entry_of(entry, row.text)

@@ -1,4 +1,4 @@
-"""What an entry is linked with, and what it was before: for who was admitted at the entry."""
+"""The entries that an entry is linked with, and its earlier revisions, for callers who may see the entry."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -11,31 +11,31 @@ from memory.models import Entry, Revision
 MOST = 20
 
 
-def named_beside(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequence[Entry]:
+def list_linked(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequence[Entry]:
     """Those that an entry's links name; the living first, then the newest."""
-    valid = [one for one in ids if _is_id(one)]
-    beside = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id)
-    found = beside.filter(Q(key__in=list(keys)) | Q(pk__in=valid))
-    return list(found.order_by(F("deleted_at").desc(nulls_first=True), "-updated_at", "-id"))
+    valid = [entry_id for entry_id in ids if _is_id(entry_id)]
+    siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id)
+    linked = siblings.filter(Q(key__in=list(keys)) | Q(pk__in=valid))
+    return list(linked.order_by(F("deleted_at").desc(nulls_first=True), "-updated_at", "-id"))
 
 
 def superseding(entry: Entry) -> Sequence[Entry]:
     """Entries that say they took this one's place, or took it in."""
-    beside = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id, deleted_at=None)
+    siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id, deleted_at=None)
     took_place = Q(metadata__contains={"supersedes": entry.key})
     took_in = Q(metadata__contains={"merged_from": [{"id": str(entry.pk)}]})
     # Said as the index says it, which holds those that took any's: a namespace may have a hundred thousand others.
-    took = beside.filter(metadata__has_any_keys=["merged_from", "supersedes"])
-    found = took.filter(took_place | took_in).exclude(pk=entry.pk)
-    return list(found.order_by("-updated_at", "-id")[:MOST])
+    took = siblings.filter(metadata__has_any_keys=["merged_from", "supersedes"])
+    query = took.filter(took_place | took_in).exclude(pk=entry.pk)
+    return list(query.order_by("-updated_at", "-id")[:MOST])
 
 
 def revisions_before(entry: Entry, number: int | None, limit: int) -> Sequence[Revision]:
     """The newest, or those before one; one more than the limit, where there is one."""
-    found = Revision.objects.unscoped().filter(entry=entry)
+    revisions = Revision.objects.unscoped().filter(entry=entry)
     if number is not None:
-        found = found.filter(number__lt=number)
-    return list(found.order_by("-number")[: limit + 1])
+        revisions = revisions.filter(number__lt=number)
+    return list(revisions.order_by("-number")[: limit + 1])
 
 
 def _is_id(text: str) -> bool:

@@ -7,15 +7,16 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.values import search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 MOST_A_PAGE = 200
@@ -38,7 +39,7 @@ class NamespacePage:
 
 def namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
     with tenant([caller.team_id]):
-        return list(_seen(caller, scope))
+        return list(_visible_namespaces(caller, scope))
 
 
 def namespace_page(
@@ -46,21 +47,21 @@ def namespace_page(
 ) -> NamespacePage:
     """In the order of ``namespaces``."""
     with tenant([caller.team_id]):
-        found = _seen(caller, scope)
-        rows_ = list(found[offset : offset + limit + 1])
+        query = _visible_namespaces(caller, scope)
+        rows_ = list(query[offset : offset + limit + 1])
         is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
-        total = offset + len(rows_) if is_last else found.count()
+        total = offset + len(rows_) if is_last else query.count()
         return NamespacePage(rows_[:limit], total)
 
 
-def _seen(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
-    found = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+def _visible_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
+    query = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     if scope is not None:
-        found = found.filter(scope=scope)
-    return found.order_by("scope", "text", "id")
+        query = query.filter(scope=scope)
+    return query.order_by("scope", "text", "id")
 
 
-@tried_again
+@retry_on_conflict
 def entries(
     caller: MemoryCaller,
     *,
@@ -74,26 +75,28 @@ def entries(
     offset: int = 0,
 ) -> EntryPage:
     """Newest first, quarantined ones included: this is for looking, recall is for using."""
-    with opened(caller, "view", "memory.listed", scope=scope, namespace=namespace) as door:
-        row = door.place.row
-        wanted = parse_filter(filter)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", scope=scope, namespace=namespace
+    ) as access:
+        row = access.place.row
+        condition = parse_filter(filter)
         if row is None:
             return EntryPage([], 0, offset)
-        if door.elsewhere is not None:
-            there = door.elsewhere.recall(MemoryQuery(row.text, filter=filter))
-            return _page(door, there, text, category, tier, limit, offset)
-        found = rows.living(row).exclude(expires_at__lte=door.now)
-        found = _narrowed(found, text=text, category=category, tier=tier)
-        found = narrowed(found, wanted)
-        total = found.count()
-        page = found.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
-        door.detail["keys"] = total
-        return EntryPage([rows.entry_of(one, row.text) for one in page], total, offset)
+        if access.external is not None:
+            external_entries = access.store().recall(MemoryQuery(row.text, filter=filter))
+            return _page(access, external_entries, text, category, tier, limit, offset)
+        query = rows.living(row).exclude(expires_at__lte=access.now)
+        query = _filter(query, text=text, category=category, tier=tier)
+        query = narrowed(query, condition)
+        total = query.count()
+        page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
+        access.detail["keys"] = total
+        return EntryPage([rows.entry_of(entry, row.text) for entry in page], total, offset)
 
 
 def _page(
-    door: Door,
-    there: Sequence[MemoryEntry],
+    access: NamespaceAccess,
+    entries: Sequence[MemoryEntry],
     text: str,
     category: str | None,
     tier: str | None,
@@ -103,17 +106,17 @@ def _page(
     """Of what is kept elsewhere, newest first already; quarantined ones nobody hands out there."""
     chosen = [
         entry
-        for entry in there
+        for entry in entries
         if text.casefold() in search_text(entry.key, entry.value).casefold()
         and category in (None, "", entry.category)
         and tier in (None, "", entry.tier.value)
     ]
-    door.detail["keys"] = len(chosen)
+    access.detail["keys"] = len(chosen)
     return EntryPage(chosen[offset : offset + min(limit, MOST_A_PAGE)], len(chosen), offset)
 
 
-def _narrowed(
-    found: rows.Entries, *, text: str, category: str | None, tier: str | None
+def _filter(
+    query: rows.Entries, *, text: str, category: str | None, tier: str | None
 ) -> rows.Entries:
-    wanted: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
-    return found.filter(**{name: value for name, value in wanted.items() if value})
+    conditions: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
+    return query.filter(**{name: value for name, value in conditions.items() if value})

@@ -1,4 +1,4 @@
-"""What forgetting would take: counted by table first, with the very choice that forgetting makes, and nothing done."""
+"""A preview of forgetting: rows counted by table, with the same choice as forgetting itself, and nothing changed."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,22 +9,21 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
+from config.sql import read_queries
 from memory.core.errors import NotFound
 from memory.core.records import Json, MemoryQuery
 from memory.core.values import size_of
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.forget import check_chosen, check_many, named_by
-from memory.services.one_place import shared_place
+from memory.services.entries.forget import check_chosen, check_many, filter_by
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.single_namespace import get_shared_namespace
 
 
-COUNT: Final = """
-    SELECT 'memory_embedding', count(*) FROM memory_embedding WHERE entry_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_revision', count(*) FROM memory_revision WHERE entry_id = ANY(%(ids)s)
-"""
+QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class WouldGo:
     kept: Mapping[str, int] = field(default_factory=dict)
 
 
-@tried_again
+@retry_on_conflict
 def plan_forgetting(
     caller: MemoryCaller,
     *,
@@ -50,27 +49,27 @@ def plan_forgetting(
     """Refused as the forgetting itself would be."""
     if entry_ids is None:
         check_chosen(key, filter)
-        return _planned(
+        return _plan(
             caller,
             scope,
             namespace,
-            lambda found: named_by(found, key, filter),
+            lambda query: filter_by(query, key, filter),
             lambda text: MemoryQuery(text, key=key, filter=filter),
         )
     check_many(entry_ids)
-    place = shared_place(caller, entry_ids)
-    wanted = {UUID(str(one)) for one in entry_ids}
-    plan = _planned(caller, None, place, lambda found: found.filter(pk__in=wanted), MemoryQuery)
-    if plan.count != len(wanted):
-        raise NotFound(_("There is no such memory; it may be forgotten already."))
+    place = get_shared_namespace(caller, entry_ids)
+    ids = {UUID(str(entry_id)) for entry_id in entry_ids}
+    plan = _plan(caller, None, place, lambda query: query.filter(pk__in=ids), MemoryQuery)
+    if plan.count != len(ids):
+        raise NotFound(_("Memory not found. It may have been forgotten already."))
     return plan
 
 
-@tried_again
+@retry_on_conflict
 def plan_clearing(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> WouldGo:
-    return _planned(caller, scope, namespace, lambda found: found, MemoryQuery)
+    return _plan(caller, scope, namespace, lambda query: query, MemoryQuery)
 
 
 def would_go(entries: Collection[Entry]) -> WouldGo:
@@ -78,38 +77,45 @@ def would_go(entries: Collection[Entry]) -> WouldGo:
     counted = dict.fromkeys(("memory_embedding", "memory_revision"), 0)
     if entries:
         with connection.cursor() as cursor:
-            cursor.execute(COUNT, {"ids": [one.pk for one in entries]})
+            cursor.execute(QUERIES["of_entries"], {"ids": [entry.pk for entry in entries]})
             counted |= dict(cursor.fetchall())
     return WouldGo(
         len(entries),
-        sum(one.size for one in entries),
+        sum(entry.size for entry in entries),
         {"memory_entry": len(entries), "memory_embedding": counted["memory_embedding"]},
         {"memory_revision": counted["memory_revision"]},
     )
 
 
-def _planned(
+def _plan(
     caller: MemoryCaller,
     scope: str | None,
     namespace: str | None,
     choose: Callable[[QuerySet[Entry]], QuerySet[Entry]],
     query: Callable[[str], MemoryQuery],
 ) -> WouldGo:
-    with opened(caller, "forget", "memory.rehearsed", scope=scope, namespace=namespace) as door:
-        plan = _there(door, query(door.text)) if door.elsewhere else _here(door, choose)
-        door.detail["keys"] = plan.count
+    with MemoryGateway(caller).open_namespace(
+        "forget", "memory.rehearsed", scope=scope, namespace=namespace
+    ) as access:
+        if access.external is None:
+            plan = _plan_rows(access, choose)
+        else:
+            plan = _plan_externally(access, query(access.text))
+        access.detail["keys"] = plan.count
         return plan
 
 
-def _here(door: Door, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]]) -> WouldGo:
-    if door.place.row is None:
+def _plan_rows(
+    access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]]
+) -> WouldGo:
+    if access.place.row is None:
         return would_go([])
-    found = rows.living(door.place.row).exclude(expires_at__lte=door.now)
-    return would_go(list(choose(found).only("id", "size")))
+    query = rows.living(access.place.row).exclude(expires_at__lte=access.now)
+    return would_go(list(choose(query).only("id", "size")))
 
 
-def _there(door: Door, query: MemoryQuery) -> WouldGo:
-    """Kept by another provider, where nothing stays."""
-    found = door.elsewhere.recall(query) if door.elsewhere and door.place.row else []
-    size = sum(size_of(one.value) for one in found)
-    return WouldGo(len(found), size, {"elsewhere": len(found)}, {})
+def _plan_externally(access: NamespaceAccess, query: MemoryQuery) -> WouldGo:
+    """Count what another provider keeps, where nothing stays for undoing."""
+    entries = access.store().recall(query)
+    size = sum(size_of(entry.value) for entry in entries)
+    return WouldGo(len(entries), size, {"elsewhere": len(entries)}, {})

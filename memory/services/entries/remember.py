@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.policy import check_value
-from memory.core.recalling import category_of
+from memory.core.recall.selection import category_of
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
-from memory.core.scoped import tier_named
-from memory.core.scopes import life_in
+from memory.core.scopes import life_in, tier_named
 from memory.core.values import check_params
 from memory.models.entries import Operation
 from memory.permissions import guest_of
 from memory.providers.postgres import rows
-from memory.services import gate
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, key_hash, opened
+from memory.services.gateway import ingress_gate
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-@tried_again
+@retry_on_conflict
 def remember(
     caller: MemoryCaller,
     *,
@@ -40,46 +40,51 @@ def remember(
     All of it passes the gate. ``raw``: as a provider keeps it; whoever writes has a gate of their own.
     """
     raw = raw or guest_of(caller.principal) is not None
-    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.stored", scope=scope, namespace=namespace
+    ) as access:
         params = StoreParams(
-            namespace=door.text,
+            namespace=access.text,
             key=key,
             value=value,
             metadata=metadata or {},
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
             importance=importance,
-            ttl_seconds=_life(door, tier, ttl_seconds, raw=raw),
-            source=_signed(source or Source(), caller),
+            ttl_seconds=_life(access, tier, ttl_seconds, raw=raw),
+            source=_sign(source or Source(), caller),
         )
         check_params(params)
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
-        act = door.act(Operation.STORE, reason)
-        row, standing = door.claim_to_write(params.key, act)
+        act = access.act(Operation.STORE, reason)
+        row, state = access.claim_to_write(params.key, act)
         if not raw:
-            who = gate.who_writes(caller)
-            let_in = gate.passed(params, lambda: gate.at_door(door, row), who)
+            who = ingress_gate.who_writes(caller)
+            let_in = ingress_gate.check_ingress(
+                params, lambda: ingress_gate.load_known(access, row), who
+            )
             params = let_in.params
-            door.detail.update(let_in.detail)
-        size = check_value(door.policy, params.value)
-        door.detail.update(key=key_hash(params.key), bytes=size, keys=1)
-        if door.elsewhere is not None:
-            kept = door.elsewhere.store(params)
-            door.detail.update(entry=kept.id, before=kept.revision - 1, after=kept.revision)
-            return kept
-        entry, before = rows.write(row, params, act, door.policy, standing)
-        door.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
-        return rows.entry_of(entry, door.text)
+            access.detail.update(let_in.detail)
+        size = check_value(access.policy, params.value)
+        access.detail.update(key=key_hash(params.key), bytes=size, keys=1)
+        if access.external is not None:
+            stored = access.store().store(params)
+            revision = stored.revision
+            access.detail.update(entry=stored.id, before=revision - 1, after=revision)
+            return stored
+        entry, before = rows.write(row, params, act, access.policy, state)
+        access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
+        return rows.entry_of(entry, access.text)
 
 
-def _life(door: Door, tier: str, asked: float | None, *, raw: bool) -> float | None:
-    if asked is not None:
-        return asked
-    return life_in(door.place.named.scope, None, "" if raw else tier)
+def _life(access: NamespaceAccess, tier: str, seconds: float | None, *, raw: bool) -> float | None:
+    if seconds is not None:
+        return seconds
+    return life_in(access.place.named.scope, None, "" if raw else tier)
 
 
-def _signed(source: Source, caller: MemoryCaller) -> Source:
-    """Who writes, where the source doesn't say."""
+def _sign(source: Source, caller: MemoryCaller) -> Source:
+    """Return the source with the caller as the writer, where it names none."""
     return replace(
         source,
         actor=source.actor or caller.principal.actor,

@@ -82,7 +82,7 @@ def keeping(row: Namespace) -> Keeping:
     """The caller has found the namespace, and so may look into it."""
     now = timezone.now()
     day, week = now + timedelta(days=1), now + timedelta(days=7)
-    found = rows.living(row).exclude(expires_at__lte=now)
+    query = rows.living(row).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # aggregates, each of its own type
         "soon": Count("id", filter=Q(expires_at__lte=day)),
         "week": Count("id", filter=Q(expires_at__gt=day, expires_at__lte=week)),
@@ -91,16 +91,16 @@ def keeping(row: Namespace) -> Keeping:
         "next_end": Min("expires_at"),
         **{tier: Count("id", filter=Q(tier=tier)) for tier in TierChoice.values},
     }
-    counted = found.order_by().aggregate(**conditions)
+    counted = query.order_by().aggregate(**conditions)
     tiers = {tier: counted.pop(tier) for tier in TierChoice.values}
     room = rooms(row.team_id, [row])[row.pk]
     return Keeping(room, tiers, **counted, lives_seconds=scope_named(row.scope).lives_seconds)
 
 
-def rooms(team_id: UUID, found: Sequence[Namespace]) -> dict[UUID, Room]:
+def rooms(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Room]:
     """Of many by one question."""
-    policies = policies_of(team_id, found)
-    return {row.pk: _room(row, policies[row.pk]) for row in found}
+    policies = policies_of(team_id, namespaces)
+    return {row.pk: _room(row, policies[row.pk]) for row in namespaces}
 
 
 def _room(row: Namespace, policy: MemorySecurityPolicy) -> Room:

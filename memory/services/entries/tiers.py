@@ -12,21 +12,22 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.scoped import tier_named
-from memory.logic.tiers import Move, moved
+from memory.core.scopes import tier_named
+from memory.logic.entries.tiers import Move, moved
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
-from memory.providers.postgres import many, rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.edit import check_revision
-from memory.services.forget import MOST_AT_ONCE
-from memory.services.gate import MEANT_FOR
-from memory.services.listing import EntryPage, entries
-from memory.services.one_place import shared_place
+from memory.providers.postgres import bulk, rows
+from memory.services.entries.edit import check_revision
+from memory.services.entries.forget import MOST_AT_ONCE
+from memory.services.entries.listing import EntryPage, entries
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.ingress_gate import MEANT_FOR
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class MovedEntries:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """What a move would make of an entry. ``replaces``: what is in use under the key it was meant for.
+    """The result that a move would have. ``replaces``: what is in use under the key it was meant for.
 
     With a ``problem`` none of them would be moved.
     """
@@ -80,23 +81,23 @@ def move(
     if_revision: int | None = None,
 ) -> MovedEntries:
     """By its name. ``if_revision``, of a single entry: only if nobody was quicker."""
-    named = _named(move)
+    named = _parse_move(move)
     return _move(caller, named, _leads(named, to), entry_ids, reason, if_revision)
 
 
-@tried_again
+@retry_on_conflict
 def plan_moves(
     caller: MemoryCaller, *, move: str, entry_ids: Ids, to: str | None = None
 ) -> tuple[PlannedMove, ...]:
     """The same without a trace but its row in the trail, entry by entry, for whoever might do it."""
-    named = _named(move)
+    named = _parse_move(move)
     leads = _leads(named, to)
     _check_count(entry_ids)
-    place = shared_place(caller, entry_ids)
-    with opened(caller, "write", "memory.listed", namespace=place) as door:
-        chosen = _chosen(door.place.row, entry_ids, door.now)
-        door.detail.update(keys=len(chosen), planned=str(named))
-        return tuple(_planned(one, named, leads, door.now) for one in chosen)
+    place = get_shared_namespace(caller, entry_ids)
+    with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=place) as access:
+        chosen = _list_chosen(access.place.row, entry_ids, access.now)
+        access.detail.update(keys=len(chosen), planned=str(named))
+        return tuple(_plan(entry, named, leads, access.now) for entry in chosen)
 
 
 def approve(
@@ -121,7 +122,7 @@ def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> Mov
     return _move(caller, Move.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
-def quarantined(
+def list_quarantined(
     caller: MemoryCaller,
     *,
     scope: str | None = None,
@@ -130,7 +131,7 @@ def quarantined(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """What is in quarantine and waits for somebody, newest first; or what was rejected there."""
+    """List the entries in quarantine that wait for somebody, newest first; or those that were rejected there."""
     decided: Json = str(Move.REJECT) if rejected else {"$ne": str(Move.REJECT)}
     return entries(
         caller,
@@ -143,7 +144,7 @@ def quarantined(
     )
 
 
-def _named(move: str) -> Move:
+def _parse_move(move: str) -> Move:
     try:
         return Move(move)
     except ValueError:
@@ -159,27 +160,27 @@ def _check_count(entry_ids: Ids) -> None:
         raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
 
 
-def _chosen(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
+def _list_chosen(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
     """All of them, or NotFound."""
-    wanted = {UUID(str(one)) for one in entry_ids}
-    found: list[Entry] = []
+    ids = {UUID(str(entry_id)) for entry_id in entry_ids}
+    entries: list[Entry] = []
     if namespace is not None:
         fresh = rows.living(namespace).exclude(expires_at__lte=now)
-        found = list(fresh.filter(pk__in=wanted).select_related("namespace").order_by("id"))
-    if len(found) != len(wanted):
-        raise NotFound(_("There is no such memory; it may be forgotten."))
-    return found
+        entries = list(fresh.filter(pk__in=ids).select_related("namespace").order_by("id"))
+    if len(entries) != len(ids):
+        raise NotFound(_("Memory not found. It may have been forgotten."))
+    return entries
 
 
-def _planned(row: Entry, move: Move, to: Tier, now: datetime) -> PlannedMove:
+def _plan(row: Entry, move: Move, to: Tier, now: datetime) -> PlannedMove:
     entry = rows.entry_of(row, row.namespace.text)
     try:
         moved(entry, move, to)
     except InvalidInput as fault:
         return PlannedMove(entry, to, problem=str(fault))
     meant_for = entry.metadata.get(MEANT_FOR) if move is Move.APPROVE else None
-    there = rows.visible_key(row.namespace, str(meant_for), now) if meant_for else None
-    return PlannedMove(entry, to, rows.entry_of(there, row.namespace.text) if there else None)
+    replaced = rows.visible_key(row.namespace, str(meant_for), now) if meant_for else None
+    return PlannedMove(entry, to, rows.entry_of(replaced, row.namespace.text) if replaced else None)
 
 
 def _move(
@@ -191,23 +192,31 @@ def _move(
     if_revision: int | None = None,
 ) -> MovedEntries:
     _check_count(entry_ids)
-    place = shared_place(caller, entry_ids)
-    with opened(caller, "write", ACTIONS[move], namespace=place) as door:
-        namespace = door.claim()
-        rows.expire(namespace, door.now)
-        chosen = _chosen(namespace, entry_ids, door.now)
+    place = get_shared_namespace(caller, entry_ids)
+    with MemoryGateway(caller).open_namespace("write", ACTIONS[move], namespace=place) as access:
+        namespace = access.claim()
+        rows.expire(namespace, access.now)
+        chosen = _list_chosen(namespace, entry_ids, access.now)
         if if_revision is not None:
             check_revision(chosen[0], if_revision)
-        change = door.change(namespace, Operation.EDIT, len(chosen), reason)
-        act = door.act(Operation.EDIT, reason, change.pk)
-        apart = [one for one in chosen if move is Move.APPROVE and one.metadata.get(MEANT_FOR)]
-        where = [one for one in chosen if one not in apart]
-        many.revise(namespace, where, act, lambda one: _move_there(one, namespace, move, to, act))
-        done = [rows.entry_of(one, namespace.text) for one in where]
-        done += [_put_in_its_place(door, namespace, one, to, act) for one in apart]
-        ids: list[Json] = [one.id for one in done]
-        door.detail.update(keys=len(done), entries=ids[:50], change=str(change.pk), to=str(to))
-        return MovedEntries(tuple(done), change.pk)
+        change = access.change(namespace, Operation.EDIT, len(chosen), reason)
+        act = access.act(Operation.EDIT, reason, change.pk)
+        held_entries = [
+            entry for entry in chosen if move is Move.APPROVE and entry.metadata.get(MEANT_FOR)
+        ]
+        where = [entry for entry in chosen if entry not in held_entries]
+        bulk.revise(
+            namespace, where, act, lambda entry: _move_there(entry, namespace, move, to, act)
+        )
+        moved_entries = [rows.entry_of(entry, namespace.text) for entry in where]
+        moved_entries += [
+            _put_in_its_place(access, namespace, entry, to, act) for entry in held_entries
+        ]
+        ids: list[Json] = [entry.id for entry in moved_entries]
+        access.detail.update(
+            keys=len(moved_entries), entries=ids[:50], change=str(change.pk), to=str(to)
+        )
+        return MovedEntries(tuple(moved_entries), change.pk)
 
 
 def _move_there(row: Entry, namespace: Namespace, move: Move, to: Tier, act: rows.Act) -> None:
@@ -218,13 +227,13 @@ def _move_there(row: Entry, namespace: Namespace, move: Move, to: Tier, act: row
 
 
 def _put_in_its_place(
-    door: Door, namespace: Namespace, row: Entry, to: Tier, act: rows.Act
+    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, act: rows.Act
 ) -> MemoryEntry:
-    """What was held apart for a key is stored under it."""
+    """Store what was held apart for a key under that key."""
     params = moved(rows.entry_of(row, namespace.text), Move.APPROVE, to, why=act.reason)
     params = _in_its_place(params, str(params.metadata[MEANT_FOR]))
     rows.forget(namespace, [row], replace(act, operation=Operation.FORGET))
-    entry, _before = rows.write(namespace, params, act, door.policy)
+    entry, _before = rows.write(namespace, params, act, access.policy)
     return rows.entry_of(entry, namespace.text)
 
 

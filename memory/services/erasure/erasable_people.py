@@ -11,13 +11,13 @@ from django.db.models.functions import StrIndex, Substr
 from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Role, User
-from accounts.personas import key_of
+from accounts.personas import find_key_id
 from accounts.tenancy import tenant
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace, words_seen_by
 from memory.models import Namespace
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 
 
 MOST_OFFERED: Final = 20
@@ -35,9 +35,9 @@ class Erasable:
 def erasable(caller: MemoryCaller, *, typed: str) -> Erasable:
     """Those with ``typed`` in what they are called; who was never remembered can still be named in full."""
     principal = caller.principal
-    role = principal.role_in(caller.team_id)
+    role = principal.get_role(caller.team_id)
     if principal.kind != "user" or role not in LEADING:
-        raise NotFound(_("There is no such page."))
+        raise NotFound(_("Page not found."))
     with tenant([caller.team_id]):
         members = _members(caller, typed.strip()) if role == Role.OWNER else ()
         return Erasable(members, _others(caller, typed.strip(), is_owner=role == Role.OWNER))
@@ -64,4 +64,4 @@ def _others(caller: MemoryCaller, typed: str, *, is_owner: bool) -> tuple[Namesp
 
 
 def _is_a_keys(row: Namespace) -> bool:
-    return key_of(parse_namespace(row.text).ids[0]) is not None
+    return find_key_id(parse_namespace(row.text).ids[0]) is not None

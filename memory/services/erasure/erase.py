@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
@@ -19,21 +19,24 @@ from django.utils.translation import gettext as _
 
 from accounts import access, audit
 from accounts.models import AuditEntry, Membership, Role
-from accounts.personas import key_of, played_by
-from accounts.pseudonyms import outside_in
+from accounts.personas import find_key_id, find_player
+from accounts.pseudonyms import find_outside_ids
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
+from config.sql import read_queries
 from memory import permissions
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
 from memory.models import Namespace
 from memory.permissions import Place
-from memory.places import elsewhere
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.trail import record, record_refusal
+from memory.routing import external_provider
+from memory.services.gateway.audit_lines import record, record_refusal
+from memory.services.gateway.caller import MemoryCaller
 
+
+QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 # A team and a person's id → the namespaces of their conversations and runs.
 WhatIsOf = Callable[[UUID, str], Iterable[str]]
@@ -47,22 +50,6 @@ TABLES = (
 )  # fmt: skip
 
 PERSONS = "accounts_auditperson"  # whom the trail means by a pseudonym
-
-COUNT = """
-    WITH entries AS (SELECT id FROM memory_entry WHERE namespace_id = ANY(%(ids)s))
-    SELECT 'memory_entry', count(*) FROM entries
-    UNION ALL SELECT 'memory_revision', count(*) FROM memory_revision WHERE entry_id IN (SELECT id FROM entries)
-    UNION ALL SELECT 'memory_read', count(*) FROM memory_read WHERE entry_id IN (SELECT id FROM entries)
-    UNION ALL SELECT 'memory_embedding', count(*) FROM memory_embedding WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_change', count(*) FROM memory_change WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_posting', count(*) FROM memory_posting WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_group', count(*) FROM memory_group WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_proposal', count(*) FROM memory_proposal WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_curation', count(*) FROM memory_curation
-      WHERE team_id = %(team)s AND place = ANY(%(texts)s)
-    UNION ALL SELECT 'memory_glass', count(*) FROM memory_glass WHERE namespace_id = ANY(%(ids)s)
-    UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +91,7 @@ def erase(
     return _tried(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
 
 
-@tried_again
+@retry_on_conflict
 def _tried(
     caller: MemoryCaller, subject: str, dry_run: bool, runs: bool, cleared: Counter[str]
 ) -> Receipt:
@@ -112,7 +99,7 @@ def _tried(
         found = what_is_theirs(caller.team_id, subject)
         too = _too(caller.team_id, subject, runs)
         persons = _in_words(caller.team_id, subject, found)
-        named = audit.persons_known(caller.team_id, persons)
+        named = audit.count_persons(caller.team_id, persons)
         _check(caller, subject, bool(found or named) or any(too(False).values()))
         trail = _in_the_trail(caller.team_id, found, persons)
         if dry_run:
@@ -121,7 +108,7 @@ def _tried(
             # What lies above memory is locked before it, everywhere: their runs first.
             others = too(True)
             rows.lock_namespaces(caller.team_id, [row.text for row in found])
-            _clear_elsewhere(caller.team_id, found, cleared)
+            _clear_external(caller.team_id, found, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(found)}
             tables |= _erased([row.pk for row in found]) | others
             # Last: what the trail says of the erasing so far still means them by their key.
@@ -150,7 +137,7 @@ def _too(team_id: UUID, subject: str, runs: bool) -> Callable[[bool], dict[str, 
 def _all_counted(team_id: UUID, found: list[Namespace], persons: Sequence[str]) -> dict[str, int]:
     return _counted(team_id, found) | {
         "sharing": access.count_shared(found),
-        PERSONS: audit.persons_known(team_id, persons),
+        PERSONS: audit.count_persons(team_id, persons),
     }
 
 
@@ -161,11 +148,13 @@ def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
     if permissions.is_their_own(principal, place):
         return
     known = known or _is_member(team_id, named)
-    if known and principal.kind == "user" and _leads(principal.role_in(team_id), place):
+    if known and principal.kind == "user" and _leads(principal.get_role(team_id), place):
         return
-    fault: MemoryFault = NotFound(_("There is no such person."))
+    fault: MemoryFault = NotFound(_("User not found."))
     if principal.kind == "key" and not principal.allows("memory:write"):
-        fault = AccessDenied(_("This key has no scope %(scope)s.") % {"scope": "memory:write"})
+        fault = AccessDenied(
+            _("This API key doesn't have the permission %(scope)s.") % {"scope": "memory:write"}
+        )
     if known:  # who is nobody here gets no line, which would make somebody of them
         record_refusal(caller, "memory.erased", named.text, fault)
     raise fault
@@ -183,7 +172,7 @@ def _leads(role: Role | None, place: Place) -> bool:
     if role == Role.OWNER:
         return True
     subject = place.named.ids[0]
-    own = played_by(subject) or key_of(subject) or permissions.account_named(place.named)
+    own = find_player(subject) or find_key_id(subject) or permissions.account_named(place.named)
     return role == Role.ADMIN and own is None
 
 
@@ -200,8 +189,8 @@ def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
 
 def _in_words(team_id: UUID, subject: str, found: Iterable[Namespace]) -> list[str]:
     """The ids by which the trail may mean them: their own, and their test persons', whose memory may be gone."""
-    ids = {id_ for row in found for id_ in outside_in(row.text)}
-    return sorted({subject, *ids, *audit.played_by_in_trail(team_id, subject)})
+    ids = {id_ for row in found for id_ in find_outside_ids(row.text)}
+    return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
 
 def _personas(team_id: UUID, subject: str) -> list[str]:
@@ -220,7 +209,7 @@ def _counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
         "team": team_id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, asked)
+        cursor.execute(QUERIES["of_namespaces"], asked)
         return dict(cursor.fetchall())
 
 
@@ -228,24 +217,26 @@ def _erased(ids: list[UUID]) -> dict[str, int]:
     gone = dict.fromkeys(TABLES, 0)
     with connection.cursor() as cursor:
         for one in ids:
-            cursor.execute("SELECT name, rows FROM memory_erase(%s)", [one])
+            cursor.execute("SELECT name, rows FROM memory_erase_namespace(%s)", [one])
             for name, count in cursor.fetchall():
                 gone[name] += count
     return gone
 
 
-def _clear_elsewhere(team_id: UUID, found: list[Namespace], cleared: Counter[str]) -> None:
+def _clear_external(team_id: UUID, found: list[Namespace], cleared: Counter[str]) -> None:
     """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
     for row in found:
         named = parse_namespace(row.text)
-        if there := elsewhere(team_id, named, NO_LIMITS):
-            cleared[row.text] += there.clear_namespace(row.text)
+        if external := external_provider(team_id, named, NO_LIMITS):
+            cleared[row.text] += external.provider.clear_namespace(row.text)
 
 
 def _in_the_trail(team_id: UUID, found: Iterable[Namespace], persons: Iterable[str]) -> int:
     """The trail names namespaces and hashes of keys, never what was remembered; it can't be shortened."""
     texts = {row.text for row in found} | {f"user:{one}" for one in persons}
-    ways = [way for each in audit.as_written(team_id, sorted(texts)).values() for way in each]
+    ways = [
+        way for each in audit.list_written_forms(team_id, sorted(texts)).values() for way in each
+    ]
     return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=ways).count()
 
 
@@ -255,7 +246,7 @@ def _record(caller: MemoryCaller, receipt: Receipt) -> None:
         "tables": dict(receipt.tables),
         "left": dict(receipt.left),
     }
-    subject = audit.without_key(f"user:{receipt.subject}")
+    subject = audit.anonymize(f"user:{receipt.subject}")
     record(caller, "memory.erased", subject, detail, is_hidden=True)
 
 

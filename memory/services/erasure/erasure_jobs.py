@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.models import Membership, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.models import Erasure
 from memory.models.jobs import JobStatus
-from memory.services.caller import MemoryCaller
-from memory.services.erase import Receipt, erase
+from memory.services.erasure.erase import Receipt, erase
+from memory.services.gateway.caller import MemoryCaller
 from memory.tasks import wake_erasure
 
 
@@ -52,14 +52,14 @@ def subject_named(caller: MemoryCaller, said: str) -> str:
     return str(member) if member else name
 
 
-@tried_again
+@retry_on_conflict
 def order_erasure(caller: MemoryCaller, *, subject: str, typed: str, runs: bool = True) -> Erasure:
     """``typed`` must be ``confirmation_of`` the subject. A second order for somebody waiting is the first one."""
     if caller.principal.kind != "user" or caller.principal.user_id is None:
-        raise AccessDenied(_("That is for people, not for API keys."))
+        raise AccessDenied(_("API keys can't do this. Sign in instead."))
     planned = plan_erasure(caller, subject=subject, runs=runs)
     if typed.strip() != confirmation_of(subject):
-        raise InvalidInput(_("That is not what you were asked to type."))
+        raise InvalidInput(_("The confirmation text doesn't match."))
     with tenant([caller.team_id]):
         waiting = Erasure.objects.unscoped().filter(
             team_id=caller.team_id,
@@ -84,7 +84,7 @@ def erasure_for(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
         rows = Erasure.objects.visible_to(caller.principal)
         found = rows.filter(team_id=caller.team_id, pk=erasure_id).first()
     if found is None:
-        raise NotFound(_("There is no such receipt."))
+        raise NotFound(_("Receipt not found."))
     return found
 
 
@@ -102,7 +102,7 @@ def carry_out(team_id: UUID, erasure_id: UUID) -> None:
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
-    caller = MemoryCaller(user_principal(row.asked_by), team_id)
+    caller = MemoryCaller(load_user_principal(row.asked_by), team_id)
     receipt = None
     try:
         receipt = _erased(caller, row, Counter())
@@ -114,12 +114,12 @@ def carry_out(team_id: UUID, erasure_id: UUID) -> None:
         shown = (
             not isinstance(fault, DatabaseError) and getattr(fault, "retryable", None) is not None
         )
-        _failed(team_id, row, str(fault) if shown else _("Something went wrong on our side."))
+        _failed(team_id, row, str(fault) if shown else _("Something went wrong on the server."))
     if receipt is not None:
         _finish(row, receipt)
 
 
-@tried_again
+@retry_on_conflict
 def _erased(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
     """What went, written down with it. None: somebody else ended it."""
     with tenant([caller.team_id]):

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from accounts import audit
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 
 
 Detail = Mapping[str, Any]  # JSON: numbers, ids, outcomes; never what is remembered

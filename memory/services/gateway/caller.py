@@ -1,4 +1,4 @@
-"""Who asks memory for something, and how far they reach."""
+"""The caller of memory, and how far it reaches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,10 +45,10 @@ class MemoryCaller:
 
 def reach_of(identity: Mapping[str, Json]) -> frozenset[str]:
     """Every namespace these system variables stand for; the scopes they don't suffice for are left out."""
-    found = set()
+    namespaces = set()
     for kind in scope_kinds():
         try:
-            found.add(resolve_namespace(kind.word, identity))
+            namespaces.add(resolve_namespace(kind.word, identity))
         except InvalidInput:
             continue
-    return frozenset(found)
+    return frozenset(namespaces)

@@ -1,7 +1,7 @@
 """The gate before working memory, with what the store knows: what is new there, what people refused, what is in the way.
 
-``memory.logic.ingress`` decides; here its decision meets the namespace. A refusal is an error, so that
-the door writes it down; what the gate did with what it let in stands in the audit row of the write.
+``memory.logic.entries.ingress`` decides; here its decision meets the namespace. A refusal is an error, so that
+it is audited; what the gate did with what it let in stands in the audit row of the write.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.logic.apart import MEANT_FOR as MEANT_FOR
-from memory.logic.apart import held_for
-from memory.logic.ingress import (
+from memory.logic.entries.held_entries import MEANT_FOR as MEANT_FOR
+from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.ingress import (
     Decision,
     Incoming,
     Judged,
@@ -27,14 +27,14 @@ from memory.logic.ingress import (
     judge,
     origin_of,
 )
-from memory.logic.repeated import is_made, is_saying, said_again
-from memory.logic.texts import texts_in
-from memory.logic.tiers import Move, guarded, is_verified, promotion
+from memory.logic.entries.repetition import is_made, is_saying, said_again
+from memory.logic.entries.texts import texts_in
+from memory.logic.entries.tiers import Move, guarded, is_verified, promotion
+from memory.logic.entries.write_batch import find_entry
 from memory.models import Namespace
 from memory.providers.postgres import rows
-from memory.providers.postgres.provider import search
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 LIMITS: Final = Limits()
@@ -53,9 +53,10 @@ def _nothing_alike(_params: StoreParams) -> Sequence[MemoryEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the gate asks of a namespace. ``can_hold``: there is a quarantine that people look into.
+    """The contents of a namespace, as far as the gate has to know them. ``can_hold``: it has a quarantine that people
+    look into.
 
-    ``alike``: what a search finds for what is to be stored, however old.
+    ``alike`` searches for entries that resemble what is to be stored, however old.
     """
 
     present: Lookup
@@ -75,57 +76,72 @@ class Who(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What to store, and what the audit row says of it."""
+    """The parameters to store, and their part of the audit row."""
 
     params: StoreParams
     detail: Mapping[str, Json]
 
 
-def passed(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
+def check_ingress(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
     """Raises NotAdmitted with the reasons. ``ask`` is called where the namespace has to be looked at.
 
     Whoever writes it, there is no secret in it; what a stranger says gives no orders; and what a run
     says is there once, however often it is said.
     """
     if params.tier is not Tier.WORKING:
-        return _judged(params, ask, said_by(params, who))
-    known, origin = ask(), origin_of(params.metadata.get("origin"), _OTHERWISE[who])
-    decision = decide(Incoming(params, origin, known.recent, known.rejected, limits=LIMITS))
-    kept = decision.params
-    if kept is None or (decision.outcome is Outcome.QUARANTINE and not known.can_hold):
+        return _check_content(params, ask, origin_by(params, who))
+    known_entries, origin = ask(), origin_of(params.metadata.get("origin"), _OTHERWISE[who])
+    decision = decide(
+        Incoming(params, origin, known_entries.recent, known_entries.rejected, limits=LIMITS)
+    )
+    stored = decision.params
+    if stored is None or (decision.outcome is Outcome.QUARANTINE and not known_entries.can_hold):
         raise _refusal(decision)
     if decision.outcome is Outcome.QUARANTINE:
-        return Passed(_apart(kept, known), _detail(decision))
-    return Passed(_for_good(guarded(kept, known.present(kept.key)), known), _detail(decision))
+        return Passed(_hold_apart(stored, known_entries), _detail(decision))
+    return Passed(
+        _for_good(guarded(stored, known_entries.present(stored.key)), known_entries),
+        _detail(decision),
+    )
 
 
-def amended(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
-    """What takes the place of an entry, wherever it is; what has to wait is kept beside it."""
+def check_amendment(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
+    """Check the new content of an entry, whatever its tier. Content that has to wait for a person is stored beside it."""
     if params.tier is Tier.QUARANTINE:
-        return Passed(judge(params, said_by(params, who)).params, {})
-    return _judged(params, ask, said_by(params, who))
+        return Passed(judge(params, origin_by(params, who)).params, {})
+    return _check_content(params, ask, origin_by(params, who))
 
 
-def at_door(door: Door, namespace: Namespace | None) -> Known:
-    """``namespace`` is locked, so that nothing comes between the decision and the write."""
-    if door.elsewhere is not None:
-        return _elsewhere(door)
+def load_known(access: NamespaceAccess, namespace: Namespace | None) -> Known:
+    """Look at a namespace. It is locked, so that nothing comes between the decision and the write."""
+    store = access.store()
+
+    def search_alike(params: StoreParams) -> Sequence[MemoryEntry]:
+        return store.recall(like(params))
+
+    if access.external is not None:
+        return Known(
+            lambda key: find_entry(store, access.text, key),
+            store.recall(MemoryQuery(access.text, top_k=LIMITS.recent)),
+            can_hold=False,
+            alike=search_alike,
+        )
     if namespace is None:
         return Known(lambda key: None)
-    visible = rows.visible(namespace, door.now).order_by("-updated_at", "-id")
+    visible = rows.visible(namespace, access.now).order_by("-updated_at", "-id")
     refused = rows.living(namespace).filter(tier=Tier.QUARANTINE, metadata__review=str(Move.REJECT))
     refused = refused.order_by("-updated_at", "-id")
 
     def present(key: str) -> MemoryEntry | None:
-        fresh = rows.living(namespace).exclude(expires_at__lte=door.now)
-        found = fresh.filter(key=key).first()
-        return rows.entry_of(found, namespace.text) if found else None
+        fresh = rows.living(namespace).exclude(expires_at__lte=access.now)
+        entry = fresh.filter(key=key).first()
+        return rows.entry_of(entry, namespace.text) if entry else None
 
     return Known(
         present,
-        [rows.entry_of(one, namespace.text) for one in visible[: LIMITS.recent]],
+        [rows.entry_of(entry, namespace.text) for entry in visible[: LIMITS.recent]],
         list(refused.values_list("value", flat=True)[:MOST_REJECTED]),
-        alike=lambda params: search(namespace, like(params), door.now),
+        alike=search_alike,
     )
 
 
@@ -136,11 +152,11 @@ def who_writes(caller: MemoryCaller) -> Who:
 
 
 def origin_otherwise(who: Who) -> Origin:
-    """Whose words they are where nobody says: a programme's come from outside."""
+    """Return the origin of content that names none: what a program writes comes from outside."""
     return _OTHERWISE[who]
 
 
-def said_by(params: StoreParams, who: Who) -> Origin:
+def origin_by(params: StoreParams, who: Who) -> Origin:
     """A person's own typing is theirs, wherever they had it from."""
     return (
         _OTHERWISE[who]
@@ -152,31 +168,33 @@ def said_by(params: StoreParams, who: Who) -> Origin:
 _OTHERWISE: Final = {Who.RUN: Origin.MODEL, Who.KEY: Origin.TOOL, Who.PERSON: Origin.PERSON}
 
 
-def _judged(params: StoreParams, ask: Callable[[], Known], origin: Origin) -> Passed:
+def _check_content(params: StoreParams, ask: Callable[[], Known], origin: Origin) -> Passed:
     decision = judge(params, origin)
-    kept = decision.params
+    stored = decision.params
     detail = _detail(decision) if decision.findings else {}
-    if kept.tier is not Tier.QUARANTINE:
-        return _again(kept, ask, decision) or Passed(kept, detail)
-    known = ask()
-    if params.tier is not Tier.QUARANTINE and not known.can_hold:
+    if stored.tier is not Tier.QUARANTINE:
+        return _repeat(stored, ask, decision) or Passed(stored, detail)
+    known_entries = ask()
+    if params.tier is not Tier.QUARANTINE and not known_entries.can_hold:
         raise _refusal(decision)
-    return Passed(_apart(kept, known), detail)
+    return Passed(_hold_apart(stored, known_entries), detail)
 
 
-def _again(params: StoreParams, ask: Callable[[], Known], judged: Judged) -> Passed | None:
-    """What is there already, if it is: one proof more for it. Nothing where a key was chosen."""
+def _repeat(params: StoreParams, ask: Callable[[], Known], judgement: Judged) -> Passed | None:
+    """Return what is stored already, with one proof more, if this says the same under a generated key."""
     if not is_made(params.key, params.source.run_id) or not is_saying(params.value):
         return None
-    known = ask()
-    if known.present(params.key) is not None:
+    known_entries = ask()
+    if known_entries.present(params.key) is not None:
         return None
-    again = said_again(params, [*known.recent, *known.alike(params)], timezone.now())
+    again = said_again(
+        params, [*known_entries.recent, *known_entries.alike(params)], timezone.now()
+    )
     if again is None:
         return None
     return Passed(
         again,
-        {"ingress": str(Outcome.MERGE), "reasons": [*_reasons(judged), str(Reason.DUPLICATE)]},
+        {"ingress": str(Outcome.MERGE), "reasons": [*_reasons(judgement), str(Reason.DUPLICATE)]},
     )
 
 
@@ -187,29 +205,16 @@ def like(params: StoreParams) -> MemoryQuery:
     return MemoryQuery(params.namespace, query_text=text, filter=same, top_k=MOST_ALIKE)
 
 
-def _elsewhere(door: Door) -> Known:
-    there = door.elsewhere
-    if there is None:
-        raise AssertionError("asked of a namespace that is kept here")
-    return Known(
-        lambda key: next(iter(there.recall(MemoryQuery(door.text, key=key))), None),
-        there.recall(MemoryQuery(door.text, top_k=LIMITS.recent)),
-        can_hold=False,
-        alike=lambda params: there.recall(like(params)),
-    )
-
-
-def _apart(params: StoreParams, known: Known) -> StoreParams:
-    """What waits for a person takes nothing that is in use out of use."""
-    there = known.present(params.key)
-    if there is None or there.tier is Tier.QUARANTINE:
+def _hold_apart(params: StoreParams, known_entries: Known) -> StoreParams:
+    """Return what waits for a person under a key of its own, so that it replaces nothing in use."""
+    present = known_entries.present(params.key)
+    if present is None or present.tier is Tier.QUARANTINE:
         return params
     return held_for(params.key, params)
 
 
-def _for_good(params: StoreParams, known: Known) -> StoreParams:
-    """What somebody verified has no end from the start; so has, where no sweep of ours comes by,
-    whatever a sweep would keep."""
+def _for_good(params: StoreParams, known_entries: Known) -> StoreParams:
+    """Keep verified content without an end. Where no sweep of ours comes by, keep what a sweep would promote."""
     if params.tier is not Tier.WORKING:
         return params
     written = MemoryEntry(
@@ -222,7 +227,7 @@ def _for_good(params: StoreParams, known: Known) -> StoreParams:
         tier=params.tier,
         importance=params.importance,
     )
-    if is_verified(written) or (not known.can_hold and promotion(written)):
+    if is_verified(written) or (not known_entries.can_hold and promotion(written)):
         return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None)
     return params
 
@@ -232,12 +237,12 @@ def _detail(decision: Decision | Judged) -> dict[str, Json]:
 
 
 def _refusal(decision: Decision | Judged) -> NotAdmitted:
-    said = "; ".join(
-        f"{one.reason} ({one.detail})" if one.detail else str(one.reason)
-        for one in decision.findings
+    reasons = "; ".join(
+        f"{finding.reason} ({finding.detail})" if finding.detail else str(finding.reason)
+        for finding in decision.findings
     )
-    return NotAdmitted(f"Not let into working memory: {said}", tuple(_reasons(decision)))
+    return NotAdmitted(f"Rejected by the content filter: {reasons}", tuple(_reasons(decision)))
 
 
 def _reasons(decision: Decision | Judged) -> list[str]:
-    return [str(one.reason) for one in decision.findings]
+    return [str(finding.reason) for finding in decision.findings]

@@ -8,27 +8,27 @@ from django.utils.translation import gettext as _
 
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput
-from memory.logic.applying import Outdated
-from memory.logic.planning import Problem
+from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.proposal_plans import Problem
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.services.door import Door
-from memory.services.restore import put_back_all
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.history.restore import put_back_all
 
 
 AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
 
 
-def take_back(door: Door, change_id: UUID, reason: str) -> int:
+def take_back(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     """How many entries were put back. ``Outdated`` where somebody changed one of them since.
 
     What would have ended meanwhile stays away; what came to its end since wasn't changed by anybody.
     """
-    if door.elsewhere is not None:
-        raise InvalidInput("change: what is kept elsewhere can't be taken back.")
-    namespace = door.claim()
-    rows.expire(namespace, door.now)
+    if access.external is not None:
+        raise InvalidInput("change: memory of an external provider can't be restored.")
+    namespace = access.claim()
+    rows.expire(namespace, access.now)
     made = Revision.objects.unscoped().filter(entry__namespace=namespace, change_id=change_id)
     first: dict[UUID, int] = {}
     last: dict[UUID, int] = {}
@@ -40,24 +40,24 @@ def take_back(door: Door, change_id: UUID, reason: str) -> int:
     # What came goes first, so that what went finds its key and its room again.
     before = _before(first)
     came = [one for one in entries if one.pk not in before and not one.is_forgotten]
-    ended = [one for one in entries if one.pk in before and is_over(before[one.pk], door.now)]
+    ended = [one for one in entries if one.pk in before and is_over(before[one.pk], access.now)]
     gone = [one for one in ended if not one.is_forgotten]
-    if (came or gone) and not may_take_away(door):
+    if (came or gone) and not may_take_away(access):
         raise AccessDenied(
-            _("You may write to %(namespace)s, but not forget what is there.")
-            % {"namespace": door.text}
+            _("You can write to %(namespace)s but not forget entries in it.")
+            % {"namespace": access.text}
         )
-    rows.forget(namespace, [*came, *gone], door.act(Operation.FORGET, reason))
+    rows.forget(namespace, [*came, *gone], access.act(Operation.FORGET, reason))
     over = {one.pk for one in ended}
     over |= _replaced(namespace, [one for one in ended_since if one.pk not in over])
     back = [(one, before[one.pk]) for one in entries if one.pk in before and one.pk not in over]
-    put_back_all(door, namespace, back, reason)
+    put_back_all(access, namespace, back, reason)
     return len(came) + len(ended) + len(back)
 
 
-def may_take_away(door: Door) -> bool:
+def may_take_away(access: NamespaceAccess) -> bool:
     """To undo is to write, but what wasn't there before is forgotten by it."""
-    return permissions.may(door.caller.principal, "forget", door.place)
+    return permissions.may(access.caller.principal, "forget", access.place)
 
 
 def _ended_since(entries: Sequence[Entry], last: Mapping[UUID, int]) -> list[Entry]:

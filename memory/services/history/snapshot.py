@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Window
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
-from memory.core.recalling import answer
+from memory.core.recall.selection import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Entry, Namespace, Revision
-from memory.models.any_of import any_of
+from memory.models.readable import any_of
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
-from memory.providers.postgres.past import GONE, as_it_was
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.listing import MOST_A_PAGE, EntryPage
-from memory.services.seeking import Sort, Sought, fits, in_order
+from memory.providers.postgres.snapshots import GONE, as_it_was
+from memory.services.entries.listing import MOST_A_PAGE, EntryPage
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.recall.search import EntrySearch, Sort, fits, in_order
 
 
 # By words: the newest of that moment. What it said then, nothing indexes.
@@ -40,20 +40,22 @@ class Stood:
     most: int | None = None
 
 
-@tried_again
+@retry_on_conflict
 def stood(
     caller: MemoryCaller,
     *,
     namespace: str,
     at: datetime,
-    sought: Sought,
+    sought: EntrySearch,
     limit: int = 50,
     offset: int = 0,
 ) -> Stood:
-    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
-        row = door.place.row
-        door.detail["as_of"] = at.isoformat()
-        if row is None or door.elsewhere is not None:
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        row = access.place.row
+        access.detail["as_of"] = at.isoformat()
+        if row is None or access.external is not None:
             return Stood(EntryPage([], 0, offset), frozenset())
         found = _narrowed(_standing(row, at), sought)
         until = offset + min(limit, MOST_A_PAGE)
@@ -70,7 +72,7 @@ def stood(
             entries = [_entry(one, row) for one in revisions]
             first: Any = revisions[0] if revisions else None  # Any: it brings the count along
             total = first.total if first else found.count() if offset else 0
-        door.detail["keys"] = total
+        access.detail["keys"] = total
         changed = frozenset(str(one.entry_id) for one in revisions if _is_else_now(one))
         page = EntryPage(entries, total, offset)
         most = None if is_all else MOST_LOOKED_THROUGH
@@ -99,7 +101,7 @@ def _newest_by(namespace: Namespace, at: datetime) -> Q:
     return any_of("id", entries.annotate(last_by_then=Subquery(of_one)), "last_by_then")
 
 
-def _narrowed(found: _Revisions, sought: Sought) -> _Revisions:
+def _narrowed(found: _Revisions, sought: EntrySearch) -> _Revisions:
     wanted: dict[str, Any] = {  # a condition each, of its own type
         "entry__key__icontains": sought.key,
         "category": sought.category,
@@ -113,15 +115,15 @@ def _narrowed(found: _Revisions, sought: Sought) -> _Revisions:
 
 
 def _looked_through(
-    entries: Sequence[MemoryEntry], sought: Sought, at: datetime
+    entries: Sequence[MemoryEntry], sought: EntrySearch, at: datetime
 ) -> list[MemoryEntry]:
     """By words as they would have been ranked; what only contains them follows."""
     recalled = [one for one in entries if one.tier is not Tier.QUARANTINE]
     hits = answer(MemoryQuery("", query_text=sought.text), recalled, at)
     known = {one.id for one in hits}
-    words = replace(Sought(), text=sought.text)
+    words = replace(EntrySearch(), text=sought.text)
     rest = [one for one in entries if one.id not in known and fits(words, one)]
-    found = [*hits, *in_order(Sought(), rest)]
+    found = [*hits, *in_order(EntrySearch(), rest)]
     return found if sought.sort is Sort.BEST else in_order(sought, found)
 
 

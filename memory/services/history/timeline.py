@@ -10,15 +10,15 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Max, QuerySet, Window
 from django.db.models.functions import TruncDate
 
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
 from memory.core.records import Json
 from memory.models import Change, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.filters import narrowed
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.seeking import Sought
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.recall.search import EntrySearch
 
 
 DAYS = 60  # drawn as bars
@@ -63,14 +63,16 @@ class Timeline:
     )  # the last ones on which something happened, oldest first
 
 
-@tried_again
+@retry_on_conflict
 def timeline(
-    caller: MemoryCaller, *, namespace: str, sought: Sought, limit: int = 50, offset: int = 0
+    caller: MemoryCaller, *, namespace: str, sought: EntrySearch, limit: int = 50, offset: int = 0
 ) -> Timeline:
     """``sought`` narrows by what a change made of an entry; ``actor`` is who made the change."""
-    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
-        row = door.place.row
-        if row is None or door.elsewhere is not None:
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        row = access.place.row
+        if row is None or access.external is not None:
             return Timeline((), 0, offset)
         every = _narrowed(Revision.objects.unscoped().filter(entry__namespace=row), sought)
         acts = every.values("change_id", "operation").annotate(at_last=Max("at"), count=Count("id"))
@@ -78,11 +80,11 @@ def timeline(
         counted = acts.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
         page = list(counted[offset : offset + limit])
         total = page[0]["total"] if page else acts.count() if offset else 0
-        door.detail["keys"] = total
+        access.detail["keys"] = total
         return Timeline(_told(every, page), total, offset, _days(every))
 
 
-def _narrowed(found: QuerySet[Revision], sought: Sought) -> QuerySet[Revision]:
+def _narrowed(found: QuerySet[Revision], sought: EntrySearch) -> QuerySet[Revision]:
     wanted: dict[str, Any] = {  # a condition each, of its own type
         "entry__text__icontains": sought.text,
         "entry__key__icontains": sought.key,

@@ -6,15 +6,16 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, NotFound
 from memory.models import Change, Entry, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.restore import put_back_all
-from memory.services.taking_back import take_back
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.history.restore import put_back_all
+from memory.services.history.revert import take_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,48 +24,52 @@ class Undone:
     entry_ids: tuple[str, ...]
 
 
-@tried_again
+@retry_on_conflict
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> Undone:
     namespace = _place_of(caller, change_id)
-    with opened(caller, "write", "memory.undone", namespace=namespace) as door:
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.undone", namespace=namespace
+    ) as access:
         beside = _beside(Change.objects.unscoped().get(pk=UUID(str(change_id))))
         rows.lock_namespaces(caller.team_id, [namespace, *beside])
-        locked = door.claim()
+        locked = access.claim()
         change = Change.objects.unscoped().select_for_update().get(pk=UUID(str(change_id)))
         if change.undone_at is not None:
-            raise AlreadyExists(_("That was undone already."))
-        rows.expire(locked, door.now)
+            raise AlreadyExists(_("This change was already undone."))
+        rows.expire(locked, access.now)
         undone = _undo if change.operation == Operation.FORGET else _take_back
-        ids = undone(door, change)
-        door.detail.update(change=str(change.pk), keys=len(ids))
+        ids = undone(access, change)
+        access.detail.update(change=str(change.pk), keys=len(ids))
         for text in beside:
-            with opened(caller, "write", "memory.undone", namespace=text) as other:
+            with MemoryGateway(caller).open_namespace(
+                "write", "memory.undone", namespace=text
+            ) as other:
                 more = _take_back(other, change)
                 other.detail.update(change=str(change.pk), keys=len(more))
             ids = (*ids, *more)
-        change.undone_at, change.undone_by = door.now, caller.principal.actor
+        change.undone_at, change.undone_by = access.now, caller.principal.actor
         change.save(update_fields=["undone_at", "undone_by"])
         return Undone(len(ids), ids)
 
 
-def _undo(door: Door, change: Change) -> tuple[str, ...]:
+def _undo(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
     """Entries that were put back by hand since are left as they are."""
     made = Revision.objects.unscoped().filter(change_id=change.pk, operation=Operation.FORGET)
     wanted = {revision.entry_id: revision for revision in made.order_by("entry_id")}
     forgotten = Entry.objects.unscoped().filter(pk__in=wanted).exclude(deleted_at=None)
     pairs = [(entry, wanted[entry.pk]) for entry in forgotten.order_by("id")]
-    put_back_all(door, change.namespace, pairs, _("undone"))
+    put_back_all(access, change.namespace, pairs, _("undone at"))
     return tuple(str(entry.pk) for entry, _revision in pairs)
 
 
-def _take_back(door: Door, change: Change) -> tuple[str, ...]:
+def _take_back(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
     """Each as it was before; refused where one of them was changed since."""
     made = Revision.objects.unscoped().filter(
-        team_id=change.team_id, change_id=change.pk, entry__namespace__text=door.text
+        team_id=change.team_id, change_id=change.pk, entry__namespace__text=access.text
     )
     ids = made.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     found = tuple(map(str, ids))
-    take_back(door, change.pk, _("undone"))
+    take_back(access, change.pk, _("undone at"))
     return found
 
 
@@ -81,10 +86,10 @@ def _place_of(caller: MemoryCaller, change_id: UUID | str) -> str:
     try:
         wanted = UUID(str(change_id))
     except ValueError:
-        raise NotFound(_("There is no such change.")) from None
+        raise NotFound(_("Change not found.")) from None
     with tenant([caller.team_id]):
         changes = Change.objects.unscoped().filter(team_id=caller.team_id, pk=wanted)
         found = changes.values_list("namespace__text", flat=True).first()
     if found is None:
-        raise NotFound(_("There is no such change."))
+        raise NotFound(_("Change not found."))
     return found

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput
 from memory.core.policy import check_value
@@ -20,10 +20,11 @@ from memory.core.scopes import parse_namespace
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.permissions import Place
-from memory.providers.postgres import many, rows
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.taking_back import AWAY, is_over, may_take_away
+from memory.providers.postgres import bulk, rows
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.history.revert import AWAY, is_over, may_take_away
 from memory.upkeep.settling import ACTOR as PROMOTION
 
 
@@ -39,30 +40,30 @@ class RunUndone:
     change_id: UUID | None = None
 
 
-@tried_again
+@retry_on_conflict
 def undo_run(
     caller: MemoryCaller, *, run_id: str, reason: str = "", dry_run: bool = False
 ) -> RunUndone:
     if not run_id:
-        raise InvalidInput("run: say which one.")
+        raise InvalidInput("run: required.")
     act = "memory.listed" if dry_run else "memory.undone"
     with ExitStack() as stack:
         # All open before anything is locked, and then locked in the one order.
         doors = [
-            stack.enter_context(opened(caller, "write", act, namespace=text))
+            stack.enter_context(MemoryGateway(caller).open_namespace("write", act, namespace=text))
             for text in _places(caller, run_id)
         ]
-        rows.lock_namespaces(caller.team_id, [door.text for door in doors])
-        plans = [_plan(door, run_id) for door in doors]
+        rows.lock_namespaces(caller.team_id, [access.text for access in doors])
+        plans = [_plan(access, run_id) for access in doors]
         count, left = sum(one.count for one in plans), sum(one.left for one in plans)
-        for door, plan in zip(doors, plans, strict=True):
-            door.detail.update(keys=plan.count, run=run_id)
+        for access, plan in zip(doors, plans, strict=True):
+            access.detail.update(keys=plan.count, run=run_id)
         if dry_run or not count:
             return RunUndone(count, left)
-        why = reason or _("undone")
+        why = reason or _("undone at")
         change_id = _change(doors, plans, why)
-        for door, plan in zip(doors, plans, strict=True):
-            _do(door, plan, why, change_id)
+        for access, plan in zip(doors, plans, strict=True):
+            _do(access, plan, why, change_id)
         return RunUndone(count, left, change_id)
 
 
@@ -70,7 +71,7 @@ def undo_run(
 class _Plan:
     namespace: Namespace
     gone: Sequence[Entry]  # what was not there before, or would be over by now
-    back: Sequence[many.Returning]
+    back: Sequence[bulk.Returning]
     left: int
 
     @property
@@ -92,17 +93,17 @@ def _may(caller: MemoryCaller, row: Namespace) -> bool:
     return permissions.may(caller.principal, "write", place)
 
 
-def _plan(door: Door, run_id: str) -> _Plan:
-    namespace = door.claim()
-    rows.expire(namespace, door.now)
+def _plan(access: NamespaceAccess, run_id: str) -> _Plan:
+    namespace = access.claim()
+    rows.expire(namespace, access.now)
     written = Revision.objects.unscoped().filter(
-        team_id=door.caller.team_id, run_id=run_id, entry__namespace=namespace
+        team_id=access.caller.team_id, run_id=run_id, entry__namespace=namespace
     )
     ids = written.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     entries = list(Entry.objects.unscoped().filter(pk__in=ids).order_by("id"))
     pasts = _pasts([one.pk for one in entries])
     gone: list[Entry] = []
-    back: list[many.Returning] = []
+    back: list[bulk.Returning] = []
     left = 0
     for entry in entries:
         past = pasts[entry.pk]
@@ -111,11 +112,11 @@ def _plan(door: Door, run_id: str) -> _Plan:
             left += not entry.is_forgotten
             continue
         before = past.get(first - 1)
-        if before is not None and before.operation not in AWAY and not is_over(before, door.now):
+        if before is not None and before.operation not in AWAY and not is_over(before, access.now):
             back.append((entry, before))
         elif not entry.is_forgotten:
             gone.append(entry)
-    if gone and not may_take_away(door):
+    if gone and not may_take_away(access):
         left += len(gone)
         gone = []
     free = _with_room(namespace, gone, back)
@@ -150,8 +151,8 @@ def _changes_nothing(one: Revision) -> bool:
 
 
 def _with_room(
-    namespace: Namespace, gone: Sequence[Entry], back: Sequence[many.Returning]
-) -> list[many.Returning]:
+    namespace: Namespace, gone: Sequence[Entry], back: Sequence[bulk.Returning]
+) -> list[bulk.Returning]:
     """Without those whose key somebody gave to another memory since."""
     leaving = [one.pk for one in gone]
     returning = [entry.key for entry, _before in back if entry.is_forgotten]
@@ -160,18 +161,18 @@ def _with_room(
     return [pair for pair in back if not (pair[0].is_forgotten and pair[0].key in taken)]
 
 
-def _change(doors: Sequence[Door], plans: Sequence[_Plan], reason: str) -> UUID:
+def _change(doors: Sequence[NamespaceAccess], plans: Sequence[_Plan], reason: str) -> UUID:
     """It stands with the first of the namespaces; its revisions say which others it is about."""
-    door, plan = next((d, p) for d, p in zip(doors, plans, strict=True) if p.count)
+    access, plan = next((d, p) for d, p in zip(doors, plans, strict=True) if p.count)
     count = sum(one.count for one in plans)
-    return door.change(plan.namespace, Operation.EDIT, count, reason).pk
+    return access.change(plan.namespace, Operation.EDIT, count, reason).pk
 
 
-def _do(door: Door, plan: _Plan, reason: str, change_id: UUID) -> None:
+def _do(access: NamespaceAccess, plan: _Plan, reason: str, change_id: UUID) -> None:
     """What came goes first, so that what went finds its key and its room again."""
-    door.detail["change"] = str(change_id)
-    rows.forget(plan.namespace, plan.gone, door.act(Operation.FORGET, reason, change_id))
+    access.detail["change"] = str(change_id)
+    rows.forget(plan.namespace, plan.gone, access.act(Operation.FORGET, reason, change_id))
     for _entry, before in plan.back:
-        check_value(door.policy, before.value)
-    act = door.act(Operation.RESTORE, reason, change_id)
-    many.put_back(plan.namespace, plan.back, act, door.policy)
+        check_value(access.policy, before.value)
+    act = access.act(Operation.RESTORE, reason, change_id)
+    bulk.put_back(plan.namespace, plan.back, act, access.policy)

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from django.db.models.fields.json import KeyTextTransform
 
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.page_index import PageIndex
-from memory.logic.pages import CATEGORY, KnowledgePage, key_of, page_of
-from memory.logic.watched import Watched
+from memory.logic.knowledge.knowledge_base import page_entries
+from memory.logic.knowledge.page_index import PageIndex
+from memory.logic.knowledge.pages import CATEGORY, KnowledgePage, from_entry, key_of, page_of
 from memory.providers.postgres import rows
-from memory.services.door import Door
-from memory.services.within import WithinDoor, at_once
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +29,25 @@ class Shelf:
     entries: Mapping[str, PageEntry]
 
 
-def shelf_behind(door: Door) -> Shelf:
-    found = dict(_pages_here(door) if door.elsewhere is None else _pages_elsewhere(door))
-    by_id = {page.id: page for page in found.values()}
+def shelf_behind(access: NamespaceAccess) -> Shelf:
+    pages_by_entry = dict(
+        _pages_here(access) if access.external is None else _pages_elsewhere(access)
+    )
+    by_id = {page.id: page for page in pages_by_entry.values()}
     index = PageIndex.of(by_id.values())
     return Shelf(
         tuple(by_id[entry.id] for entry in index.entries),
         index,
-        {page.id: PageEntry(entry_id, door.text) for entry_id, page in found.items()},
+        {page.id: PageEntry(entry_id, access.text) for entry_id, page in pages_by_entry.items()},
     )
 
 
-def _pages_here(door: Door) -> Iterable[tuple[str, KnowledgePage]]:
+def _pages_here(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
     """A few columns of each: whole rows of thousands take longer than all that is done with them."""
-    if door.place.row is None:
+    if access.place.row is None:
         return
-    there = rows.visible(door.place.row, door.now)
-    pages = there.filter(category=CATEGORY, key__startswith=key_of("")).order_by()
+    visible = rows.visible(access.place.row, access.now)
+    pages = visible.filter(category=CATEGORY, key__startswith=key_of("")).order_by()
     columns = pages.values_list("id", "key", "value", *_OF_METADATA, "revision")
     for entry_id, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}
@@ -58,7 +58,6 @@ def _pages_here(door: Door) -> Iterable[tuple[str, KnowledgePage]]:
 _OF_METADATA = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
 
 
-def _pages_elsewhere(door: Door) -> Iterable[tuple[str, KnowledgePage]]:
-    watched = Watched(WithinDoor(door))
-    for page in at_once(KnowledgeStore(door.text, watched).pages()):
-        yield watched.found[key_of(page.id)].id, page
+def _pages_elsewhere(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
+    for entry in page_entries(access.store(), access.text):
+        yield entry.id, from_entry(entry)

@@ -1,4 +1,4 @@
-"""Where there are knowledge pages, and where somebody could put some."""
+"""The namespaces that hold knowledge pages, and those in which a caller could store some."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
-from memory.logic.pages import CATEGORY, key_of
+from memory.logic.knowledge.pages import CATEGORY, key_of
 from memory.models import Entry, Namespace
-from memory.models.any_of import any_of
+from memory.models.readable import any_of
 from memory.permissions import Place
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 
 
 EVERYBODY = "global:default"
@@ -31,11 +31,11 @@ class ShelfCount:
 def shelves(caller: MemoryCaller) -> list[ShelfCount]:
     """Namespaces with pages that the caller may look into, the last changed first."""
     with tenant([caller.team_id]):
-        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
             fresh,
-            any_of("namespace_id", seen.filter(entry_count__gt=0)),
+            any_of("namespace_id", namespaces.filter(entry_count__gt=0)),
             deleted_at=None,
             category=CATEGORY,
             key__startswith=key_of(""),
@@ -43,28 +43,31 @@ def shelves(caller: MemoryCaller) -> list[ShelfCount]:
         counted = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
         counted = counted.annotate(pages=Count("id"), newest=Max("updated_at"))
         ordered = list(counted.order_by("-newest", "namespace_id"))
-        ids = [one["namespace_id"] for one in ordered]
+        ids = [count["namespace_id"] for count in ordered]
         rows = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
         return [
-            ShelfCount(rows[one["namespace_id"]], one["pages"], one["newest"]) for one in ordered
+            ShelfCount(rows[count["namespace_id"]], count["pages"], count["newest"])
+            for count in ordered
         ]
 
 
 def places_for_pages(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
     """Their own and everybody's, made yet or not, and what applications share, as far as they may write there."""
     with tenant([caller.team_id]):
-        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        found = {row.text: row for row in seen.filter(scope=Scope.GLOBAL).order_by("text")}
+        namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        global_namespaces = {
+            row.text: row for row in namespaces.filter(scope=Scope.GLOBAL).order_by("text")
+        }
         own = f"user:{caller.principal.user_id}"
-        mine = seen.filter(text=own).first()
+        mine = namespaces.filter(text=own).first()
     everybody = Place(caller.team_id, parse_namespace(EVERYBODY), None)
     shared: list[tuple[str, Namespace | None]] = []
     if permissions.may(caller.principal, "write", everybody):
-        shared = [(EVERYBODY, found.pop(EVERYBODY, None)), *found.items()]
+        shared = [(EVERYBODY, global_namespaces.pop(EVERYBODY, None)), *global_namespaces.items()]
     return [*shared, (own, mine)]
 
 
 def shelf_named(caller: MemoryCaller, text: str) -> Namespace | None:
     with tenant([caller.team_id]):
-        seen = Namespace.objects.visible_to(caller.principal)
-        return seen.filter(team_id=caller.team_id, text=text).first()
+        namespaces = Namespace.objects.visible_to(caller.principal)
+        return namespaces.filter(team_id=caller.team_id, text=text).first()

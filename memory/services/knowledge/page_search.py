@@ -6,19 +6,19 @@ from typing import Final
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import MemoryFault
+from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
-from memory.core.tokens import query_terms
-from memory.logic.pages import KnowledgePage, from_entry
-from memory.logic.paging import Hit
-from memory.logic.retriever import RetrieverConfig, rank_pages
+from memory.logic.knowledge.page_requests import Hit
+from memory.logic.knowledge.pages import KnowledgePage, from_entry
+from memory.logic.knowledge.retriever import RetrieverConfig, rank_pages
 from memory.models import Namespace, Posting
-from memory.services.caller import MemoryCaller
-from memory.services.compared import found_by_text
-from memory.services.door import opened
-from memory.services.knowledge import check_sought
-from memory.services.shelves import shelves
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.knowledge.knowledge_bases import shelves
+from memory.services.knowledge.pages import check_sought
+from memory.services.knowledge.search_candidates import search_pages_by_text
 
 
 MOST_SHELVES: Final = 50  # of those with a word of the question, the last changed
@@ -33,7 +33,7 @@ class FoundPages:
     is_all: bool = True  # whether every shelf was looked at
 
 
-@tried_again
+@retry_on_conflict
 def find_everywhere(
     caller: MemoryCaller,
     *,
@@ -47,28 +47,30 @@ def find_everywhere(
     A shelf whose door doesn't open is left out, which the trail has, and the answer says so.
     """
     check_sought(top_k, min_score)
-    found = _with_a_word_of(query, caller)
-    there: list[tuple[KnowledgePage, MemoryEntry]] = []
-    is_all = len(found) <= MOST_SHELVES
-    for row in found[:MOST_SHELVES]:
+    namespaces = _with_a_word_of(query, caller)
+    candidates: list[tuple[KnowledgePage, MemoryEntry]] = []
+    is_all = len(namespaces) <= MOST_SHELVES
+    for row in namespaces[:MOST_SHELVES]:
         try:
-            there += _candidates(caller, row, query)
+            candidates += _candidates(caller, row, query)
         except MemoryFault:  # closed by the policy, or gone meanwhile: the others are there
             is_all = False
-    wanted = {tag.casefold() for tag in tags}
+    folded_tags = {tag.casefold() for tag in tags}
     pages = [
         page
-        for page, _entry in there
-        if not wanted or not wanted.isdisjoint(map(str.casefold, page.tags))
+        for page, _entry in candidates
+        if not folded_tags or not folded_tags.isdisjoint(map(str.casefold, page.tags))
     ]
-    entries = {id(page): entry for page, entry in there}  # two shelves may have a page of one name
+    entries = {
+        id(page): entry for page, entry in candidates
+    }  # two shelves may have a page of one name
     hits = tuple(
         Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
         for entry in [entries[id(item.page)]]
     )
     named = {hit.entry.namespace for hit in hits}
-    places = {row.text: row for row in found if row.text in named}
+    places = {row.text: row for row in namespaces if row.text in named}
     return FoundPages(hits, places, is_all)
 
 
@@ -78,7 +80,7 @@ def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:
     if not terms:
         return []
     with tenant([caller.team_id]):
-        every = {one.row.pk: one.row for one in shelves(caller)}
+        every = {base.row.pk: base.row for base in shelves(caller)}
         rows = Posting.objects.unscoped().filter(namespace_id__in=every, term__in=terms)
         having: set[UUID] = set(rows.order_by().values_list("namespace_id", flat=True).distinct())
     return [row for pk, row in every.items() if pk in having]
@@ -87,7 +89,9 @@ def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:
 def _candidates(
     caller: MemoryCaller, row: Namespace, query: str
 ) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
-    with opened(caller, "view", "memory.recalled", namespace=row.text) as door:
-        entries = found_by_text(door, query)
-        door.detail.update(keys=len(entries), pages=True)
-    yield from ((from_entry(one), one) for one in entries)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.recalled", namespace=row.text
+    ) as access:
+        entries = search_pages_by_text(access, query)
+        access.detail.update(keys=len(entries), pages=True)
+    yield from ((from_entry(entry), entry) for entry in entries)

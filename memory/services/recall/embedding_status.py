@@ -11,35 +11,30 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from accounts.tenancy import tenant
+from config.sql import read_queries
 from memory.embedding import column
 from memory.embedding.embedders import configured
 
 
-STATE = """
-    SELECT count(*), count(*) FILTER (WHERE embedded_at IS NOT NULL AND model = %s),
-           count(*) FILTER (WHERE attempts > 0),
-           max(embedded_at) FILTER (WHERE model = %s),
-           (array_agg(problem ORDER BY attempts DESC) FILTER (WHERE attempts > 0))[1]
-    FROM memory_embedding WHERE team_id = %s
-"""
+QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
 
 # What embedders say of themselves, as their rows keep it; of plug-ins' and the network's own words there is no table.
 SENTENCES: Final = (
-    gettext_noop("The embedder gave no vectors."),
-    gettext_noop("It gave %(given)s vectors for %(asked)s texts."),
-    gettext_noop("It failed: %(error)s."),
-    gettext_noop("It gave a vector that is none: not finite, or nothing but zeros."),
-    gettext_noop("It gave %(given)s dimensions where %(expected)s were expected."),
-    gettext_noop("Its vectors must all have as many dimensions, at most %(most)s."),
-    gettext_noop("It took too long to answer."),
-    gettext_noop("It answered no JSON."),
-    gettext_noop("Its answer is not of the OpenAI protocol, or has too few vectors."),
-    gettext_noop("Its answer leaves texts out."),
-    gettext_noop("It sent a vector that can't be read."),
-    gettext_noop("It limits how often it may be asked."),
-    gettext_noop("It refused the key."),
-    gettext_noop("It answered %(status)s."),
-    gettext_noop("It couldn't be reached."),
+    gettext_noop("The embedder returned no vectors."),
+    gettext_noop("The embedder returned %(given)s vectors instead of %(asked)s."),
+    gettext_noop("The embedder failed: %(error)s."),
+    gettext_noop("The embedder returned an invalid vector: not finite, or all zeros."),
+    gettext_noop("The embedder returned %(given)s dimensions instead of %(expected)s."),
+    gettext_noop("All vectors must have the same number of dimensions, at most %(most)s."),
+    gettext_noop("The request timed out."),
+    gettext_noop("The answer is not valid JSON."),
+    gettext_noop("The answer doesn't follow the OpenAI protocol, or has too few vectors."),
+    gettext_noop("The answer doesn't cover all texts."),
+    gettext_noop("The answer contains an unreadable vector."),
+    gettext_noop("Rate limit exceeded."),
+    gettext_noop("The API key was rejected."),
+    gettext_noop("The server answered with status %(status)s."),
+    gettext_noop("The server can't be reached."),
 )
 
 
@@ -65,14 +60,14 @@ class EmbeddingState:
 
 
 def embedding_state(team_id: UUID) -> EmbeddingState | None:
-    """None: there is no embedder. Whether the caller may know is the caller's to have asked."""
+    """Return the state of the team's embeddings; none without an embedder. The caller has checked the permission."""
     embedder = configured()
     if embedder is None:
         return None
     if not column.is_there():
         return EmbeddingState(embedder.name, missing=column.MISSING)
     with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(STATE, [embedder.name, embedder.name, team_id])
+        cursor.execute(QUERIES["status"], [embedder.name, embedder.name, team_id])
         entries, embedded, failing, newest, problem = cursor.fetchone()
     return EmbeddingState(
         embedder.name, "", entries, embedded, failing, newest, in_words(problem or "")
@@ -82,14 +77,14 @@ def embedding_state(team_id: UUID) -> EmbeddingState | None:
 def in_words(problem: str) -> str:
     """In the reader's language, as far as it is known what was said."""
     for sentence, pattern in _PATTERNS:
-        if said := pattern.fullmatch(problem):
-            return _(sentence) % said.groupdict()
+        if match := pattern.fullmatch(problem):
+            return _(sentence) % match.groupdict()
     return problem
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
-    said = re.escape(sentence)
-    return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", said))
+    escaped = re.escape(sentence)
+    return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", escaped))
 
 
 _PATTERNS: Final = tuple((sentence, _pattern(sentence)) for sentence in SENTENCES)

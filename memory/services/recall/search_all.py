@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.policy import MemorySecurityPolicy, check_namespace
 from memory.core.provider import MAX_QUERY_LENGTH
@@ -21,12 +21,12 @@ from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import scope_named
 from memory.models import Entry, Namespace, Policy
 from memory.models.namespaces import PauseChoice
-from memory.places import scopes_elsewhere
 from memory.policies import policies_of
-from memory.providers.postgres import everywhere, rows
-from memory.services.caller import MemoryCaller
-from memory.services.listing import MOST_A_PAGE
-from memory.services.trail import record
+from memory.providers.postgres import rows, search_all
+from memory.routing import external_scopes
+from memory.services.entries.listing import MOST_A_PAGE
+from memory.services.gateway.audit_lines import record
+from memory.services.gateway.caller import MemoryCaller
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class FoundEntries:
     is_all: bool  # whether everything they may look into was looked through
 
 
-@tried_again
+@retry_on_conflict
 def search_everywhere(
     caller: MemoryCaller,
     *,
@@ -59,15 +59,21 @@ def search_everywhere(
     with tenant([caller.team_id]):
         places, is_all = _places(caller, scope)
         pages = _Pages(places, query, category or "", offset, most)
-        hits, total = pages.ranked(tier or "") if tier != Tier.QUARANTINE else ([], 0)
+        hits, total = pages.rank(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
             waiting, more = pages.waiting(offset - total, most - len(hits))
             hits, total = [*hits, *waiting], total + more
-        found = Namespace.objects.unscoped().in_bulk({row.namespace_id for row, _one in hits})
-        entries = tuple(replace(one, namespace=found[row.namespace_id].text) for row, one in hits)
-        told = {"door": "search", "keys": total, "namespaces": sorted(map(str, found))}
-        record(caller, "memory.listed", f"team:{caller.team_id}", told)
-    return FoundEntries(entries, {row.text: row for row in found.values()}, total, offset, is_all)
+        namespaces = Namespace.objects.unscoped().in_bulk(
+            {row.namespace_id for row, _entry in hits}
+        )
+        entries = tuple(
+            replace(entry, namespace=namespaces[row.namespace_id].text) for row, entry in hits
+        )
+        detail = {"door": "search", "keys": total, "namespaces": sorted(map(str, namespaces))}
+        record(caller, "memory.listed", f"team:{caller.team_id}", detail)
+    return FoundEntries(
+        entries, {row.text: row for row in namespaces.values()}, total, offset, is_all
+    )
 
 
 _Hits = list[tuple[Entry, MemoryEntry]]
@@ -83,8 +89,8 @@ class _Pages:
     offset: int
     limit: int
 
-    def ranked(self, tier: str) -> tuple[_Hits, int]:
-        page = everywhere.ranked(
+    def rank(self, tier: str) -> tuple[_Hits, int]:
+        page = search_all.ranked(
             self.places,
             self.query,
             timezone.now(),
@@ -100,40 +106,46 @@ class _Pages:
         return hits, page.total
 
     def waiting(self, start: int, room: int) -> tuple[_Hits, int]:
-        ids = everywhere.waiting(self.places, self.query, timezone.now(), category=self.category)
+        ids = search_all.waiting(self.places, self.query, timezone.now(), category=self.category)
         start = max(0, start)
         page = ids[start : start + room]
-        found = Entry.objects.unscoped().in_bulk(page) if page else {}
-        return [(row, rows.entry_of(row, "")) for one in page if (row := found.get(one))], len(ids)
+        entries = Entry.objects.unscoped().in_bulk(page) if page else {}
+        return [
+            (row, rows.entry_of(row, "")) for entry_id in page if (row := entries.get(entry_id))
+        ], len(ids)
 
 
 def _places(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as above
-    """What they may look into and the policy leaves open, as a question; and whether that is all of it."""
-    seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    """Return the query for the namespaces that the caller can view and the policy leaves open, and whether these are
+    all.
+    """
+    namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     if scope:
-        seen = seen.filter(scope=str(scope_named(scope).word))
-    away = scopes_elsewhere(caller.team_id)
-    is_all = not away or not seen.filter(scope__in=away).exists()
-    seen = seen.filter(entry_count__gt=0).exclude(scope__in=away)
+        namespaces = namespaces.filter(scope=str(scope_named(scope).word))
+    away = external_scopes(caller.team_id)
+    is_all = not away or not namespaces.filter(scope__in=away).exists()
+    namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=away)
     if caller.principal.kind != "user":
-        seen = seen.exclude(_paused())
+        namespaces = namespaces.exclude(_paused_condition())
     closing = (
         Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(allowed_prefixes=None)
     )
     if closing.exists():
-        seen = seen.filter(pk__in=_left_open(caller.team_id, list(seen)))
-    return seen, is_all
+        namespaces = namespaces.filter(pk__in=_list_open(caller.team_id, list(namespaces)))
+    return namespaces, is_all
 
 
-def _paused() -> Q:
-    """What a programme finds nothing in, for its person paused being recalled: ``pausing.is_left_off``, as a query."""
+def _paused_condition() -> Q:
+    """Return the condition for namespaces whose person paused recall, in which a program finds nothing; as
+    ``is_left_off``.
+    """
     off = Q(paused__in=(PauseChoice.RECALLING, PauseChoice.BOTH), paused_since__isnull=False)
     return off & (Q(paused_until=None) | Q(paused_until__gt=timezone.now()))
 
 
-def _left_open(team_id: UUID, found: list[Namespace]) -> list[UUID]:
-    policies = policies_of(team_id, found)
-    return [row.pk for row in found if _is_open(policies[row.pk], row.text)]
+def _list_open(team_id: UUID, namespaces: list[Namespace]) -> list[UUID]:
+    policies = policies_of(team_id, namespaces)
+    return [row.pk for row in namespaces if _is_open(policies[row.pk], row.text)]
 
 
 def _is_open(policy: MemorySecurityPolicy, text: str) -> bool:

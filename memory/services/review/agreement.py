@@ -13,15 +13,15 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.records import Json, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic import reviewing
-from memory.logic.proposals import State
-from memory.logic.reviewing import Precision
-from memory.logic.tiers import Move
+from memory.logic.entries.tiers import Move
+from memory.logic.review import review_rules
+from memory.logic.review.proposals import State
+from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
 from memory.permissions import Place
-from memory.services.caller import MemoryCaller
-from memory.services.judged import judged
-from memory.services.waiting import CONTRADICTION, HELD, InReview, value_of
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.review.review_outcomes import judged
+from memory.services.review.review_queue import CONTRADICTION, HELD, InReview, value_of
 
 
 LOOKED_BACK: Final = timedelta(days=30)
@@ -54,7 +54,7 @@ def agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str,
             found.setdefault(kind, []).append((State(verdict), edited))
         for move in _moved_since(caller, since):
             found.setdefault(HELD, []).append((_OF_MOVE[move], False))
-    return {kind: reviewing.precision(rows) for kind, rows in sorted(found.items())}
+    return {kind: review_rules.precision(rows) for kind, rows in sorted(found.items())}
 
 
 def kept_out(caller: MemoryCaller) -> list[KeptOut]:

@@ -6,19 +6,19 @@ changed meanwhile is seen when it is applied.
 
 from collections.abc import Sequence
 
-from config.again import tried_again
 from config.ids import uuid7
+from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
-from memory.logic.contradictions import contradictions
 from memory.logic.curation.links import links
-from memory.logic.proposals import Proposal
-from memory.logic.proposing import to_link, to_merge, to_settle
-from memory.logic.texts import texts_in
-from memory.providers.postgres.provider import search
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.proposals import keep_proposals
-from memory.services.rules import Learning
+from memory.logic.entries.texts import texts_in
+from memory.logic.review.contradictions import contradictions
+from memory.logic.review.proposal_rules import to_link, to_merge, to_settle
+from memory.logic.review.proposals import Proposal
+from memory.services.curation.learning_rules import Learning
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.review.proposals import keep_proposals
 
 
 BY = "curation"
@@ -29,7 +29,7 @@ ALIKE = 10  # found by search for each new one
 OF_A_RUN = frozenset({"execution", "message", "note"})
 
 
-@tried_again
+@retry_on_conflict
 def notice(
     caller: MemoryCaller,
     *,
@@ -45,11 +45,13 @@ def notice(
     found = _proposals(newest, alike, frozenset(keys))
     if not found:
         return 0
-    with opened(caller, "write", "memory.proposed", namespace=namespace) as door:
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.proposed", namespace=namespace
+    ) as access:
         kept = keep_proposals(
-            door, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+            access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
         )
-        door.detail["keys"] = kept
+        access.detail["keys"] = kept
         return kept
 
 
@@ -57,25 +59,20 @@ def _around(
     caller: MemoryCaller, namespace: str, keys: Sequence[str]
 ) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
     """The newest of the namespace, and for each new one those that resemble it, itself first."""
-    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
-        newest = _found(door, MemoryQuery(namespace, top_k=NEWEST))
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        newest = access.store().recall(MemoryQuery(namespace, top_k=NEWEST))
         fresh = [one for one in newest if one.key in keys and one.category not in OF_A_RUN]
-        alike = [[one, *_like(door, one)] for one in fresh]
-        door.detail["keys"] = len(newest)
+        alike = [[one, *_like(access, one)] for one in fresh]
+        access.detail["keys"] = len(newest)
     return newest, alike
 
 
-def _like(door: Door, entry: MemoryEntry) -> list[MemoryEntry]:
+def _like(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
     text = " ".join(texts_in(entry.value))[:2_000]
-    found = _found(door, MemoryQuery(entry.namespace, query_text=text, top_k=ALIKE))
+    found = access.store().recall(MemoryQuery(entry.namespace, query_text=text, top_k=ALIKE))
     return [one for one in found if one.id != entry.id]
-
-
-def _found(door: Door, query: MemoryQuery) -> list[MemoryEntry]:
-    row = door.place.row
-    if row is None:
-        return []
-    return door.elsewhere.recall(query) if door.elsewhere else search(row, query, door.now)
 
 
 def _proposals(

@@ -3,63 +3,42 @@
 What another provider keeps is not asked for a page's sake: there a proposal shows what it saw.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
 
-from memory.core.errors import InvalidInput
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic.planning import Change, Diff, plan
-from memory.logic.proposals import Target
-from memory.logic.tiers import Move, moved
+from memory.logic.entries.tiers import Move, moved
+from memory.logic.review.proposal_plans import Change, Diff, plan
+from memory.logic.review.proposals import Target
 from memory.models import Entry, Namespace, Proposal
-from memory.places import elsewhere
 from memory.providers.postgres.rows import entry_of
-from memory.services.gate import MEANT_FOR
-from memory.services.proposal_rows import proposed
-from memory.services.within import at_once
+from memory.routing import external_provider
+from memory.services.gateway.ingress_gate import MEANT_FOR
+from memory.services.review.proposal_rows import proposed
 
 
 Wanted = tuple[UUID, str]  # a namespace's id, a key
+Present = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
 def would_change(rows: Sequence[Proposal | Entry], now: datetime) -> list[Diff]:
     """In the order given. Called with the team known and what is shown admitted."""
-    present = _Present(_found(rows, now) | _as_seen(rows))
+    present = _found(rows, now) | _as_seen(rows)
     return [_diff(row, present) for row in rows]
 
 
-class _Present:
-    """Implements ``memory.core.scoped.ProviderLike`` for who only plans."""
-
-    def __init__(self, entries: dict[tuple[str, str], MemoryEntry]) -> None:
-        self._entries = entries
-
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        found = self._entries.get((query.namespace, query.key or ""))
-        return [found] if found else []
-
-    async def store(self, params: StoreParams) -> MemoryEntry:
-        raise InvalidInput(f"{params.key}: a plan writes nothing.")
-
-    async def delete(self, namespace: str, key: str) -> bool:
-        raise InvalidInput(f"{key}: a plan writes nothing.")
-
-    def at(self, namespace: str, key: str) -> MemoryEntry | None:
-        return self._entries.get((namespace, key))
-
-
-def _diff(row: Proposal | Entry, present: _Present) -> Diff:
-    if isinstance(row, Proposal):
-        return at_once(plan(proposed(row), present))
+def _diff(row: Proposal | Entry, present: Present) -> Diff:
     place = row.namespace.text
+    if isinstance(row, Proposal):
+        return plan(proposed(row), lambda key: present.get((place, key)))
     kept = moved(entry_of(row, place), Move.APPROVE, Tier.LONG_TERM)
     key = str(row.metadata.get(MEANT_FOR) or row.key)
-    return Diff((Change(key, present.at(place, key), kept),))
+    return Diff((Change(key, present.get((place, key)), kept),))
 
 
 def _found(rows: Iterable[Proposal | Entry], now: datetime) -> dict[tuple[str, str], MemoryEntry]:
@@ -95,14 +74,14 @@ def _as_seen(rows: Iterable[Proposal | Entry]) -> dict[tuple[str, str], MemoryEn
     return {
         (row.namespace.text, one["key"]): _of(row.namespace, Target(**one))
         for row in rows
-        if isinstance(row, Proposal) and _is_elsewhere(row.namespace)
+        if isinstance(row, Proposal) and _is_external(row.namespace)
         for one in row.targets
     }
 
 
-def _is_elsewhere(row: Namespace) -> bool:
+def _is_external(row: Namespace) -> bool:
     named = parse_namespace(row.text)
-    return elsewhere(row.team_id, named, MemorySecurityPolicy()) is not None
+    return external_provider(row.team_id, named, MemorySecurityPolicy()) is not None
 
 
 def _of(row: Namespace, target: Target) -> MemoryEntry:

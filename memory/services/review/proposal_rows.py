@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memory.core.records import Source, StoreParams, Tier
-from memory.logic.proposals import Kind, Proposal, State, Target, fingerprint
+from memory.logic.review.proposals import Kind, Proposal, State, Target, fingerprint
 from memory.models import Proposal as Row
 
 

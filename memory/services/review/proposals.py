@@ -6,6 +6,7 @@ Each goes through the door of its namespace; who may not write there decides not
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -13,26 +14,26 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
 from config.ids import uuid7
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
-from memory.logic import applying, reviewing
-from memory.logic.applying import Outdated
-from memory.logic.planning import Diff, plan
-from memory.logic.proposals import NEXT, State, joined
-from memory.logic.proposals import Proposal as Proposed
-from memory.logic.reviewing import Precision
+from memory.core.provider import NamespaceStore
+from memory.core.records import Json
+from memory.logic.entries.write_batch import find_entry
+from memory.logic.review import proposal_execution, review_rules
+from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.proposal_plans import Diff, Lookup, plan
+from memory.logic.review.proposals import NEXT, State, joined
+from memory.logic.review.proposals import Proposal as Proposed
+from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
 from memory.permissions import names_it
-from memory.providers.postgres.provider import search
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door, opened
-from memory.services.judged import judged
-from memory.services.one_act import OneAct
-from memory.services.proposal_rows import proposed, row_of
-from memory.services.taking_back import take_back
-from memory.services.within import at_once
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import Batch, NamespaceAccess
+from memory.services.history.revert import take_back
+from memory.services.review.proposal_rows import proposed, row_of
+from memory.services.review.review_outcomes import judged
 
 
 class _AsProposed:
@@ -75,22 +76,22 @@ def proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
     with tenant([caller.team_id]):
         found = _visible(caller).filter(pk=proposal_id).first() or _named(caller, proposal_id)
     if found is None:
-        raise NotFound(_("There is no such proposal."))
+        raise NotFound(_("Proposal not found."))
     return found
 
 
-@tried_again
+@retry_on_conflict
 def dry_run(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
     """What applying would do now. Nothing is written but that somebody looked."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with opened(caller, "view", "memory.listed", namespace=place) as door:
+    with MemoryGateway(caller).open_namespace("view", "memory.listed", namespace=place) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
-        diff = at_once(plan(proposed(row), _Looking(door)))
-        door.detail.update(proposal=str(row.pk), keys=len(diff.changes))
+        diff = plan(proposed(row), _lookup(access.store(), place))
+        access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
         return diff
 
 
-@tried_again
+@retry_on_conflict
 def apply_proposal(
     caller: MemoryCaller,
     *,
@@ -100,21 +101,23 @@ def apply_proposal(
 ) -> Proposal:
     """All of it or nothing. With ``value`` it is applied as changed, which the precision counts."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with opened(caller, "write", "memory.proposal_applied", namespace=place) as door:
-        row = _locked(door, proposal_id)
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.proposal_applied", namespace=place
+    ) as access:
+        row = _locked(access, proposal_id)
         wanted = proposed(row)
         if not isinstance(value, _AsProposed):
             if wanted.new is None:
-                raise InvalidInput("value: this proposal brings none.")
+                raise InvalidInput("value: this proposal has none.")
             row.edited = value != wanted.new.value
             wanted = replace(wanted, new=replace(wanted.new, value=value))
             row.new = row_of(wanted)["new"]
-        _apply(door, row, wanted, reason)
-        _decide(row, door, State.APPLIED, reason)
+        _apply(access, row, wanted, reason)
+        _decide(row, access, State.APPLIED, reason)
         return row
 
 
-@tried_again
+@retry_on_conflict
 def merge_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, into: str, value: Json, reason: str = ""
 ) -> Proposal:
@@ -123,19 +126,21 @@ def merge_proposal(
     The proposal stays as it was made, so that it waits in its own words when this is taken back.
     """
     place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with opened(caller, "write", "memory.proposal_applied", namespace=place) as door:
-        row = _locked(door, proposal_id)
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.proposal_applied", namespace=place
+    ) as access:
+        row = _locked(access, proposal_id)
         wanted = proposed(row)
-        there = next(iter(at_once(_Looking(door).recall(MemoryQuery(place, key=into)))), None)
+        there = find_entry(access.store(), place, into)
         if there is None:
-            raise NotFound(_("There is no such memory; it may be forgotten."))
-        _apply(door, row, joined(wanted, there, value), reason)
+            raise NotFound(_("Memory not found. It may have been forgotten."))
+        _apply(access, row, joined(wanted, there, value), reason)
         row.edited = True
-        _decide(row, door, State.APPLIED, reason)
+        _decide(row, access, State.APPLIED, reason)
         return row
 
 
-@tried_again
+@retry_on_conflict
 def reject_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, always: bool = False, reason: str = ""
 ) -> Proposal:
@@ -144,31 +149,36 @@ def reject_proposal(
     return _moved(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
 
-@tried_again
+@retry_on_conflict
 def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     return _moved(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
 
 
-@tried_again
+@retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     """Everything as it was before it was applied, unless somebody changed it since."""
     place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with opened(caller, "write", "memory.undone", namespace=place) as door:
-        row = _locked(door, proposal_id)
+    with MemoryGateway(caller).open_namespace("write", "memory.undone", namespace=place) as access:
+        row = _locked(access, proposal_id)
         _check_move(row, State.UNDONE)
         if row.change_id is None:
-            raise InvalidInput("proposal: there is no change to take back.")
-        back = take_back(door, row.change_id, reason or _("undone"))
-        _decide(row, door, State.UNDONE, reason)
-        door.detail["keys"] = back
+            raise InvalidInput("proposal: there is no change to undo.")
+        back = take_back(access, row.change_id, reason or _("undone at"))
+        _decide(row, access, State.UNDONE, reason)
+        access.detail["keys"] = back
         return row
 
 
 def keep_proposals(
-    door: Door, found: Iterable[Proposed], *, run_id: str, mode: reviewing.Mode, sampled: float
+    access: NamespaceAccess,
+    found: Iterable[Proposed],
+    *,
+    run_id: str,
+    mode: review_rules.Mode,
+    sampled: float,
 ) -> int:
     """Those that aren't there yet nor rejected for good. What needs no person is applied at once."""
-    namespace = door.claim()
+    namespace = access.claim()
     new = [row_of(one) for one in found]
     known = _known(namespace, [str(one["fingerprint"]) for one in new])
     kept = 0
@@ -180,8 +190,8 @@ def keep_proposals(
         )
         kept += 1
         wanted = proposed(row)
-        if not reviewing.waits(wanted, mode, sampled=sampled):
-            _apply_unasked(door, row, wanted)
+        if not review_rules.waits(wanted, mode, sampled=sampled):
+            _apply_unasked(access, row, wanted)
     return kept
 
 
@@ -202,28 +212,11 @@ def precision_of(caller: MemoryCaller, *, namespace: str | None = None) -> dict[
         decided: dict[str, list[tuple[State, bool]]] = {}
         for by, verdict, edited in found.values_list("by", "verdict", "edited"):
             decided.setdefault(by, []).append((State(verdict), edited))
-    return {by: reviewing.precision(rows) for by, rows in sorted(decided.items())}
+    return {by: review_rules.precision(rows) for by, rows in sorted(decided.items())}
 
 
-class _Looking:
-    """The entries of a door's namespace for who changes nothing."""
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        row = self._door.place.row
-        if row is None:
-            return []
-        if self._door.elsewhere is not None:
-            return self._door.elsewhere.recall(query)
-        return search(row, query, self._door.now)
-
-    async def store(self, params: StoreParams) -> MemoryEntry:
-        raise InvalidInput(f"{params.key}: a dry run writes nothing.")
-
-    async def delete(self, namespace: str, key: str) -> bool:
-        raise InvalidInput(f"{key}: a dry run writes nothing.")
+def _lookup(store: NamespaceStore, namespace: str) -> Lookup:
+    return partial(find_entry, store, namespace)
 
 
 def _visible(caller: MemoryCaller) -> QuerySet[Proposal]:
@@ -248,61 +241,64 @@ def _named(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
     return row if row and names_it(caller.principal, "view", row.namespace) else None
 
 
-def _locked(door: Door, proposal_id: UUID) -> Proposal:
+def _locked(access: NamespaceAccess, proposal_id: UUID) -> Proposal:
     """After its namespace, as whoever proposes, curates or erases there does."""
-    door.lock()
+    access.lock()
     rows = Proposal.objects.unscoped().select_related("namespace")
     return rows.select_for_update(of=("self",)).get(pk=proposal_id)
 
 
-def _apply(door: Door, row: Proposal, wanted: Proposed, reason: str) -> None:
+def _apply(access: NamespaceAccess, row: Proposal, wanted: Proposed, reason: str) -> None:
     """Whoever takes memories away needs the right to forget, too."""
     _check_move(row, State.APPLIED)
-    entries = OneAct(door, reason=reason or row.reason)
-    takes = any(one.after is None for one in at_once(plan(wanted, entries)).changes)
-    forgets = opened(door.caller, "forget", "memory.forgotten", namespace=door.text)
+    batch = Batch(access, reason or row.reason)
+    diff = plan(wanted, _lookup(batch.store, wanted.namespace))
+    takes = any(one.after is None for one in diff.changes)
+    forgets = MemoryGateway(access.caller).open_namespace(
+        "forget", "memory.forgotten", namespace=access.text
+    )
     with forgets if takes else nullcontext():
-        applied = at_once(applying.apply(wanted, entries))
-    row.change_id = entries.change_id
-    door.detail.update(
-        proposal=str(row.pk), change=str(entries.change_id), keys=len(applied.written)
+        applied = proposal_execution.apply(wanted, batch.store)
+    row.change_id = batch.change_id
+    access.detail.update(
+        proposal=str(row.pk), change=str(batch.change_id), keys=len(applied.written)
     )
 
 
-def _apply_unasked(door: Door, row: Proposal, wanted: Proposed) -> None:
+def _apply_unasked(access: NamespaceAccess, row: Proposal, wanted: Proposed) -> None:
     try:
-        _apply(door, row, wanted, CURATION)
+        _apply(access, row, wanted, CURATION)
     except Outdated:
         return  # it waits for a person, who sees why
     row.by_itself = True
-    _decide(row, door, State.APPLIED, "")
+    _decide(row, access, State.APPLIED, "")
 
 
 def _moved(
     caller: MemoryCaller, proposal_id: UUID, state: State, action: str, reason: str
 ) -> Proposal:
     place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with opened(caller, "write", action, namespace=place) as door:
-        row = _locked(door, proposal_id)
+    with MemoryGateway(caller).open_namespace("write", action, namespace=place) as access:
+        row = _locked(access, proposal_id)
         _check_move(row, state)
         if state is State.OPEN and _known(row.namespace, [row.fingerprint], {State.OPEN}):
-            raise InvalidInput("state: the same is proposed again already.")
-        _decide(row, door, state, reason)
+            raise InvalidInput("state: the same change has been proposed again.")
+        _decide(row, access, state, reason)
         return row
 
 
 def _check_move(row: Proposal, state: State) -> None:
     if state not in NEXT[State(row.state)]:
-        raise InvalidInput(f"state: {row.state} is not followed by {state}.")
+        raise InvalidInput(f"state: can't change from {row.state} to {state}.")
 
 
-def _decide(row: Proposal, door: Door, state: State, reason: str) -> None:
+def _decide(row: Proposal, access: NamespaceAccess, state: State, reason: str) -> None:
     row.state = state.value
-    row.decided_at = None if state is State.OPEN else door.now
-    row.decided_by = "" if state is State.OPEN else door.caller.principal.actor
+    row.decided_at = None if state is State.OPEN else access.now
+    row.decided_by = "" if state is State.OPEN else access.caller.principal.actor
     row.decision = reason[:500]
     row.save()
-    door.detail.setdefault("proposal", str(row.pk))
+    access.detail.setdefault("proposal", str(row.pk))
 
 
 def _known(

@@ -11,24 +11,24 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.logic.near import list_in, proofs
-from memory.logic.proposals import State
-from memory.logic.texts import texts_in
-from memory.logic.tiers import Move
-from memory.logic.writes import as_it_was
+from memory.logic.entries.duplicates import list_in, proofs
+from memory.logic.entries.texts import texts_in
+from memory.logic.entries.tiers import Move
+from memory.logic.entries.write_batch import as_it_was, find_entry
+from memory.logic.review.proposals import State
 from memory.models import Entry, Proposal, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.providers.postgres.provider import search
-from memory.services import tiers
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.edit import edit
-from memory.services.one_act import OneAct
-from memory.services.proposals import (
+from memory.services.entries import tiers
+from memory.services.entries.edit import edit
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import Batch
+from memory.services.history.undo import undo
+from memory.services.review.proposals import (
     AS_PROPOSED,
     apply_proposal,
     merge_proposal,
@@ -36,9 +36,7 @@ from memory.services.proposals import (
     reopen_proposal,
     undo_proposal,
 )
-from memory.services.undo import undo
-from memory.services.waiting import find
-from memory.services.within import at_once
+from memory.services.review.review_queue import find
 
 
 ALIKE: Final = 6  # memories offered to join
@@ -52,7 +50,7 @@ class Decided:
     left: tuple[UUID, ...] = ()
 
 
-@tried_again
+@retry_on_conflict
 def accept(
     caller: MemoryCaller, *, item_id: UUID, value: Json = AS_PROPOSED, reason: str = ""
 ) -> None:
@@ -67,7 +65,7 @@ def accept(
         tiers.approve(caller, entry_ids=[item_id], reason=reason)
 
 
-@tried_again
+@retry_on_conflict
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
     """What is in quarantine stays there as rejected, so that the gate knows it: that is for good."""
     row = _found(caller, item_id)
@@ -77,7 +75,7 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
         tiers.reject(caller, entry_ids=[item_id], reason=reason)
 
 
-@tried_again
+@retry_on_conflict
 def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason: str = "") -> None:
     """Into the memory under the key ``into``, which says ``value`` from now on."""
     row = _found(caller, item_id)
@@ -87,13 +85,15 @@ def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason
         _merge_held(caller, row, into, value, reason)
 
 
-@tried_again
+@retry_on_conflict
 def alike(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
     """Memories of its namespace that what is new may be joined with, the likest first."""
     row = _found(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
     text = " ".join(texts_in(value))[:2_000]
-    with opened(caller, "view", "memory.listed", namespace=row.namespace.text) as door:
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=row.namespace.text
+    ) as access:
         place = row.namespace.text
         found: list[MemoryEntry] = []
         for query in (
@@ -101,24 +101,23 @@ def alike(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
             MemoryQuery(place, top_k=ALIKE),
         ):
             if not found:
-                there = door.elsewhere
-                found = there.recall(query) if there else search(row.namespace, query, door.now)
-        door.detail["keys"] = len(found)
+                found = access.store().recall(query)
+        access.detail["keys"] = len(found)
         return found
 
 
-@tried_again
+@retry_on_conflict
 def take_back(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> Decided:
     """What was decided last about each, so that it waits again."""
     return _each(caller, item_ids, lambda one: _take_back(caller, one))
 
 
-@tried_again
+@retry_on_conflict
 def accept_many(caller: MemoryCaller, *, item_ids: Sequence[UUID], reason: str = "") -> Decided:
     return _each(caller, item_ids, lambda one: accept(caller, item_id=one, reason=reason))
 
 
-@tried_again
+@retry_on_conflict
 def reject_many(
     caller: MemoryCaller, *, item_ids: Sequence[UUID], always: bool = False, reason: str = ""
 ) -> Decided:
@@ -165,7 +164,7 @@ def _found(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
 
 def _take_back(caller: MemoryCaller, item_id: UUID) -> None:
     row = _found(caller, item_id)
-    reason = _("taken back in the review")
+    reason = _("undone in review")
     if isinstance(row, Entry):
         undo(caller, change_id=_decision_about(caller, row))
         return
@@ -181,25 +180,28 @@ def _decision_about(caller: MemoryCaller, row: Entry) -> UUID:
         made = Revision.objects.unscoped().filter(entry=row).order_by("-number")
         found = made.values_list("change_id", flat=True).first()
     if found is None:
-        raise NotFound(_("There is no such change."))
+        raise NotFound(_("Change not found."))
     return found
 
 
 def _merge_held(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
     place = row.namespace.text
-    with opened(caller, "write", tiers.ACTIONS[Move.APPROVE], namespace=place) as door:
-        entries = OneAct(door, reason=reason)
-        held = rows.living(entries.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
-        there = next(iter(at_once(entries.recall(MemoryQuery(place, key=into)))), None)
+    with MemoryGateway(caller).open_namespace(
+        "write", tiers.ACTIONS[Move.APPROVE], namespace=place
+    ) as access:
+        batch = Batch(access, reason)
+        held = rows.living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
+        there = find_entry(batch.store, place, into)
         if held is None or there is None:
-            raise NotFound(_("There is no such memory; it may be forgotten."))
-        if door.elsewhere is not None:
-            raise InvalidInput("namespace: what is kept elsewhere holds nothing in quarantine.")
+            raise NotFound(_("Memory not found. It may have been forgotten."))
+        if access.external is not None:
+            raise InvalidInput("namespace: external providers have no quarantine.")
         before = list_in(there.metadata, "merged_from", dict)
         merged = [*before, {"key": held.key, "id": str(held.pk)}]
         metadata = {**there.metadata, "proofs": proofs(there) + 1, "merged_from": merged}
-        both = entries.change_id
-        door.change(entries.namespace, Operation.EDIT, 2, reason, change_id=both)
-        at_once(entries.store(replace(as_it_was(there, door.now), value=value, metadata=metadata)))
-        at_once(entries.delete(place, held.key))
-        door.detail.update(keys=2, change=str(entries.change_id), entries=[str(held.pk), there.id])
+        both = batch.change_id
+        access.change(batch.namespace, Operation.EDIT, 2, reason, change_id=both)
+        params = replace(as_it_was(there, access.now), value=value, metadata=metadata)
+        batch.store.store(params)
+        batch.store.delete(place, held.key)
+        access.detail.update(keys=2, change=str(batch.change_id), entries=[str(held.pk), there.id])

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 
-from memory.logic.proposals import State
+from memory.logic.review.proposals import State
 from memory.models import Proposal, Revision
 from memory.models.entries import Operation
 

@@ -18,14 +18,14 @@ from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.records import Json, Source, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic.planning import Diff
-from memory.logic.proposals import State
-from memory.logic.tiers import Move
+from memory.logic.entries.tiers import Move
+from memory.logic.review.proposal_plans import Diff
+from memory.logic.review.proposals import State
 from memory.models import Entry, Namespace, Proposal
-from memory.models.any_of import any_of
+from memory.models.readable import any_of
 from memory.permissions import Place
-from memory.services.caller import MemoryCaller
-from memory.services.would import would_change
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.review.proposal_preview import would_change
 
 
 HELD = "held"  # the kind of what is in quarantine
@@ -145,7 +145,7 @@ def waiting_one(caller: MemoryCaller, *, item_id: UUID) -> Waiting:
     with tenant([caller.team_id]):
         row = find(caller, item_id)
         if not _is_waiting(row):
-            raise NotFound(_("Nothing waits here any more: somebody has decided."))
+            raise NotFound(_("Someone else has already decided this."))
         [found] = _with_diffs(caller, [row], timezone.now())
         return found
 
@@ -170,7 +170,7 @@ def find(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
         entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         row = entries.select_related("namespace").filter(pk=item_id).first()
     if row is None:
-        raise NotFound(_("There is nothing like that to review."))
+        raise NotFound(_("Review item not found."))
     return row
 
 

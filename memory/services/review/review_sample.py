@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 from config.ids import uuid7
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source, StoreParams
-from memory.logic.proposing import to_add
-from memory.logic.reviewing import Mode
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.noticing import notice
-from memory.services.proposals import keep_proposals
-from memory.services.remember import remember
-from memory.services.rules import Learning
+from memory.logic.review.proposal_rules import to_add
+from memory.logic.review.review_rules import Mode
+from memory.services.curation.learning_rules import Learning
+from memory.services.entries.remember import remember
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.review.detection import notice
+from memory.services.review.proposals import keep_proposals
 
 
 SAMPLE: Final = "sample"
@@ -26,7 +26,7 @@ EVERYTHING: Final = Learning(review=Mode.ALL, sampled=1.0)
 def fill_review(caller: MemoryCaller) -> int:
     """How many proposals came of it. Asked again, it adds nothing that waits already."""
     if caller.principal.user_id is None:
-        raise InvalidInput("namespace: only a person has a memory of their own.")
+        raise InvalidInput("namespace: only a user has their own memory.")
     place = f"user:{caller.principal.user_id}"
     keys = [_remembered(caller, place, f"{SAMPLE}:{name}", text) for name, text in _known()]
     remember(
@@ -87,12 +87,14 @@ def _proposed(caller: MemoryCaller, place: str) -> int:
             1,
         )
     ]
-    with opened(caller, "write", "memory.proposed", namespace=place) as door:
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.proposed", namespace=place
+    ) as access:
         found = [
             replace(to_add(one, lambda: str(uuid7()), by=SAMPLE), reason="sample") for one in drafts
         ]
-        kept = keep_proposals(door, found, run_id="", mode=Mode.ALL, sampled=1.0)
-        door.detail["keys"] = kept
+        kept = keep_proposals(access, found, run_id="", mode=Mode.ALL, sampled=1.0)
+        access.detail["keys"] = kept
         return kept
 
 

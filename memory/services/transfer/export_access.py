@@ -3,12 +3,10 @@
 from django.utils.translation import gettext as _
 
 from memory.core.errors import AccessDenied
-from memory.services.door import Door
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-def check_takes_out(door: Door) -> None:
+def check_takes_out(access: NamespaceAccess) -> None:
     """It ends, and its person is told of each look; a file would be there afterwards."""
-    if door.glass:
-        raise AccessDenied(
-            _("Emergency access is for reading here, not for taking it out as a file.")
-        )
+    if access.emergency_access:
+        raise AccessDenied(_("Emergency access is view-only; export is not allowed."))

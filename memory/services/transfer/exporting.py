@@ -20,24 +20,25 @@ from django.utils.translation import gettext as _
 
 from accounts import access, audit
 from accounts.models import Team
-from accounts.personas import persona_name, played_by
+from accounts.personas import find_player, strip_player
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.policy import NO_LIMITS
+from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import Place
-from memory.places import Elsewhere, elsewhere
 from memory.providers.postgres import rows
-from memory.services import exchange
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.erase import what_is_theirs
-from memory.services.taking_out import check_takes_out
-from memory.services.trail import record_refusal
+from memory.routing import external_provider
+from memory.services.erasure.erase import what_is_theirs
+from memory.services.gateway.audit_lines import record_refusal
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.transfer import file_format
+from memory.services.transfer.export_access import check_takes_out
 
 
 AT_ONCE: Final = 100  # entries
@@ -55,7 +56,7 @@ class Exported:
 
     file: BinaryIO
     size: int
-    header: exchange.Header
+    header: file_format.Header
 
     @property
     def left_out(self) -> int:
@@ -78,13 +79,15 @@ def asks_what_is_known_of(resolver: WhatIsKnownOf) -> None:
     _RESOLVERS["person"] = resolver
 
 
-@tried_again
+@retry_on_conflict
 def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
     """Refused as any look into it is, and to whom emergency access alone lets look."""
-    with opened(caller, "view", "memory.listed", namespace=namespace) as door:
-        if door.place.row is None:
-            raise NotFound(_("There is no such memory."))
-        found = [door.place.row]
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        if access.place.row is None:
+            raise NotFound(_("Memory not found."))
+        found = [access.place.row]
     with tenant([caller.team_id]):
         return _written(caller, "namespace", namespace, found)
 
@@ -102,7 +105,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
         own = permissions.is_their_own(who, place) and who.allows("memory:read")
         seen = theirs if own else [row for row in theirs if _may_take(caller, row)]
         if not own and not seen:
-            fault = NotFound(_("There is no such person."))
+            fault = NotFound(_("User not found."))
             if theirs:
                 record_refusal(caller, "memory.exported", named.text, fault)
             raise fault
@@ -147,7 +150,7 @@ def export_all(
         )
         found = list(chosen.order_by("scope", "text", "id"))
         if namespace is not None and not found:
-            raise NotFound(_("There is no such memory."))
+            raise NotFound(_("Memory not found."))
         of: Literal["namespace", "team"] = "team" if namespace is None else "namespace"
         name = namespace or Team.objects.values_list("name", flat=True).get(pk=team_id)
         return _written(caller, of, name, found, Also(own=True))
@@ -166,7 +169,7 @@ class _System:
     def team_ids(self) -> frozenset[UUID]:
         return frozenset([self.team])
 
-    def role_in(self, team_id: UUID) -> None:
+    def get_role(self, team_id: UUID) -> None:
         return None
 
     def allows(self, scope: str) -> bool:
@@ -194,8 +197,8 @@ class _Body:
         default_factory=lambda: {"namespaces": 0, "entries": 0, "revisions": 0}
     )
 
-    def add(self, line: exchange.Line, counted: str = "") -> None:
-        self.file.write(exchange.written(line))
+    def add(self, line: file_format.Line, counted: str = "") -> None:
+        self.file.write(file_format.written(line))
         self.lines += 1
         if counted:
             self.counts[counted] += 1
@@ -214,8 +217,8 @@ def _written(
         for row in found:
             _write_namespace(body, caller, row, also)
         for kind, data in also.about:
-            body.add(exchange.AboutLine(kind=kind, data=dict(data)))
-        body.add(exchange.EndLine(lines=body.lines + 1))
+            body.add(file_format.AboutLine(kind=kind, data=dict(data)))
+        body.add(file_format.EndLine(lines=body.lines + 1))
         header = _header(caller, of, name, at, body, found, also)
         return _joined(header, body.file)
     finally:
@@ -230,25 +233,25 @@ def _header(
     body: _Body,
     found: Sequence[Namespace],
     also: Also,
-) -> exchange.Header:
+) -> file_format.Header:
     ids = [parse_namespace(row.text).ids[0] for row in found if of == "person"]
     team = Team.objects.get(pk=caller.team_id)
-    return exchange.Header(
+    return file_format.Header(
         format="mnemoflow-memory",
         version=1,
         of=of,
         name=name[:200],
-        team=exchange.Whose(id=str(team.pk), name=team.name[:200]),
+        team=file_format.Whose(id=str(team.pk), name=team.name[:200]),
         at=at,
-        counts=exchange.Counts(**body.counts),
+        counts=file_format.Counts(**body.counts),
         left_out=also.left_out,
-        personas=sorted({persona_name(one) for one in ids if played_by(one)}),
+        personas=sorted({strip_player(one) for one in ids if find_player(one)}),
     )
 
 
-def _joined(header: exchange.Header, body: BinaryIO) -> Exported:
+def _joined(header: file_format.Header, body: BinaryIO) -> Exported:
     whole = _file()
-    whole.write(exchange.written(header))
+    whole.write(file_format.written(header))
     body.seek(0)
     shutil.copyfileobj(body, whole)
     size = whole.tell()
@@ -263,12 +266,12 @@ def _file() -> BinaryIO:
 def _write_namespace(body: _Body, caller: MemoryCaller, row: Namespace, also: Also) -> None:
     with _let_in(caller, row, own=also.own) as (there, detail):
         before = body.file.tell(), body.counts["entries"]
-        line = exchange.NamespaceLine(
+        line = file_format.NamespaceLine(
             namespace=row.text, scope=row.scope, created_at=row.created_at
         )
         body.add(line, "namespaces")
         if there is not None:
-            _write_elsewhere(body, row, there)
+            _write_external(body, row, there)
         else:
             _write_entries(body, row, reads=also.reads)
         detail["bytes"] = body.file.tell() - before[0]
@@ -278,15 +281,18 @@ def _write_namespace(body: _Body, caller: MemoryCaller, row: Namespace, also: Al
 @contextmanager
 def _let_in(
     caller: MemoryCaller, row: Namespace, *, own: bool
-) -> Iterator[tuple[Elsewhere | None, dict[str, Any]]]:
+) -> Iterator[tuple[NamespaceStore | None, dict[str, Any]]]:
     """What is a person's own they take with them, notes of their runs too, that no door opens to people."""
     if not own:
-        with opened(caller, "view", "memory.exported", namespace=row.text) as door:
-            check_takes_out(door)
-            yield door.elsewhere, door.detail
+        with MemoryGateway(caller).open_namespace(
+            "view", "memory.exported", namespace=row.text
+        ) as access:
+            check_takes_out(access)
+            yield access.store() if access.external else None, access.detail
         return
     detail: dict[str, Any] = {}
-    yield elsewhere(caller.team_id, parse_namespace(row.text), NO_LIMITS), detail
+    external = external_provider(caller.team_id, parse_namespace(row.text), NO_LIMITS)
+    yield external.provider if external else None, detail
     audit.record(
         team_id=caller.team_id,
         actor=caller.principal.actor,
@@ -324,13 +330,13 @@ def _write_entries(body: _Body, row: Namespace, *, reads: bool) -> None:
                 body.add(_read_line(read))
     for group in Group.objects.unscoped().filter(namespace=row).order_by("name"):
         body.add(
-            exchange.GroupLine(
+            file_format.GroupLine(
                 namespace=row.text, name=group.name, last_position=group.last_position
             )
         )
 
 
-def _write_elsewhere(body: _Body, row: Namespace, there: Elsewhere) -> None:
+def _write_external(body: _Body, row: Namespace, there: NamespaceStore) -> None:
     """What another provider keeps has no places to keep; its values are its revisions."""
     for entry in reversed(there.recall(MemoryQuery(row.text))):
         body.add(_entry_line(entry, None), "entries")
@@ -338,10 +344,10 @@ def _write_elsewhere(body: _Body, row: Namespace, there: Elsewhere) -> None:
             body.add(_value_line(entry, past), "revisions")
 
 
-def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> exchange.EntryLine:
+def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_format.EntryLine:
     made = entry.created_at or entry.updated_at or timezone.now()
     source = entry.source
-    return exchange.EntryLine(
+    return file_format.EntryLine(
         namespace=entry.namespace,
         id=UUID(entry.id),
         key=entry.key,
@@ -349,7 +355,7 @@ def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> exchange.E
         created_at=made,
         updated_at=entry.updated_at or made,
         forgotten_at=forgotten_at,
-        source=exchange.Source(
+        source=file_format.Source(
             actor=source.actor,
             run_id=source.run_id,
             node_id=source.node_id,
@@ -372,9 +378,9 @@ def _state(one: MemoryEntry | Revision) -> dict[str, Any]:
     }
 
 
-def _revision_line(one: Revision) -> exchange.RevisionLine:
+def _revision_line(one: Revision) -> file_format.RevisionLine:
     operation: Any = one.operation  # one of the words, as the database holds it
-    return exchange.RevisionLine(
+    return file_format.RevisionLine(
         entry=one.entry_id,
         number=one.number,
         operation=operation,
@@ -387,9 +393,9 @@ def _revision_line(one: Revision) -> exchange.RevisionLine:
     )
 
 
-def _value_line(entry: MemoryEntry, past: MemoryEntry) -> exchange.RevisionLine:
+def _value_line(entry: MemoryEntry, past: MemoryEntry) -> file_format.RevisionLine:
     at = past.updated_at or past.created_at or timezone.now()
-    return exchange.RevisionLine(
+    return file_format.RevisionLine(
         entry=UUID(entry.id),
         number=past.revision,
         operation="store",
@@ -401,8 +407,8 @@ def _value_line(entry: MemoryEntry, past: MemoryEntry) -> exchange.RevisionLine:
     )
 
 
-def _read_line(one: Read) -> exchange.ReadLine:
-    return exchange.ReadLine(
+def _read_line(one: Read) -> file_format.ReadLine:
+    return file_format.ReadLine(
         entry=one.entry_id,
         revision=one.revision,
         run_id=one.run_id,

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from memory.core.errors import MemoryFault
 from memory.core.records import Json, Tier
 from memory.core.values import MAX_KEY_LENGTH, check_json
-from memory.services.exchange_words import said, unread
+from memory.services.transfer.line_errors import said, unread
 
 
 FORMAT: Final = "mnemoflow-memory"
@@ -41,7 +41,7 @@ def _within_years(moment: datetime) -> datetime:
     except OverflowError:
         year = 0
     if year not in YEARS:
-        raise ValueError(f"A year from {YEARS[0]} to {YEARS[-1]} was expected.")
+        raise ValueError(f"Expected a year from {YEARS[0]} to {YEARS[-1]}.")
     return moment
 
 
@@ -216,20 +216,22 @@ def read(file: BinaryIO, parse: Parse) -> Iterator[Numbered | Problem]:
             yield found
             return
         if ended:
-            yield Problem(number, "", _("After the end, which is line %(end)s.") % {"end": ended})
+            yield Problem(number, "", _("After the end record on line %(end)s.") % {"end": ended})
             return
         if isinstance(found, Numbered) and isinstance(found.line, EndLine):
             ended = number
             if found.line.lines != number:
                 counted = {"said": found.line.lines, "number": number}
-                told = _("Says %(said)s lines; there are %(number)s.") % counted
+                told = _("The file declares %(said)s lines but has %(number)s.") % counted
                 yield Problem(number, "lines", told)
                 continue
         yield found
     if number == 0:
         yield Problem(1, "", _("The file is empty."))
     elif not ended:
-        yield Problem(number, "", _("The file breaks off: its last line should be its end."))
+        yield Problem(
+            number, "", _("The file is incomplete: its last line must be the end record.")
+        )
 
 
 def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
@@ -253,26 +255,26 @@ def _line(number: int, raw: bytes, parse: Parse) -> Numbered | Problem:
     try:
         found = parse(raw)
     except ValueError as wrong:
-        why = _("That can’t be read: %(why)s") % {"why": unread(wrong)}
+        why = _("Can’t be read: %(why)s") % {"why": unread(wrong)}
         return Problem(number, _field_of(raw, wrong), why)
     if not isinstance(found, dict):
-        return Problem(number, "", _("An object in braces was expected."))
+        return Problem(number, "", _("Expected an object."))
     if number == 1:
         return _header(found)
     kind = found.get("type")
     model = _LINES.get(kind) if isinstance(kind, str) else None
     if model is None:
-        known = _("One of these was expected: %(words)s.") % {"words": ", ".join(_LINES)}
+        known = _("Use one of: %(words)s.") % {"words": ", ".join(_LINES)}
         return Problem(number, "type", known)
     return _checked(number, model, found)
 
 
 def _header(found: dict[str, Json]) -> Numbered | Problem:
     if found.get("format") != FORMAT:
-        return Problem(1, "format", _("That is no export of memory."))
+        return Problem(1, "format", _("This file is not a memory export."))
     if found.get("version") != VERSION:
         versions = {"version": str(found.get("version"))[:20], "ours": VERSION}
-        told = _("Version %(version)s can’t be read here, only %(ours)s.") % versions
+        told = _("Version %(version)s is not supported, only version %(ours)s.") % versions
         return Problem(1, "version", told)
     return _checked(1, Header, found)
 

@@ -14,16 +14,16 @@ from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
 from memory.core.records import Json, Source, StoreParams, Tier
 from memory.core.values import check_params, search_text
-from memory.logic.apart import held_key
+from memory.logic.entries.held_entries import held_key
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.providers.postgres.bringing import Brought, bring, moved_id
-from memory.services import exchange
-from memory.services.caller import MemoryCaller
-from memory.services.door import Door
-from memory.services.importing_gate import Unit
-from memory.services.importing_report import Caught, Clash, Imported, Refusal, Target
+from memory.providers.postgres.importing import Brought, bring, moved_id
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.transfer import file_format
+from memory.services.transfer.import_gate import Unit
+from memory.services.transfer.import_report import Caught, Clash, Imported, Refusal, Target
 
 
 # History that a file tells is told by a file: nobody here has seen who did it, and no run of ours is it.
@@ -58,13 +58,13 @@ class Batch:
 
     terms: Terms
     here: Here
-    door: Door
+    access: NamespaceAccess
     namespace: Namespace
     done: int = 0
     judged: dict[str, int] = field(default_factory=dict)  # what the gate did, for the trail
 
     def bring(self, units: Sequence[Unit]) -> None:
-        rows.expire(self.namespace, self.door.now)
+        rows.expire(self.namespace, self.access.now)
         living = self._living(units)
         fresh = []
         for unit in units:
@@ -119,14 +119,17 @@ class Batch:
         """Without their secrets two keys of a file may be one."""
         mark = hash(unit.line.key)
         if mark in self.here.keys:
-            self._refuse(unit, InvalidInput(_("Another memory of the file has this name here.")))
+            self._refuse(
+                unit,
+                InvalidInput(_("Another memory in the file has the same key in this namespace.")),
+            )
             return True
         self.here.keys.add(mark)
         return False
 
     def _overwrite(self, unit: Unit, there: Entry) -> None:
         """What the file tells of the time before comes with it, after what was here and before what is from now on."""
-        line, now = unit.line, self.door.now
+        line, now = unit.line, self.access.now
         try:
             self._check_end(unit)
             ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
@@ -142,11 +145,11 @@ class Batch:
                 source=Source(actor=_told(line.source.actor, 120), rule=line.source.rule),
             )
             check_params(params)
-            check_value(self.door.policy, params.value)
-            act = self.door.act(Operation.STORE, self.terms.reason, self._change())
+            check_value(self.access.policy, params.value)
+            act = self.access.act(Operation.STORE, self.terms.reason, self._change())
             with transaction.atomic():
                 self._tell_past(unit, there)
-                rows.write(self.namespace, params, act, self.door.policy)
+                rows.write(self.namespace, params, act, self.access.policy)
         except MemoryFault as fault:
             self._refuse(unit, fault)
             return
@@ -156,7 +159,7 @@ class Batch:
 
     def _tell_past(self, unit: Unit, there: Entry) -> None:
         """Told today: a look back at an earlier day finds what was here then, not what was so elsewhere."""
-        told = [_retold(there, one, self._change(), self.door.now) for one in unit.past[:-1]]
+        told = [_retold(there, one, self._change(), self.access.now) for one in unit.past[:-1]]
         for number, revision in enumerate(told, there.revision + 1):
             revision.number = number
         Revision.objects.unscoped().bulk_create(told)
@@ -170,7 +173,7 @@ class Batch:
         count = size = 0
         for unit in units:
             try:
-                bytes_ = check_value(self.door.policy, unit.line.value)
+                bytes_ = check_value(self.access.policy, unit.line.value)
                 if unit.line.forgotten_at is None:
                     self._check_end(unit)
                     self._check_room(count + 1, size + bytes_)
@@ -182,7 +185,7 @@ class Batch:
                 brought.append(one)
                 self._tell(unit)
         if brought:
-            policy = self.door.policy
+            policy = self.access.policy
             rows.take_room(self.namespace, policy, entries=count, size=size)
             bring(self.namespace, brought, self.here.shifts)
         self.here.target.new += count
@@ -190,13 +193,13 @@ class Batch:
 
     def _check_end(self, unit: Unit) -> None:
         end = unit.said.expires_at  # what is held has none any more
-        if end is not None and end <= self.door.now:
-            raise InvalidInput(_("It has ended."))
+        if end is not None and end <= self.access.now:
+            raise InvalidInput(_("Already expired."))
 
     def _check_room(self, entries: int, size: int) -> None:
         row = self.namespace
         check_room(
-            self.door.policy,
+            self.access.policy,
             row.text,
             entries=row.entry_count + entries,
             size=row.byte_count + size,
@@ -210,7 +213,7 @@ class Batch:
 
     def _brought(self, unit: Unit, size: int, taken: set[UUID]) -> Brought | None:
         """None: what was forgotten over there, and is here as history already."""
-        line, now = unit.line, self.door.now
+        line, now = unit.line, self.access.now
         own = moved_id(self.namespace, line.id)
         if line.forgotten_at is not None and not taken.isdisjoint((own, line.id)):
             return None
@@ -247,7 +250,7 @@ class Batch:
     def _change(self) -> UUID:
         """Made with the first entry that needs it."""
         if self.here.change is None:
-            change = self.door.change(self.namespace, Operation.STORE, 0, self.terms.reason)
+            change = self.access.change(self.namespace, Operation.STORE, 0, self.terms.reason)
             self.here.change = change
             self.terms.report.changes.append(self.here.change.pk)
         return self.here.change.pk
@@ -277,7 +280,7 @@ def _says_the_same(unit: Unit, there: Entry) -> bool:
     return any(_is_same(line, there) for line in (unit.said, unit.line))
 
 
-def _is_same(line: exchange.EntryLine, there: Entry) -> bool:
+def _is_same(line: file_format.EntryLine, there: Entry) -> bool:
     mine: tuple[Json, ...] = (there.value, there.metadata, there.category, there.tier)
     theirs = (line.value, line.metadata, line.category, line.tier.value)
     return (
@@ -291,9 +294,9 @@ def _told(said: str, longest: int) -> str:
     return said if not said or said.startswith(TOLD) else f"{TOLD}{said}"[:longest]
 
 
-def _only(line: exchange.EntryLine) -> exchange.RevisionLine:
+def _only(line: file_format.EntryLine) -> file_format.RevisionLine:
     """An entry without a past is at its only revision."""
-    return exchange.RevisionLine(
+    return file_format.RevisionLine(
         entry=line.id,
         number=line.revision,
         operation="forget" if line.forgotten_at else "store",
@@ -306,7 +309,9 @@ def _only(line: exchange.EntryLine) -> exchange.RevisionLine:
 _STATE = ("value", "metadata", "category", "tier", "importance", "position", "expires_at")
 
 
-def _revision(entry: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+def _revision(
+    entry: Entry, line: file_format.RevisionLine, change: UUID, now: datetime
+) -> Revision:
     return Revision(
         team_id=entry.team_id,
         entry=entry,
@@ -328,7 +333,7 @@ def _revision(entry: Entry, line: exchange.RevisionLine, change: UUID, now: date
     )
 
 
-def _retold(there: Entry, line: exchange.RevisionLine, change: UUID, now: datetime) -> Revision:
+def _retold(there: Entry, line: file_format.RevisionLine, change: UUID, now: datetime) -> Revision:
     """As history of an entry that has one of its own; when it was over there stands in the reason."""
     made = _revision(there, line, change, now)
     said = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}

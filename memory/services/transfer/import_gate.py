@@ -11,11 +11,11 @@ from typing import Any, Final, TypeVar
 from memory.core.filters import same_json
 from memory.core.records import Json, StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
-from memory.logic.apart import held_for
-from memory.logic.ingress import Judged, Origin, Outcome, Reason, judge
-from memory.logic.secrets import find_secrets, redact
-from memory.logic.tiers import Move
-from memory.services import exchange
+from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.ingress import Judged, Origin, Outcome, Reason, judge
+from memory.logic.entries.secrets import find_secrets, redact
+from memory.logic.entries.tiers import Move
+from memory.services.transfer import file_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Unit:
     """An entry with its past as they passed the gate, and the line it stands in. ``said``: what stood there."""
 
     number: int
-    line: exchange.EntryLine
-    said: exchange.EntryLine
-    past: list[exchange.RevisionLine] = field(default_factory=list)
+    line: file_format.EntryLine
+    said: file_format.EntryLine
+    past: list[file_format.RevisionLine] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
 
     @property
@@ -61,7 +61,7 @@ class Gate:
     _entry: "_Known | None" = None
     _before: "_Known | None" = None
 
-    def entry(self, number: int, said: exchange.EntryLine) -> Unit:
+    def entry(self, number: int, said: file_format.EntryLine) -> Unit:
         self._entry = None
         line, found = self._passed(number, said)
         self._entry = self._before
@@ -73,7 +73,7 @@ class Gate:
         _note(unit, found, (*kinds, *more))
         return unit
 
-    def revision(self, number: int, said: exchange.RevisionLine, unit: Unit) -> None:
+    def revision(self, number: int, said: file_format.RevisionLine, unit: Unit) -> None:
         line, found = self._passed(number, said)
         texts, kinds = _redacted_fields(said, _OF_REVISION)
         unit.past.append(_with(line, **texts) if kinds else line)
@@ -96,23 +96,23 @@ class Gate:
         return _with(line, **changes), Found(number, secrets, said.get(Reason.GIVES_ORDERS, ""))
 
 
-_Known = tuple[exchange.EntryLine | exchange.RevisionLine, Judged]
-L = TypeVar("L", exchange.EntryLine, exchange.RevisionLine)
-_M = TypeVar("_M", exchange.EntryLine, exchange.RevisionLine, exchange.Source)
+_Known = tuple[file_format.EntryLine | file_format.RevisionLine, Judged]
+L = TypeVar("L", file_format.EntryLine, file_format.RevisionLine)
+_M = TypeVar("_M", file_format.EntryLine, file_format.RevisionLine, file_format.Source)
 
 # Texts beside the value, and how long each may be.
 _OF_SOURCE: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
 _OF_REVISION: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
 
 
-def _says(line: exchange.EntryLine | exchange.RevisionLine, known: _Known) -> bool:
+def _says(line: file_format.EntryLine | file_format.RevisionLine, known: _Known) -> bool:
     """What was judged before: as JSON has it, where a yes is not a one."""
     before, _judged = known
     same = same_json([line.value, line.metadata], [before.value, before.metadata])
     return same and line.tier is before.tier
 
 
-def _judge(line: exchange.EntryLine | exchange.RevisionLine) -> Judged:
+def _judge(line: file_format.EntryLine | file_format.RevisionLine) -> Judged:
     """What waits over there waits here, for the reasons it has."""
     waits = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", line.value, line.metadata, tier=line.tier)
@@ -136,7 +136,7 @@ def _redacted(texts: Iterable[str], most: int) -> tuple[list[str], tuple[str, ..
 
 
 def _redacted_fields(
-    line: exchange.Source | exchange.RevisionLine, fields: Mapping[str, int]
+    line: file_format.Source | file_format.RevisionLine, fields: Mapping[str, int]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Only where there is a secret in one of them, which one look tells."""
     texts = {name: getattr(line, name) for name in fields}

@@ -8,16 +8,14 @@ from uuid import UUID
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from memory.services import exchange
+from memory.services.transfer import file_format
 
 
 MOST_REFUSALS: Final = 100  # that are named; the others are counted
 LEFT: Final[dict[str, Promise]] = {
-    "read": _(
-        "Recalls in runs. The runs are not in the file, and none of ours recalled anything here."
-    ),
+    "read": _("Recalls by runs: the file doesn't contain the runs."),
     "about": _(
-        "Conversations and runs of the person. They belong to workflows that are not in the file."
+        "Conversations and runs of the user: they belong to workflows that are not in the file."
     ),
 }
 
@@ -72,8 +70,8 @@ class Imported:
     """``problems``: lines that can't be read, and then nothing was done. ``changes`` undo together."""
 
     dry_run: bool
-    header: exchange.Header | None = None
-    problems: list[exchange.Problem] = field(default_factory=list)
+    header: file_format.Header | None = None
+    problems: list[file_format.Problem] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     caught: list[Caught] = field(default_factory=list)  # by line, no more than refusals
@@ -88,7 +86,7 @@ class Imported:
         if len(self.caught) < MOST_REFUSALS:
             self.caught.append(caught)
 
-    def leave(self, line: exchange.ReadLine | exchange.AboutLine) -> None:
+    def leave(self, line: file_format.ReadLine | file_format.AboutLine) -> None:
         self.left[line.type] = self.left.get(line.type, 0) + 1
 
     @property

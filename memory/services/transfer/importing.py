@@ -14,28 +14,28 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config import strict
-from config.again import tried_again
+from config.http import strict_json
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.scopes import resolve_namespace
 from memory.models import Change
 from memory.providers.postgres import rows
-from memory.providers.postgres.bringing import leave_empty
-from memory.services import exchange
-from memory.services.caller import MemoryCaller
-from memory.services.door import opened
-from memory.services.importing_batch import Batch, Here, Terms
-from memory.services.importing_check import check_file
-from memory.services.importing_gate import Gate, Unit
-from memory.services.importing_report import Clash, Imported, Refusal, Target
-from memory.services.trail import record
-from memory.services.undo import undo
+from memory.providers.postgres.importing import leave_empty
+from memory.services.gateway.audit_lines import record
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.history.undo import undo
+from memory.services.transfer import file_format
+from memory.services.transfer.import_batch import Batch, Here, Terms
+from memory.services.transfer.import_check import check_file
+from memory.services.transfer.import_gate import Gate, Unit
+from memory.services.transfer.import_report import Clash, Imported, Refusal, Target
 
 
 AT_ONCE: Final = 200  # entries a transaction
 
 
-@tried_again
+@retry_on_conflict
 def import_file(
     caller: MemoryCaller,
     file: BinaryIO,
@@ -48,7 +48,7 @@ def import_file(
 ) -> Imported:
     """``into``: namespaces of the file by what they shall be here. ``as_mine``: the file's person is who asks."""
     if clash not in frozenset(Clash):
-        raise InvalidInput(f"clash: one of these was expected: {', '.join(Clash)}.")
+        raise InvalidInput(f"clash: use one of {', '.join(Clash)}.")
     if file.seekable():
         file.seek(0)  # it may be the second try
     checked = check_file(file)
@@ -72,11 +72,11 @@ def import_file(
     return report
 
 
-@tried_again
+@retry_on_conflict
 def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
     """All namespaces of an import or none; how many entries there were."""
     if not 1 <= len(changes) <= 1_000:
-        raise InvalidInput("changes: from 1 to 1000 were expected.")
+        raise InvalidInput("changes: must have 1 to 1000 items.")
     with tenant([caller.team_id]):
         found = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=changes)
         places = found.values_list("namespace__text", flat=True)
@@ -99,35 +99,39 @@ class _Work(Terms):
         waiting: list[Unit] = []
         gate = Gate()
         for number, line in _lines(file):
-            if isinstance(line, exchange.RevisionLine):
+            if isinstance(line, file_format.RevisionLine):
                 gate.revision(number, line, waiting[-1])
                 continue
             if len(waiting) >= AT_ONCE or isinstance(
-                line, exchange.NamespaceLine | exchange.GroupLine | exchange.EndLine
+                line, file_format.NamespaceLine | file_format.GroupLine | file_format.EndLine
             ):
                 self._batch(here, waiting)
                 waiting = []
-            if isinstance(line, exchange.NamespaceLine):
+            if isinstance(line, file_format.NamespaceLine):
                 text = self.into.get(line.namespace, line.namespace)
                 here = Here(Target(line.namespace, text), number)
                 self.report.targets.append(here.target)
                 self._open(here)
-            elif isinstance(line, exchange.EntryLine):
+            elif isinstance(line, file_format.EntryLine):
                 waiting.append(gate.entry(number, line))
-            elif isinstance(line, exchange.GroupLine):
+            elif isinstance(line, file_format.GroupLine):
                 self._end_group(here, line)
-            elif not isinstance(line, exchange.EndLine):
+            elif not isinstance(line, file_format.EndLine):
                 self.report.leave(line)
         self.report.caught.sort(key=lambda one: one.line)
 
     def _open(self, here: Here) -> None:
         """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
         try:
-            with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
-                if door.elsewhere is not None:  # which takes nothing back, a dry run's neither
-                    raise InvalidInput(_("What is kept elsewhere can't be imported into."))
-                door.claim()
-                door.detail.update(keys=0, **{"from": here.target.named})
+            with MemoryGateway(self.caller).open_namespace(
+                "write", "memory.imported", namespace=here.target.to
+            ) as access:
+                if access.external is not None:  # which takes nothing back, a dry run's neither
+                    raise InvalidInput(
+                        _("Importing into memory of an external provider is not supported.")
+                    )
+                access.claim()
+                access.detail.update(keys=0, **{"from": here.target.named})
         except MemoryFault as fault:
             here.refused = True
             here.target.why = str(fault)
@@ -139,14 +143,16 @@ class _Work(Terms):
         if here.refused:
             here.target.refused += len(units)
             return
-        with opened(self.caller, "write", "memory.imported", namespace=here.target.to) as door:
-            batch = Batch(self, here, door, door.claim())
+        with MemoryGateway(self.caller).open_namespace(
+            "write", "memory.imported", namespace=here.target.to
+        ) as access:
+            batch = Batch(self, here, access, access.claim())
             batch.bring(units)
-            door.detail.update(keys=batch.done, **batch.judged, **{"from": here.target.named})
+            access.detail.update(keys=batch.done, **batch.judged, **{"from": here.target.named})
             if here.change is not None:
-                door.detail["change"] = str(here.change.pk)
+                access.detail["change"] = str(here.change.pk)
 
-    def _end_group(self, here: Here | None, line: exchange.GroupLine) -> None:
+    def _end_group(self, here: Here | None, line: file_format.GroupLine) -> None:
         if here is None or here.refused or line.name not in here.shifts:
             return
         with tenant([self.caller.team_id]):
@@ -155,16 +161,16 @@ class _Work(Terms):
                 leave_empty(namespace, line.name, line.last_position, here.shifts)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, exchange.Line]]:
+def _lines(file: BinaryIO) -> Iterator[tuple[int, file_format.Line]]:
     """A second time through what was found good."""
-    for one in exchange.read(file, strict.loads):
-        if isinstance(one, exchange.Problem):
-            raise InvalidInput(f"file: line {one.line} changed while it was read.")
-        if not isinstance(one.line, exchange.Header):
+    for one in file_format.read(file, strict_json.loads):
+        if isinstance(one, file_format.Problem):
+            raise InvalidInput(f"file: line {one.line} changed while the file was read.")
+        if not isinstance(one.line, file_format.Header):
             yield one.number, one.line
 
 
-def _mine(caller: MemoryCaller, header: exchange.Header) -> dict[str, str]:
+def _mine(caller: MemoryCaller, header: file_format.Header) -> dict[str, str]:
     if header.of != "person" or caller.principal.user_id is None:
         return {}
     theirs = resolve_namespace("user", {"user_id": header.name})

@@ -8,26 +8,26 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
-NUMBER: Final = _("A number was expected.")
-MOMENT: Final = _("A moment was expected, such as 2026-01-31T12:00:00Z.")
-UUID: Final = _("A UUID was expected.")
-WORD: Final = _("That is none of the words this field may hold.")
+NUMBER: Final = _("Expected a number.")
+MOMENT: Final = _("Expected a date and time, such as 2026-01-31T12:00:00Z.")
+UUID: Final = _("Expected a UUID.")
+WORD: Final = _("This value is not allowed here.")
 
 # By pydantic's name of the fault; the values in it are what pydantic says of it.
 SENTENCES: Final[Mapping[str, Promise]] = {
     "missing": _("This field is missing."),
-    "extra_forbidden": _("Extra field: an export knows none of that name."),
-    "less_than": _("A number less than %(lt)s was expected."),
-    "less_than_equal": _("A number of %(le)s or less was expected."),
-    "greater_than": _("A number greater than %(gt)s was expected."),
-    "greater_than_equal": _("A number of %(ge)s or more was expected."),
-    "string_too_long": _("The text is longer than %(max_length)s characters."),
-    "string_too_short": _("The text is shorter than %(min_length)s characters."),
-    "string_type": _("Text was expected."),
-    "bool_type": _("true or false was expected."),
-    "dict_type": _("An object in braces was expected."),
-    "list_type": _("A list in brackets was expected."),
-    "timezone_aware": _("The moment names no timezone; write it as 2026-01-31T12:00:00Z."),
+    "extra_forbidden": _("Unknown field."),
+    "less_than": _("Expected a number less than %(lt)s."),
+    "less_than_equal": _("Expected a number of %(le)s or less."),
+    "greater_than": _("Expected a number greater than %(gt)s."),
+    "greater_than_equal": _("Expected a number of %(ge)s or more."),
+    "string_too_long": _("Text longer than %(max_length)s characters."),
+    "string_too_short": _("Text shorter than %(min_length)s characters."),
+    "string_type": _("Expected text."),
+    "bool_type": _("Expected true or false."),
+    "dict_type": _("Expected an object."),
+    "list_type": _("Expected a list."),
+    "timezone_aware": _("Time zone missing. Use the form 2026-01-31T12:00:00Z."),
     "datetime_type": MOMENT,
     "datetime_parsing": MOMENT,
     "datetime_from_date_parsing": MOMENT,
@@ -35,7 +35,7 @@ SENTENCES: Final[Mapping[str, Promise]] = {
     "float_parsing": NUMBER,
     "int_type": NUMBER,
     "int_parsing": NUMBER,
-    "int_from_float": _("A whole number was expected."),
+    "int_from_float": _("Expected a whole number."),
     "uuid_type": UUID,
     "uuid_parsing": UUID,
     "enum": WORD,
@@ -54,17 +54,15 @@ def said(fault: Mapping[str, Any]) -> str:  # Any: as pydantic has it
 
 # What the strict reader says to programmes, for people: by its own words, and what of them is kept.
 UNREAD: Final[Mapping[str, Promise]] = {
-    r"Not JSON: .*\(char (?P<at>\d+)\)": _("It is not JSON from character %(at)s on."),
-    r"Not UTF-8: .* at byte (?P<at>\d+)": _("It is not UTF-8 from byte %(at)s on."),
-    r"Nested more than (?P<most>\d+) deep": _("It is nested more than %(most)s deep."),
-    r"The key '(?P<key>.+)' appears twice in one object": _(
-        "The key %(key)s appears twice in one object."
-    ),
-    r"(?P<name>\S+) is not a JSON number": _("%(name)s is not a JSON number."),
+    r"Not JSON: .*\(char (?P<at>\d+)\)": _("Invalid JSON at character %(at)s."),
+    r"Not UTF-8: .* at byte (?P<at>\d+)": _("Invalid UTF-8 at byte %(at)s."),
+    r"Nested more than (?P<most>\d+) deep": _("Nested more than %(most)s levels deep."),
+    r"The key '(?P<key>.+)' appears twice in one object": _("Duplicate key %(key)s in an object."),
+    r"(?P<name>\S+) is not a JSON number": _("%(name)s is not a valid JSON number."),
     r"A number of more than (?P<most>\d+) digits": _("A number has more than %(most)s digits."),
-    r"The number (?P<number>\S+) is out of range": _("The number %(number)s is out of range."),
+    r"The number (?P<number>\S+) is out of range": _("Number out of range: %(number)s."),
     r"Text with a NUL character or half a surrogate pair": _(
-        "A text has a NUL character or half a surrogate pair."
+        "The text contains a NUL character or an unpaired surrogate."
     ),
 }
 

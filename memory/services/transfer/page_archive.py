@@ -12,18 +12,17 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.page_files import export_page, file_name
-from memory.logic.page_gate import judged_file, page_apart
-from memory.logic.pages import KnowledgePage, from_entry
-from memory.services.caller import MemoryCaller
-from memory.services.door import entry_place, opened
-from memory.services.knowledge import MOST_AT_ONCE, page_entry
-from memory.services.taking_out import check_takes_out
-from memory.services.trail import record
-from memory.services.within import WithinDoor, at_once
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.page_files import export_page, file_name
+from memory.logic.knowledge.page_gate import judged_file, page_apart
+from memory.logic.knowledge.pages import KnowledgePage, from_entry
+from memory.services.gateway.audit_lines import record
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
+from memory.services.knowledge.pages import MOST_AT_ONCE, page_entry
+from memory.services.transfer.export_access import check_takes_out
 
 
 MOST_BYTES = 20 * 1024 * 1024  # of all files together, unpacked
@@ -59,31 +58,33 @@ class CaughtPage:
     held_for: tuple[str, ...]
 
 
-@tried_again
+@retry_on_conflict
 def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
-    with opened(caller, "view", "memory.exported", scope=scope, namespace=namespace) as door:
-        check_takes_out(door)
-        pages = at_once(KnowledgeStore(door.text, WithinDoor(door)).pages())
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.exported", scope=scope, namespace=namespace
+    ) as access:
+        check_takes_out(access)
+        pages = KnowledgeStore(access.text, access.store()).pages()
         packed = pack({name: export_page(page) for name, page in _named(pages).items()})
-        door.detail.update(keys=len(pages), bytes=len(packed), pages=True)
+        access.detail.update(keys=len(pages), bytes=len(packed), pages=True)
         return packed
 
 
-@tried_again
+@retry_on_conflict
 def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
     """One page's file: its name, and what is in it."""
-    place = entry_place(caller, entry_id)
-    with opened(caller, "view", "memory.exported", namespace=place) as door:
-        check_takes_out(door)
-        page = from_entry(page_entry(door, entry_id))
+    place = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace("view", "memory.exported", namespace=place) as access:
+        check_takes_out(access)
+        page = from_entry(page_entry(access, entry_id))
         data = export_page(page)
-        door.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
+        access.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
         return file_name(page), data
 
 
-@tried_again
+@retry_on_conflict
 def import_pages(
     caller: MemoryCaller,
     *,
@@ -133,38 +134,41 @@ def _bring(
     dry_run: bool = False,
 ) -> Imported:
     scope, namespace = place
-    with opened(caller, "write", "memory.stored", scope=scope, namespace=namespace) as door:
-        if dry_run and door.elsewhere is not None:
-            raise InvalidInput("dry_run: what is kept elsewhere takes nothing back.")
-        door.claim()
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.stored", scope=scope, namespace=namespace
+    ) as access:
+        if dry_run and access.external is not None:
+            raise InvalidInput("dry_run: not supported by external providers.")
+        access.claim()
         judged = {
-            name: judged_file(data, name=_base(name), now=door.now) for name, data in found.items()
+            name: judged_file(data, name=_base(name), now=access.now)
+            for name, data in found.items()
         }
         _check_ids({name: one.page for name, one in judged.items()})
-        within = WithinDoor(door, reason=reason or "import")
-        store = KnowledgeStore(door.text, within, clock=lambda: door.now, source=caller.source)
+        entries = access.store(reason or "import")
+        store = KnowledgeStore(access.text, entries, clock=lambda: access.now, source=caller.source)
         pages, caught = [], []
         for name, one in judged.items():
             if one.reasons and (there := _just_so(store, one.page.id, found[name])):
                 pages.append(there)
                 continue
             if one.reasons:
-                at_once(within.store(at_once(page_apart(store, one.page, one.reasons))))
+                entries.store(page_apart(store, one.page, one.reasons))
             else:
-                pages.append(at_once(store.bring(one.page)))
+                pages.append(store.bring(one.page))
             if one.secrets or one.reasons:
                 held_for = tuple(str(reason["reason"]) for reason in one.reasons)
                 caught.append(CaughtPage(name, one.page.id, one.secrets, held_for))
         done = Imported(tuple(pages), skipped, tuple(caught))
-        door.detail.update(keys=len(judged), pages=True, imported=True)
+        access.detail.update(keys=len(judged), pages=True, imported=True)
         told = {"redacted": len(done.redacted), "held": len(done.held)}
-        door.detail.update({name: number for name, number in told.items() if number})
+        access.detail.update({name: number for name, number in told.items() if number})
         return done
 
 
 def _just_so(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
     """The page that is there, if it is that file already, at the word of somebody here."""
-    there = at_once(store.get_page(page_id))
+    there = store.get_page(page_id)
     return there if there is not None and export_page(there) == data else None
 
 
@@ -202,7 +206,7 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
             taken = set(files)
             return files, tuple(one.filename for one in members if one.filename not in taken)
     except _BROKEN as broken:
-        raise InvalidInput(_("archive: that is no ZIP file that can be read.")) from broken
+        raise InvalidInput(_("archive: not a readable ZIP file.")) from broken
 
 
 # A password, a method nobody wants, and every way in which a download may end too early.
@@ -235,7 +239,7 @@ def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:
     seen: dict[str, str] = {}
     for name, page in pages.items():
         if page.id in seen:
-            raise InvalidInput(f"archive: {seen[page.id]} and {name} are both the page {page.id}.")
+            raise InvalidInput(f"archive: {seen[page.id]} and {name} are the same page {page.id}.")
         seen[page.id] = name
 
 

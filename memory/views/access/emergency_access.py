@@ -13,20 +13,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
-from accounts.principals import current_team_id, principal_of
-from accounts.selectors import members_of, team_for
+from accounts.principals import get_current_team_id, get_principal
+from accounts.selectors import find_team, list_members
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import Entry, Glass
-from memory.models.glass import VERB
-from memory.services import glass as services
-from memory.services.glass import LONGEST_REASON, MINUTES, GlassPage, Looked
-from memory.services.private import people_remembered
-from memory.templatetags.memory_glass import unseen_by
-from memory.views.asking import caller_of
-from memory.views.paging import PAGE_SIZE, OffsetPage, offset_in
+from memory.models.emergency_access import VERB
+from memory.services.access import emergency_access as services
+from memory.services.access.emergency_access import LONGEST_REASON, MINUTES, GlassPage, Looked
+from memory.services.access.private_namespaces import people_remembered
+from memory.templatetags.memory_emergency_access import unseen_by
+from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
+from memory.views.request_context import caller_of
 
 
 NONE: Final = GlassPage([], 0, 0)
@@ -67,14 +67,14 @@ def notices(request: HttpRequest) -> HttpResponse:
     """The notice alone, which any page fetches for its top."""
     if not unseen_by(request):
         return HttpResponse(status=204)
-    return render(request, "memory/_glass_fetched.html")
+    return render(request, "memory/access/_emergency_access_fragment.html")
 
 
 @login_required
 @require_POST
 def end(request: HttpRequest, glass_id: UUID) -> HttpResponse:
     services.end_glass(caller_of(request), glass_id=glass_id)
-    messages.success(request, _("The emergency access has ended."))
+    messages.success(request, _("Emergency access ended."))
     return redirect("memory:glass")
 
 
@@ -94,7 +94,7 @@ def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
 
 
 def _shown(request: HttpRequest, found: list[Glass]) -> list[Shown]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     read = services.what_was_read(found)
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
     theirs = {one.pk: services.is_told(principal, one) for one in found}
@@ -116,10 +116,9 @@ def _shown(request: HttpRequest, found: list[Glass]) -> list[Shown]:
 
 def _told_or_not(made: Glass) -> str:
     if made.tells_somebody:
-        return _("You may look now; they have been told.")
+        return _("Access granted. The user was notified.")
     return _(
-        "You may look now. They have no account here to be told by; the audit trail keeps it, and the key"
-        " that names them is shown it."
+        "Access granted. The user has no account and can't be notified; the access is in the audit trail and visible to their API key."
     )
 
 
@@ -132,7 +131,7 @@ def _title(named: naming.Named, *, may_know: bool) -> str:
 
 
 def _page(request: HttpRequest, problem: str) -> HttpResponse:
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     may_break = access.can(principal, VERB, team_id)
     mine = _turned(request, "mine", into_own=True)
     others = _turned(request, "offset", into_own=False) if may_break else NONE
@@ -151,7 +150,9 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
         "asked": request.POST,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(request, "memory/access_glass.html", context, status=422 if problem else 200)
+    return render(
+        request, "memory/access/emergency_access.html", context, status=422 if problem else 200
+    )
 
 
 def _turned(request: HttpRequest, parameter: str, *, into_own: bool) -> GlassPage:
@@ -165,21 +166,21 @@ def _pager(request: HttpRequest, page: GlassPage, parameter: str) -> OffsetPage:
 
 
 def _others(request: HttpRequest, team_id: UUID) -> list[Any]:
-    principal = principal_of(request)
-    members = members_of(principal, team_for(principal, "team.view", team_id))
+    principal = get_principal(request)
+    members = list_members(principal, find_team(principal, "team.view", team_id))
     return [one.user for one in members if one.user_id != principal.user_id]
 
 
 def _offered(request: HttpRequest) -> list[naming.Named]:
     """Those who are no members; by a name that is typed, where a list of members would not show them."""
     found = [row for row in people_remembered(caller_of(request)) if row.owner_user_id is None]
-    return naming.named(found, reader_id=principal_of(request).user_id)
+    return naming.named(found, reader_id=get_principal(request).user_id)
 
 
 def _asked(request: HttpRequest) -> dict[str, Any]:
     person, typed = request.POST.get("person", ""), request.POST.get("namespace", "").strip()
     if bool(person) == bool(typed):
-        raise InvalidInput(_("Choose a member, or write a namespace; one of the two."))
+        raise InvalidInput(_("Select a member or enter a namespace, not both."))
     minutes = request.POST.get("minutes", "")
     return {
         "namespace": typed or f"user:{person}",

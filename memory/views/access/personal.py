@@ -19,24 +19,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.principals import principal_of
-from config.moments import midnight
+from accounts.principals import get_principal
+from config.timestamps import find_midnight
 from memory import services
-from memory.about import Remembered, about, own_entry, own_space
 from memory.core.errors import AlreadyExists, InvalidInput
-from memory.templatetags.memory_glass import glasses_of
-from memory.views.asking import caller_of
-from memory.views.secrets_found import secret_said
+from memory.personal import Remembered, about, own_entry, own_space
+from memory.templatetags.memory_emergency_access import glasses_of
+from memory.views.request_context import caller_of
+from memory.views.secret_warnings import secret_said
 
 
 # Where a fragment stands: a card on this page, or a line under an answer of a chat.
-SHAPES: Final = {"card": "memory/_about_card.html", "line": "memory/_about_line.html"}
+SHAPES: Final = {
+    "card": "memory/access/_personal_card.html",
+    "line": "memory/access/_personal_entry.html",
+}
 
 # How long a pause is, as people choose it; none: until it is resumed.
 SPANS: Final[dict[str, tuple[str | Promise, timedelta | None]]] = {
-    "hour": (gettext_lazy("For an hour"), timedelta(hours=1)),
-    "day": (gettext_lazy("For a day"), timedelta(days=1)),
-    "week": (gettext_lazy("For a week"), timedelta(weeks=1)),
+    "hour": (gettext_lazy("1 hour"), timedelta(hours=1)),
+    "day": (gettext_lazy("1 day"), timedelta(days=1)),
+    "week": (gettext_lazy("1 week"), timedelta(weeks=1)),
     "good": (gettext_lazy("Until I resume it"), None),
 }
 
@@ -63,7 +66,7 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     words, number = request.POST.get("value", "").strip(), request.POST.get("revision", "")
     problem = ""
     if not words:
-        problem = _("Say what is right, or forget it.")
+        problem = _("Enter the correct text, or forget the memory.")
     elif known.is_text and number.isdecimal() and len(number) < 10:
         try:
             services.edit(
@@ -71,13 +74,13 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
                 entry_id=entry_id,
                 if_revision=int(number),
                 value=words,
-                reason=_("corrected by the person it is about"),
+                reason=_("corrected by the user"),
             )
         except AlreadyExists:
-            problem = _("This was changed in the meantime. Here is how it is now.")
+            problem = _("This memory was changed in the meantime. This is the current version.")
     else:
-        problem = _("This can't be corrected here.")
-    said = "" if problem else f"{_('Corrected.')} {secret_said(words)}".strip()
+        problem = _("This memory can't be corrected here.")
+    said = "" if problem else " ".join(filter(None, [_("Corrected."), secret_said(words)]))
     return _answer(request, entry_id, problem=problem, said=said, typed=words if problem else "")
 
 
@@ -87,7 +90,7 @@ def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     caller, change = caller_of(request), None
     if not own_entry(caller, entry_id=entry_id).row.is_forgotten:
         change = services.forget(
-            caller, entry_id=entry_id, reason=_("forgotten by the person it is about")
+            caller, entry_id=entry_id, reason=_("forgotten by the user")
         ).change_id
     if change is not None and not getattr(request, "htmx", False):
         return redirect(_with_undo(change))
@@ -103,7 +106,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             services.restore(caller, entry_id=entry_id)
         except AlreadyExists as fault:
             problem = str(fault)
-    return _answer(request, entry_id, problem=problem, said=_("Back again."))
+    return _answer(request, entry_id, problem=problem, said=_("Restored."))
 
 
 @login_required
@@ -115,9 +118,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     if "sure" not in request.POST:
         page = services.entries(caller, namespace=row.text, limit=1)
         return _show(request, asked=row.pk, asked_count=page.total)
-    done = services.clear(
-        caller, namespace=row.text, reason=_("all forgotten by the person it is about")
-    )
+    done = services.clear(caller, namespace=row.text, reason=_("everything forgotten by the user"))
     return redirect(_with_undo(done.change_id, done.count))
 
 
@@ -126,7 +127,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     try:
         done = services.undo(caller_of(request), change_id=change_id)
-        messages.success(request, _("Back again: %(count)d.") % {"count": done.count})
+        messages.success(request, _("Restored: %(count)d.") % {"count": done.count})
     except AlreadyExists as fault:
         messages.error(request, str(fault))
     return redirect("memory:about")
@@ -150,7 +151,7 @@ def pause(request: HttpRequest) -> HttpResponse:
 @require_POST
 def resume(request: HttpRequest) -> HttpResponse:
     if services.resume(caller_of(request)):
-        messages.success(request, _("Resumed: memory works for you again."))
+        messages.success(request, _("Memory resumed."))
     return redirect("memory:about")
 
 
@@ -161,10 +162,10 @@ def _until(request: HttpRequest) -> datetime | None:
     if span == "day_picked":
         day = _day(picked)
         if day is None:
-            raise InvalidInput(_("Choose the day until which it is paused."))
+            raise InvalidInput(_("Select the date until which memory is paused."))
         return day
     if span not in SPANS:
-        raise InvalidInput(_("Choose how long it is paused."))
+        raise InvalidInput(_("Select how long to pause."))
     length = SPANS[span][1]
     return None if length is None else timezone.now() + length
 
@@ -172,7 +173,7 @@ def _until(request: HttpRequest) -> datetime | None:
 def _day(picked: str) -> datetime | None:
     try:
         day = parse_date(picked)
-        return midnight(day, later=1) if day else None
+        return find_midnight(day, later=1) if day else None
     except ValueError:
         return None
 
@@ -208,7 +209,7 @@ def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
         "base_url": request.build_absolute_uri("/").rstrip("/"),
         **more,
     }
-    return render(request, "memory/about.html", context, status=status)
+    return render(request, "memory/access/personal.html", context, status=status)
 
 
 def _groups(remembered: Sequence[Remembered], by: str) -> list[Group]:
@@ -224,12 +225,12 @@ def _group_of(one: Remembered, by: str) -> str:
         return date_format(month, "YEAR_MONTH_FORMAT")
     if one.told is not None:
         return one.told.workflow
-    return _("Written by hand") if one.by_hand else _("Learnt elsewhere")
+    return _("Added manually") if one.by_hand else _("Other sources")
 
 
 def _looking(request: HttpRequest) -> list[str]:
     """Those who may look into what is remembered about them at this moment."""
-    who = principal_of(request).user_id
+    who = get_principal(request).user_id
     found = [one for one in glasses_of(request) if one.is_open() and one.by_id != who]
     return list(dict.fromkeys(str(one.by) for one in found if one.namespace.owner_user_id == who))
 

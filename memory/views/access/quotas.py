@@ -17,22 +17,22 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from accounts import access
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.core.errors import InvalidInput
 from memory.models import Namespace
-from memory.services import policy as services
-from memory.services.policy import Application, Limits
-from memory.views.asking import caller_of
+from memory.services.access import quotas as services
+from memory.services.access.quotas import Application, Limits
+from memory.views.request_context import caller_of
 
 
 # As the page calls what the API calls by its name.
 LABELS: Final[dict[str, str | Promise]] = {
-    "max_entries": gettext_lazy("Most entries a namespace"),
-    "max_namespace_bytes": gettext_lazy("Most bytes a namespace"),
-    "max_value_bytes": gettext_lazy("Most bytes a value"),
-    "max_namespaces": gettext_lazy("Most namespaces"),
-    "allowed_prefixes": gettext_lazy("Allowed beginnings of namespaces"),
+    "max_entries": gettext_lazy("Max entries per namespace"),
+    "max_namespace_bytes": gettext_lazy("Max bytes per namespace"),
+    "max_value_bytes": gettext_lazy("Max bytes per value"),
+    "max_namespaces": gettext_lazy("Max namespaces"),
+    "allowed_prefixes": gettext_lazy("Allowed prefixes"),
     "app": gettext_lazy("Application"),
 }
 TEAM_NUMBERS: Final = ("max_entries", "max_namespace_bytes", "max_value_bytes", "max_namespaces")
@@ -81,11 +81,11 @@ def policy(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
-    caller, principal = caller_of(request), principal_of(request)
+    caller, principal = caller_of(request), get_principal(request)
     limits = services.limits_of(caller, app_id=app_id)
     team = services.limits_of(caller) if app_id else limits
     otherwise = services.in_force(team) if app_id else services.DEFAULTS
-    may_change = access.can(principal, services.VERB, current_team_id(request))
+    may_change = access.can(principal, services.VERB, get_current_team_id(request))
     full = services.fullness(caller, team) if may_change and not app_id else None
     listed = _listed(request, services.applications(caller), app_id)
     has_own = any(one.is_open and one.own for one in listed)
@@ -111,14 +111,14 @@ def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
         "given": given,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(request, "memory/access_policy.html", context, status=422 if problem else 200)
+    return render(request, "memory/access/quotas.html", context, status=422 if problem else 200)
 
 
 def _listed(request: HttpRequest, found: Sequence[Application], app_id: str) -> list[Listed]:
     """Named as their shared memory is; the one the address names is there, whether known or not."""
     if app_id and all(one.app_id != app_id for one in found):
         found = [*found, Application(app_id, None)]
-    team_id = current_team_id(request)
+    team_id = get_current_team_id(request)
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in found]
     named = naming.named(rows, reader_id=None) if rows else []
     return [
@@ -177,7 +177,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise InvalidInput(_("%(name)s: a whole number from 0.") % {"name": name})
+        raise InvalidInput(_("%(name)s: must be a whole number, 0 or more.") % {"name": name})
     return int(text)
 
 

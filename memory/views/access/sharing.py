@@ -17,41 +17,53 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role, TeamGroup, User
-from accounts.principals import current_team_id, principal_of
-from accounts.selectors import group_choices, group_for, team_for
+from accounts.principals import get_current_team_id, get_principal
+from accounts.selectors import find_group, find_team, list_group_choices
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import Namespace
 from memory.permissions import Verb, Why
-from memory.services.explain import VERBS, Explained, Given, Reason, Seer, explain, recipient
-from memory.views.asking import caller_of, may, title_of
-from memory.views.glass import shown
-from memory.views.paging import OffsetPage, offset_in
+from memory.services.access.explanation import (
+    VERBS,
+    Explained,
+    Given,
+    Reason,
+    Seer,
+    explain,
+    recipient,
+)
+from memory.views.access.emergency_access import shown
+from memory.views.pagination import OffsetPage, offset_in
+from memory.views.request_context import caller_of, may, title_of
 
 
 VERB_WORDS: Mapping[str, Promise] = {
-    "view": gettext_lazy("look"),
+    "view": gettext_lazy("view"),
     "write": gettext_lazy("write"),
     "forget": gettext_lazy("forget"),
     "share": gettext_lazy("share"),
 }
 
 RUNS: Mapping[str, Promise] = {
-    "person": gettext_lazy("Runs for this person read and write here; runs for others never do."),
-    "conversation": gettext_lazy("Runs of this conversation read and write here; others never do."),
+    "person": gettext_lazy("Runs for this user read and write here. Runs for other users can't."),
+    "conversation": gettext_lazy(
+        "Runs of this conversation read and write here. Other runs can't."
+    ),
     "application": gettext_lazy("Runs of this application read and write here."),
-    "workflow": gettext_lazy("Runs of this workflow read and write here, each group its own."),
-    "run": gettext_lazy("Only the run itself; nobody can look from outside."),
+    "workflow": gettext_lazy(
+        "Runs of this workflow read and write here, separately for each group."
+    ),
+    "run": gettext_lazy("Only the run itself has access."),
 }
 
 _PLAIN: Mapping[Why, Promise] = {
-    Why.OWN: gettext_lazy("It is about them"),
-    Why.PLAYS: gettext_lazy("They play this test person"),
-    Why.TAKES_PART: gettext_lazy("Takes part in the conversation"),
-    Why.NAMES: gettext_lazy("A programme that names this person"),
-    Why.GUEST: gettext_lazy("Another installation that keeps its memory here"),
+    Why.OWN: gettext_lazy("It's their memory"),
+    Why.PLAYS: gettext_lazy("Their test user"),
+    Why.TAKES_PART: gettext_lazy("Participant in the conversation"),
+    Why.NAMES: gettext_lazy("API client of this user"),
+    Why.GUEST: gettext_lazy("Another installation that stores its memory here"),
 }
 
 
@@ -91,7 +103,7 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = _row(request, namespace_id)
     found = explain(caller_of(request), namespace=row.text)
     names = _names(request, found)
-    principal = principal_of(request)
+    principal = get_principal(request)
     seers = OffsetPage(len(found.who_see), offset_in(request.GET), request.GET, PEOPLE)
     given = OffsetPage(
         len(found.grants), offset_in(request.GET, GRANTS), request.GET, PEOPLE, parameter=GRANTS
@@ -114,7 +126,7 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "members": _members(found, principal.user_id),
         "groups": _groups(request, row),
     }
-    return render(request, "memory/access.html", context)
+    return render(request, "memory/access/sharing.html", context)
 
 
 @login_required
@@ -128,7 +140,7 @@ def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     if chosen:
         messages.success(request, _("Shared with %(name)s.") % {"name": member})
     else:
-        messages.info(request, _("Nothing was chosen."))
+        messages.info(request, _("Nothing selected."))
     return redirect("memory:access", namespace_id=row.pk)
 
 
@@ -140,24 +152,26 @@ def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     for verb in VERBS:
         if verb in request.POST.getlist("verb"):
             services.unshare(caller_of(request), namespace=row.text, verb=verb, member=member)
-    messages.success(request, _("Taken back from %(name)s.") % {"name": member})
+    messages.success(request, _("Revoked access of %(name)s.") % {"name": member})
     return redirect("memory:access", namespace_id=row.pk)
 
 
 def _row(request: HttpRequest, namespace_id: UUID) -> Namespace:
-    return selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    return selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
 
 
 def _member(request: HttpRequest) -> User | TeamGroup:
     """``with`` is an account's id, or ``group:`` and a group's."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     kind, colon, text = request.POST.get("with", "").rpartition(":")
     try:
         wanted = UUID(text)
     except ValueError:
-        raise NotFound(_("There is no such member.")) from None
+        raise NotFound(_("Member not found.")) from None
     if colon and kind == "group":
-        return group_for(principal, team_id, wanted)
+        return find_group(principal, team_id, wanted)
     return selectors.member_for(principal, team_id, wanted)
 
 
@@ -170,14 +184,14 @@ def _members(found: Explained, reader_id: UUID | None) -> list[tuple[UUID, str]]
 def _groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
     if parse_namespace(row.text).seen_by is not SeenBy.TEAM:
         return []
-    principal = principal_of(request)
-    team = team_for(principal, "team.view", current_team_id(request))
-    return group_choices(principal, team)
+    principal = get_principal(request)
+    team = find_team(principal, "team.view", get_current_team_id(request))
+    return list_group_choices(principal, team)
 
 
 def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
     """Of those who shared, as people call them in the middle of a sentence."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     known = provenance.backers(principal, [one.by for one in found.grants], ()).actors
     return {**known, principal.actor: _("you")}
 
@@ -210,13 +224,13 @@ def _said(reason: Reason, one: Seer, names: Mapping[str, str]) -> str:
 
 def _of_role(one: Seer) -> str:
     if one.kind == "key":
-        return _("A key with %(scopes)s") % {"scopes": ", ".join(one.scopes)}
-    return _("Their role: %(role)s") % {"role": Role(one.role).label}
+        return _("API key with %(scopes)s") % {"scopes": ", ".join(one.scopes)}
+    return _("Role: %(role)s") % {"role": Role(one.role).label}
 
 
 def _of_grant(given: Given, names: Mapping[str, str]) -> str:
     told = {
-        "by": names.get(given.by, _("somebody who left")),
+        "by": names.get(given.by, _("former member")),
         "when": _moment(given.at) if given.at else "",
     }
     if given.group is not None:
@@ -241,7 +255,7 @@ def _grant(given: Given, names: Mapping[str, str]) -> Grant:
 
 def _told_of(given: Given, names: Mapping[str, str]) -> str:
     if not given.holds:
-        return _("It lets nobody in: what is private is shared with members one by one.")
+        return _("No effect: private memory can be shared only with single members.")
     return _of_grant(given, names) if given.by else ""
 
 

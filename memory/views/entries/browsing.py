@@ -11,28 +11,28 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts.principals import current_team_id, principal_of
-from accounts.views.ignored import ignored
+from accounts.principals import get_current_team_id, get_principal
+from accounts.views.ignored_filters import list_form_errors
 from memory import selectors
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
 from memory.core.scopes import parse_namespace
-from memory.forms_browsing import ActChoice, ActForm, SearchForm, SortChoice, ViewChoice
+from memory.forms.browsing import ActChoice, ActForm, SearchForm, SortChoice, ViewChoice
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
-from memory.places import elsewhere
-from memory.services.bulk import Rehearsed
-from memory.services.keeping import keeping
-from memory.services.seeking import seek
-from memory.services.standing import stood
-from memory.views.asking import caller_of, may, title_of, undoable_change
-from memory.views.columns import columns_of
-from memory.views.filters import actors_of, chips, view_tabs
-from memory.views.found import Parts, waits, why_found
-from memory.views.links import links_of
-from memory.views.overview import overview_of
-from memory.views.paging import PAGE_SIZE, OffsetPage, kept_query, with_query
-from memory.views.timeline import timeline_of
+from memory.routing import external_provider
+from memory.services.entries.bulk import Rehearsed
+from memory.services.entries.retention import keeping
+from memory.services.history.snapshot import stood
+from memory.services.recall.search import search_entries
+from memory.views.entries.filters import actors_of, chips, view_tabs
+from memory.views.entries.links import links_of
+from memory.views.entries.overview import overview_of
+from memory.views.entries.search_results import Parts, waits, why_found
+from memory.views.entries.tier_columns import columns_of
+from memory.views.entries.timeline import timeline_of
+from memory.views.pagination import PAGE_SIZE, OffsetPage, kept_query, with_query
+from memory.views.request_context import caller_of, may, title_of, undoable_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,15 @@ class Aside:
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
     """Namespaces by scope, with counts, bytes and how full they are; and what is newest."""
-    return render(request, "memory/list.html", overview_of(request))
+    return render(request, "memory/overview.html", overview_of(request))
 
 
 @login_required
 @require_safe
 def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     undoable = undoable_change(request, request.GET.get("undo", ""))
     return show_namespace(request, row, Aside(undoable))
 
@@ -84,7 +86,7 @@ def show_namespace(
 ) -> HttpResponse:
     search = SearchForm(request.GET)
     actors = actors_of(request, row)
-    kept = elsewhere(row.team_id, parse_namespace(row.text), NO_LIMITS)
+    external = external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
     narrowed_to = chips(request, search, actors)
     context = {
         "namespace": row,
@@ -92,7 +94,7 @@ def show_namespace(
         "search": search,
         "actors": actors,
         "chips": narrowed_to,
-        "ignored": ignored(request.GET, search),
+        "ignored": list_form_errors(request.GET, search),
         "is_narrowed": any(chip.name != "q" for chip in narrowed_to),
         "views": view_tabs(request, search),
         "query": kept_query(request.GET),
@@ -105,15 +107,15 @@ def show_namespace(
         "undoable": aside.undoable,
         "asked": aside.asked,
         "fault": aside.fault,
-        "elsewhere": kept.name if kept else "",
-        "may_forget": kept is None and may(request, "forget", row),
-        "may_write": kept is None and may(request, "write", row),
+        "elsewhere": external.name if external else "",
+        "may_forget": external is None and may(request, "forget", row),
+        "may_write": external is None and may(request, "write", row),
         "now": timezone.now(),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
         **_BODIES[search.shown](request, row, search),
     }
     fragment = getattr(request, "htmx", False)
-    template = "memory/_entries.html" if fragment else "memory/namespace.html"
+    template = "memory/entries/_entries.html" if fragment else "memory/entries/namespace.html"
     return render(request, template, context, status=status)
 
 
@@ -121,7 +123,7 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
     at = search.at_moment
     if at is not None:
         return _as_it_stood(request, row, search)
-    page = seek(
+    page = search_entries(
         caller_of(request),
         namespace=row.text,
         sought=search.sought(),
@@ -129,7 +131,7 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
         offset=search.start,
     )
     return {
-        "body": "memory/_list.html",
+        "body": "memory/entries/_table.html",
         "rows": [_row(one) for one in page.entries],
         "scored": any(one.score is not None for one in page.entries),
         "total": page.total,
@@ -148,7 +150,7 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
         offset=search.start,
     )
     return {
-        "body": "memory/_past.html",
+        "body": "memory/entries/_snapshot.html",
         "at": at,
         "rows": [_row(one, past.changed) for one in past.page.entries],
         "before_url": past.before and with_query(request.GET, at=past.before.isoformat()),

@@ -11,26 +11,28 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
-from memory.forms_browsing import ActForm, SearchForm
-from memory.logic.applying import Outdated
+from memory.forms.browsing import ActForm, SearchForm
+from memory.logic.review.proposal_execution import Outdated
 from memory.models import Namespace
-from memory.services.bulk import Chosen, Shifted, carry_out, rehearse
-from memory.views.asking import again, caller_of, reason_of, undoable_change
-from memory.views.browsing import Aside, Asked, show_namespace
-from memory.views.paging import kept_query
+from memory.services.entries.bulk import Chosen, Shifted, carry_out, rehearse
+from memory.views.entries.browsing import Aside, Asked, show_namespace
+from memory.views.pagination import kept_query
+from memory.views.request_context import again, caller_of, reason_of, undoable_change
 
 
 @login_required
 @require_POST
 def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """What is chosen, or everything that the address's filters find; done only when one is ``sure``."""
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     form, chosen = ActForm(request.POST), _chosen(request, row)
     if chosen.sought is None and not chosen.entry_ids:
-        messages.info(request, _("Nothing was chosen."))
+        messages.info(request, _("Nothing selected."))
         return redirect("memory:namespace", namespace_id=row.pk)
     if "sure" not in request.POST or not form.is_valid():
         return _ask(request, row, form, chosen)
@@ -52,12 +54,12 @@ def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
-    change = selectors.change_for(principal_of(request), current_team_id(request), change_id)
+    change = selectors.change_for(get_principal(request), get_current_team_id(request), change_id)
     fault = ""
     try:
         services.undo(caller_of(request), change_id=change_id)
     except Outdated:
-        fault = _("Somebody changed some of it since: nothing was taken back.")
+        fault = _("Some entries were changed since. Nothing was undone.")
     except AlreadyExists as known:
         fault = str(known)
     if getattr(request, "htmx", False):
@@ -65,7 +67,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     if fault:
         messages.error(request, fault)
     else:
-        messages.success(request, _("Back again."))
+        messages.success(request, _("Restored."))
     back = request.POST.get("back", "")  # the page it was asked from
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
         return HttpResponseRedirect(back)

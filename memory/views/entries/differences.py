@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from memory.core.records import Json
-from memory.logic.texts import cut
+from memory.logic.entries.texts import cut
 
 
 Sign = Literal["same", "gone", "new", "gap"]

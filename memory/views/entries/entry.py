@@ -11,16 +11,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from memory import services
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.records import Tier
-from memory.forms import EditForm
-from memory.logic.conversation import BEGINNING
-from memory.logic.tiers import Move
+from memory.forms.entries import EditForm
+from memory.logic.conversations.conversation import BEGINNING
+from memory.logic.entries.tiers import Move
 from memory.models import Entry
 from memory.services import MemoryCaller, MovedEntries
-from memory.views.asking import (
+from memory.views.entries.browsing import Aside, show_namespace
+from memory.views.entries.changes import after_forgetting
+from memory.views.entries.differences import Piece, pieces_between
+from memory.views.entries.entry_details import TIER_HINTS, is_page, moves_of, story
+from memory.views.entries.revisions import number_asked
+from memory.views.entries.search_results import waits
+from memory.views.request_context import (
     caller_of,
     entry_or_404,
     may,
@@ -28,14 +34,8 @@ from memory.views.asking import (
     title_of,
     undoable_change,
 )
-from memory.views.browsing import Aside, show_namespace
-from memory.views.changes import after_forgetting
-from memory.views.differences import Piece, pieces_between
-from memory.views.found import waits
-from memory.views.past import number_asked
-from memory.views.review_showing import held_why
-from memory.views.secrets_found import tell_of_secrets
-from memory.views.story import TIER_HINTS, is_page, moves_of, story
+from memory.views.review.presentation import held_why
+from memory.views.secret_warnings import tell_of_secrets
 
 
 @login_required
@@ -69,7 +69,7 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     wanted = request.POST.get("move", "")
     known = {f"{one.move} {one.to}": one for one in moves_of(row)}
     if wanted not in known:
-        messages.error(request, _("It can't go there from the tier it is in."))
+        messages.error(request, _("This isn't possible from its current tier."))
         return redirect("memory:entry", entry_id=entry_id)
     done = _MOVES[known[wanted].move](
         caller_of(request), [row.pk], known[wanted].to, reason_of(request)
@@ -143,7 +143,7 @@ def _show_entry(
 ) -> HttpResponse:
     context = {
         "entry": row,
-        "story": story(principal_of(request), row, number_asked(request.GET.get("before", ""))),
+        "story": story(get_principal(request), row, number_asked(request.GET.get("before", ""))),
         "namespace_title": title_of(request, row.namespace),
         "tier_hint": TIER_HINTS[Tier(row.tier)],
         "held_why": held_why(row) if waits(row) else "",
@@ -156,4 +156,4 @@ def _show_entry(
         "may_forget": may(request, "forget", row.namespace),
         "undoable": undoable_change(request, request.GET.get("undo", "")),
     }
-    return render(request, "memory/entry.html", context, status=status)
+    return render(request, "memory/entries/entry.html", context, status=status)

@@ -10,18 +10,18 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from memory import selectors
-from memory.core.recalling import NO_VECTOR
+from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
-from memory.logic.near import proofs
-from memory.logic.pages import CATEGORY
-from memory.logic.pages import key_of as page_key
-from memory.logic.tiers import MOVES, Move
+from memory.logic.entries.duplicates import proofs
+from memory.logic.entries.tiers import MOVES, Move
+from memory.logic.knowledge.pages import CATEGORY
+from memory.logic.knowledge.pages import key_of as page_key
 from memory.models import Entry, Read, Revision
 from memory.provenance import Backers, backers
 from memory.providers.postgres.rows import entry_of
-from memory.services.linked import named_beside, revisions_before, superseding
-from memory.views.differences import pieces_between
-from memory.views.past import (
+from memory.services.entries.linked_entries import list_linked, revisions_before, superseding
+from memory.views.entries.differences import pieces_between
+from memory.views.entries.revisions import (
     REVISIONS_A_PAGE,
     Changed,
     Origin,
@@ -110,12 +110,12 @@ def moves_of(entry: Entry) -> tuple[TierMove, ...]:
 
 PARTS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
-    "context": _("with what came before"),
-    "literal": _("literally"),
-    "neighbours": _("from what stands beside it"),
-    "vector": _("by meaning"),
-    NO_VECTOR: _("not by meaning: the model gave no answer"),
-    "recency": _("newer"),
+    "context": _("context"),
+    "literal": _("exact match"),
+    "neighbours": _("neighbors"),
+    "vector": _("meaning"),
+    NO_VECTOR: _("meaning not scored: the embedder did not answer"),
+    "recency": _("recency"),
     "title": _("title"),
     "summary": _("summary"),
     "tags": _("tags"),
@@ -124,43 +124,43 @@ PARTS: Final[Mapping[str, Promise]] = {
 }
 
 TIER_HINTS: Final[Mapping[Tier, Promise]] = {
-    Tier.QUARANTINE: _("Held back: never recalled until somebody approves it."),
-    Tier.WORKING: _("In use, and over after a day unless it proves itself."),
-    Tier.LONG_TERM: _("In use, and kept for good."),
+    Tier.QUARANTINE: _("Quarantined: not recalled until approved."),
+    Tier.WORKING: _("In use. Expires after a day unless it proves useful."),
+    Tier.LONG_TERM: _("In use. Does not expire."),
 }
 
 _TIER_MOVES = (
     TierMove(
         Move.APPROVE,
         Tier.LONG_TERM,
-        _("Approve for good"),
-        _("Workflows may recall it from now on."),
+        _("Approve as long-term"),
+        _("Workflows can recall it from now on."),
         is_main=True,
     ),
     TierMove(
         Move.APPROVE,
         Tier.WORKING,
-        _("Approve for a day"),
-        _("Into working memory: gone tomorrow unless it proves useful."),
+        _("Approve for 1 day"),
+        _("Moves to working memory and expires tomorrow unless it proves useful."),
     ),
     TierMove(
         Move.REJECT,
         Tier.QUARANTINE,
         _("Reject"),
-        _("Stays in quarantine, so that it isn't proposed again."),
+        _("Stays in quarantine so that it isn't proposed again."),
     ),
     TierMove(
         Move.PROMOTE,
         Tier.LONG_TERM,
-        _("Keep for good"),
-        _("Into long-term memory: it has no end any more."),
+        _("Move to long-term"),
+        _("Moves to long-term memory and no longer expires."),
         is_main=True,
     ),
     TierMove(
         Move.QUARANTINE,
         Tier.QUARANTINE,
-        _("Put into quarantine"),
-        _("No workflow recalls it until somebody approves it."),
+        _("Move to quarantine"),
+        _("Not recalled by any workflow until approved."),
     ),
 )
 
@@ -187,7 +187,7 @@ def _links(entry: Entry) -> Iterable[LinkTold]:
     named = list(_named(entry))
     if named:
         keys = [name for _label, name, _id in named]
-        found = named_beside(entry, keys, [one for *_, one in named if one])
+        found = list_linked(entry, keys, [one for *_, one in named if one])
         by_id = {str(one.pk): one for one in found}
         by_key = {one.key: one for one in reversed(found)}
         for label, name, linked in named:
@@ -197,7 +197,7 @@ def _links(entry: Entry) -> Iterable[LinkTold]:
         yield LinkTold(label, other.key, other)
 
 
-_SUPERSEDED = _("Superseded by")
+_SUPERSEDED = _("Replaced by")
 _MERGED_INTO = _("Merged into")
 
 
@@ -205,7 +205,7 @@ def _named(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
     """Label, key and, where it is known, id."""
     metadata = entry.metadata
     if isinstance(replaced := metadata.get("supersedes"), str):
-        yield _("Supersedes"), replaced, ""
+        yield _("Replaces"), replaced, ""
     for one in _listed(metadata.get("merged_from")):
         if isinstance(one, dict) and isinstance(one.get("key"), str):
             yield _("Merged from"), one["key"], str(one.get("id", ""))

@@ -8,13 +8,13 @@ from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from memory import selectors
-from memory.forms_browsing import SearchForm, ViewChoice
+from memory.forms.browsing import SearchForm, ViewChoice
 from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.provenance import backers
-from memory.views.paging import with_query
+from memory.views.pagination import with_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ViewTab:
 def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
     """Who wrote there, in people's words; one word may stand for many runs."""
     found = selectors.actors_in(row)
-    words = backers(principal_of(request), found, ()).actors
+    words = backers(get_principal(request), found, ()).actors
     return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
 
 
@@ -45,7 +45,7 @@ def chips(
 ) -> list[Chip]:
     tiers, people = dict(TierChoice.choices), dict(actors)
     told: list[tuple[str, str | Promise, str]] = [
-        ("q", _("Key") if search.found("by") == "key" else _("Words"), search.found("q") or ""),
+        ("q", _("Key") if search.found("by") == "key" else _("Query"), search.found("q") or ""),
         ("m", _("Metadata"), request.GET.get("m", "") if search.found("m") else ""),
         ("category", _("Category"), search.found("category") or ""),
         ("tier", _("Tier"), str(tiers.get(search.found("tier") or "", ""))),

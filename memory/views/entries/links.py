@@ -8,11 +8,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import MemoryEntry
-from memory.forms_browsing import SearchForm
-from memory.logic.link_map import LINE, WIDTH, LinkKind
+from memory.forms.browsing import SearchForm
+from memory.logic.entries.link_map import LINE, WIDTH, LinkKind
 from memory.models import Namespace
-from memory.services.link_map import links_in
-from memory.views.asking import caller_of
+from memory.services.entries.link_map import links_in
+from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class LineShown:
 
 
 KINDS: dict[LinkKind, str | Promise] = {
-    LinkKind.RELATED: _("belongs with"),
-    LinkKind.SUPERSEDES: _("took the place of"),
-    LinkKind.MERGED: _("took in"),
+    LinkKind.RELATED: _("related to"),
+    LinkKind.SUPERSEDES: _("replaced"),
+    LinkKind.MERGED: _("merged"),
 }
 
 
 def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = links_in(caller_of(request), namespace=row.text, sought=search.sought())
+    found = links_in(caller_of(request), namespace=row.text, search=search.sought())
     says: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in found.drawing.arcs:
         link = arc.link
@@ -43,7 +43,7 @@ def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[s
         for dot in found.drawing.dots
     ]
     return {
-        "body": "memory/_links.html",
+        "body": "memory/entries/_links.html",
         "lines": lines,
         "arcs": found.drawing.arcs,
         "arcs_width": WIDTH,

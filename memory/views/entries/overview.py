@@ -8,19 +8,19 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.principals import current_team_id, principal_of
-from accounts.views.ignored import ignored
+from accounts.principals import get_current_team_id, get_principal
+from accounts.views.ignored_filters import list_form_errors
 from memory import naming, selectors
-from memory.forms_browsing import PlacesForm
+from memory.forms.browsing import PlacesForm
 from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.naming import Named
-from memory.services.keeping import Room, rooms
-from memory.services.private import hidden_from
-from memory.views.asking import caller_of
-from memory.views.found import found_of, waits
-from memory.views.paging import OffsetPage, with_query
+from memory.services.access.private_namespaces import hidden_from
+from memory.services.entries.retention import Room, rooms
+from memory.views.entries.search_results import found_of, waits
+from memory.views.pagination import OffsetPage, with_query
+from memory.views.request_context import caller_of
 
 
 PLACES = 50  # a page
@@ -66,7 +66,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
     form = PlacesForm(request.GET)
     words, start = form.found("q") or "", form.found("offset") or 0
     chosen = form.known_scope or ""
-    totals = selectors.totals_for(principal_of(request), current_team_id(request))
+    totals = selectors.totals_for(get_principal(request), get_current_team_id(request))
     scopes = _scopes([one.scope for one in totals], chosen)
     if words:
         found = _named_like(request, words, scopes)
@@ -79,7 +79,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         "totals": _totals(request, totals, chosen),
         "words": words,
         "form": form,
-        "ignored": ignored(request.GET, form),
+        "ignored": list_form_errors(request.GET, form),
         "tiers": TierChoice.choices,
         **(found_of(request, form) if words else {}),
         "scope": chosen,
@@ -93,11 +93,11 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
 
 # In the order they are shown: what there are few of first, conversations near the end.
 SCOPE_HINTS: dict[str, Promise] = {
-    ScopeChoice.USER: _("What is remembered about a person, across their conversations."),
-    ScopeChoice.GLOBAL: _("What an application knows, whoever asks."),
-    ScopeChoice.WORKFLOW: _("What one workflow keeps for itself."),
-    ScopeChoice.CONVERSATION: _("What belongs to one conversation."),
-    ScopeChoice.RUN: _("Notes of a run, cleared when it ends."),
+    ScopeChoice.USER: _("Memories about a user, across conversations."),
+    ScopeChoice.GLOBAL: _("Shared by everyone who uses an application."),
+    ScopeChoice.WORKFLOW: _("Memory of a single workflow."),
+    ScopeChoice.CONVERSATION: _("Memory of a single conversation."),
+    ScopeChoice.RUN: _("Notes of a run, deleted when it ends."),
 }
 
 
@@ -110,17 +110,17 @@ def _scopes(known: Sequence[str], chosen: str) -> list[str]:
 
 
 def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[Named]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     rows = selectors.namespace_page_for(
-        principal, current_team_id(request), scopes=scopes, limit=PLACES, offset=start
+        principal, get_current_team_id(request), scopes=scopes, limit=PLACES, offset=start
     )
     return naming.named(rows, reader_id=principal.user_id)
 
 
 def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list[Named]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     rows = selectors.namespace_page_for(
-        principal, current_team_id(request), scopes=scopes, limit=MOST_NAMED, offset=0
+        principal, get_current_team_id(request), scopes=scopes, limit=MOST_NAMED, offset=0
     )
     wanted = words.casefold()
     return [
@@ -131,7 +131,7 @@ def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list
 
 
 def _groups(request: HttpRequest, places: Sequence[Named]) -> list[Group]:
-    room = rooms(current_team_id(request), [one.row for one in places])
+    room = rooms(get_current_team_id(request), [one.row for one in places])
     by_scope: dict[str, list[PlaceShown]] = {}
     for one in places:
         by_scope.setdefault(one.row.scope, []).append(PlaceShown(one, room[one.row.pk]))
@@ -172,8 +172,8 @@ def _totals(
 
 
 def _newest(request: HttpRequest) -> list[NewestShown]:
-    principal = principal_of(request)
-    entries = selectors.newest_for(principal, current_team_id(request), NEWEST)
+    principal = get_principal(request)
+    entries = selectors.newest_for(principal, get_current_team_id(request), NEWEST)
     rows = list({one.namespace_id: one.namespace for one in entries}.values())
     titles = {one.row.pk: one.title for one in naming.named(rows, reader_id=principal.user_id)}
     return [NewestShown(one, titles[one.namespace_id], waits(one)) for one in entries]

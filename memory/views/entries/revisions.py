@@ -13,7 +13,7 @@ from memory.core.records import Json
 from memory.models import Revision
 from memory.models.entries import TierChoice
 from memory.provenance import Backers, RunTold
-from memory.views.differences import Piece
+from memory.views.entries.differences import Piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import Promise
 
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from memory import naming, services
 from memory.core.records import MemoryEntry, Tier
-from memory.forms_browsing import PlacesForm
-from memory.logic.tiers import Move
+from memory.forms.browsing import PlacesForm
+from memory.logic.entries.tiers import Move
 from memory.models import Entry, Namespace
-from memory.views.asking import caller_of
-from memory.views.paging import PAGE_SIZE, OffsetPage, offset_in
-from memory.views.story import PARTS
+from memory.views.entries.entry_details import PARTS
+from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
+from memory.views.request_context import caller_of
 
 
 Parts = tuple[tuple[str | Promise, float], ...]
@@ -46,7 +46,7 @@ def found_of(request: HttpRequest, form: PlacesForm) -> dict[str, Any]:
         limit=PAGE_SIZE,
         offset=min(offset_in(request.GET, BEGINS), 1_000_000),
     )
-    places = naming.named(list(found.places.values()), reader_id=principal_of(request).user_id)
+    places = naming.named(list(found.places.values()), reader_id=get_principal(request).user_id)
     titles = {one.row.text: one.title for one in places}
     return {
         "found": [_shown(one, found.places, titles) for one in found.entries],

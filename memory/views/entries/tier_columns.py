@@ -8,15 +8,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import MemoryEntry, Tier
-from memory.forms_browsing import SearchForm
-from memory.logic.tiers import is_rejected
+from memory.forms.browsing import SearchForm
+from memory.logic.entries.tiers import is_rejected
 from memory.models import Namespace
 from memory.models.entries import TierChoice
-from memory.services.bulk import Act
-from memory.services.seeking import by_tier
-from memory.views.asking import caller_of
-from memory.views.paging import with_query
-from memory.views.story import TIER_HINTS
+from memory.services.entries.bulk import Act
+from memory.services.recall.search import by_tier
+from memory.views.entries.entry_details import TIER_HINTS
+from memory.views.pagination import with_query
+from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class Column:
 MOVES: dict[Tier, tuple[MoveShown, ...]] = {
     Tier.QUARANTINE: (MoveShown(Act.APPROVE, _("Approve")), MoveShown(Act.REJECT, _("Reject"))),
     Tier.WORKING: (
-        MoveShown(Act.PROMOTE, _("Keep for good")),
-        MoveShown(Act.QUARANTINE, _("Put into quarantine")),
+        MoveShown(Act.PROMOTE, _("Move to long-term")),
+        MoveShown(Act.QUARANTINE, _("Move to quarantine")),
     ),
-    Tier.LONG_TERM: (MoveShown(Act.QUARANTINE, _("Put into quarantine")),),
+    Tier.LONG_TERM: (MoveShown(Act.QUARANTINE, _("Move to quarantine")),),
 }
 
 
@@ -71,7 +71,7 @@ def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict
         for tier, page in found.items()
     ]
     return {
-        "body": "memory/_columns.html",
+        "body": "memory/entries/_tier_columns.html",
         "columns": columns,
         "total": sum(one.total for one in columns),
     }

@@ -10,14 +10,14 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from accounts.principals import principal_of
-from memory.forms_browsing import SearchForm
+from accounts.principals import get_principal
+from memory.forms.browsing import SearchForm
 from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.provenance import RunTold, backers
-from memory.services.timeline import Day, Happened, timeline
-from memory.views.asking import caller_of
-from memory.views.paging import OffsetPage, with_query
+from memory.services.history.timeline import Day, Happened, timeline
+from memory.views.pagination import OffsetPage, with_query
+from memory.views.request_context import caller_of
 
 
 ACTS = 50  # a page
@@ -71,7 +71,7 @@ def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dic
         offset=search.start,
     )
     return {
-        "body": "memory/_timeline.html",
+        "body": "memory/entries/_timeline.html",
         "days": _days(request, told.happened, {one.on: one for one in told.days}),
         "bars": _bars(request, told.days),
         "thick": THICK,
@@ -84,7 +84,7 @@ def _days(
     request: HttpRequest, happened: Sequence[Happened], days: dict[date, Day]
 ) -> list[DayShown]:
     known = backers(
-        principal_of(request),
+        get_principal(request),
         [one.actor for one in happened],
         [one.run_id for one in happened],
     )

@@ -16,18 +16,18 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput, QuotaExceeded
-from memory.logic.page_merging import Twin
-from memory.logic.pages import KnowledgePage
+from memory.logic.knowledge.page_merge import Twin
+from memory.logic.knowledge.pages import KnowledgePage
 from memory.models import Entry
-from memory.services import Opened, Shelf
-from memory.views import knowledge_shown as shown
-from memory.views.asking import caller_of, entry_or_404, reason_of, title_of
-from memory.views.differences import pieces_between
-from memory.views.knowledge_forms import PageForm
-from memory.views.knowledge_places import place_asked_for, place_choices
+from memory.services import PageView, Shelf
+from memory.views.entries.differences import pieces_between
+from memory.views.entries.revisions import number_asked
+from memory.views.knowledge import presentation as shown
+from memory.views.knowledge.forms import PageForm
+from memory.views.knowledge.locations import place_asked_for, place_choices
 from memory.views.markdown import rendered
-from memory.views.past import number_asked
-from memory.views.secrets_found import tell_of_secrets
+from memory.views.request_context import caller_of, entry_or_404, reason_of, title_of
+from memory.views.secret_warnings import tell_of_secrets
 
 
 @login_required
@@ -79,7 +79,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
     services.confirm_page(caller_of(request), entry_id=entry_id)
-    messages.success(request, _("Noted: it is still right."))
+    messages.success(request, _("Marked as still correct."))
     return redirect("memory:knowledge_page", entry_id=entry_id)
 
 
@@ -111,13 +111,15 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 
 
 MERGED_FOR: Final[dict[str, Promise]] = {
-    str(Twin.TITLE): gettext_lazy("There was a page of this title: what you wrote went into it."),
-    str(Twin.ALIAS): gettext_lazy("A page goes by this name: what you wrote went into it."),
-    str(Twin.CONTENT): gettext_lazy("A page says nearly the same: what you wrote went into it."),
+    str(Twin.TITLE): gettext_lazy("A page with this title exists. Your text was merged into it."),
+    str(Twin.ALIAS): gettext_lazy("A page with this alias exists. Your text was merged into it."),
+    str(Twin.CONTENT): gettext_lazy(
+        "A nearly identical page exists. Your text was merged into it."
+    ),
 }
 
 
-def _save(request: HttpRequest, entry: Entry, opened: Opened, form: PageForm) -> HttpResponse:
+def _save(request: HttpRequest, entry: Entry, opened: PageView, form: PageForm) -> HttpResponse:
     try:
         services.rewrite_page(
             caller_of(request),
@@ -158,7 +160,7 @@ COMPARED = ("title", "summary", "content", "tags", "references", "aliases")
 def _show_edit(
     request: HttpRequest,
     entry: Entry,
-    opened: Opened,
+    opened: PageView,
     form: PageForm,
     status: int = 200,
     **more: Any,
@@ -172,16 +174,16 @@ def _show_edit(
         "beside": _beside(opened),
         **more,
     }
-    return render(request, "memory/knowledge_edit.html", context, status=status)
+    return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
 def _show_new(request: HttpRequest, form: PageForm, status: int = 200, **more: Any) -> HttpResponse:
     chosen = request.POST.get("namespace", "") or place_asked_for(request)
     context = {"form": form, "places": place_choices(request), "chosen": chosen, **more}
-    return render(request, "memory/knowledge_edit.html", context, status=status)
+    return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
-def _beside(opened: Opened) -> Sequence[KnowledgePage]:
+def _beside(opened: PageView) -> Sequence[KnowledgePage]:
     return [one for one in opened.shelf.pages if one.id != opened.page.id]
 
 

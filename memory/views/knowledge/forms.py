@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
-from memory.logic.near import normalised
-from memory.logic.pages import KnowledgePage
+from memory.logic.entries.duplicates import normalised
+from memory.logic.knowledge.pages import KnowledgePage
 
 
 FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
@@ -23,7 +23,7 @@ class PageForm(forms.Form):
         max_length=5_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("One or two sentences: what a search shows."),
+        help_text=_("One or two sentences, shown in search results."),
     )
     content = forms.CharField(
         label=_("Content"),
@@ -31,25 +31,25 @@ class PageForm(forms.Form):
         strip=False,
         max_length=500_000,
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
-        help_text=_("Markdown. [[Title]] leads to another page."),
+        help_text=_("Markdown. [[Title]] links to another page."),
     )
     tags = forms.CharField(
-        label=_("Tags"), required=False, max_length=2_000, help_text=_("With commas between.")
+        label=_("Tags"), required=False, max_length=2_000, help_text=_("Separated by commas.")
     )
     references = forms.CharField(
-        label=_("Refers to"),
+        label=_("References"),
         required=False,
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Titles of other pages, one a line."),
+        help_text=_("Titles of other pages, one per line."),
     )
     aliases = forms.CharField(
-        label=_("Other names"),
+        label=_("Aliases"),
         required=False,
         max_length=2_000,
-        help_text=_("With commas between. Links and searches find the page by them too."),
+        help_text=_("Separated by commas. Links and search find the page by its aliases, too."),
     )
-    reason = forms.CharField(label=_("Why (may stay empty)"), required=False, max_length=500)
+    reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
     revision = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
     @classmethod

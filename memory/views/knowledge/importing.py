@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST
 
 from memory import services
 from memory.core.errors import InvalidInput, QuotaExceeded
-from memory.services.page_exchange import MOST_BYTES, Imported
-from memory.services.shelves import shelf_named
-from memory.views.asking import caller_of, reason_of
+from memory.services.knowledge.knowledge_bases import shelf_named
+from memory.services.transfer.page_archive import MOST_BYTES, Imported
+from memory.views.request_context import caller_of, reason_of
 
 
 Said = tuple[int, str]  # how much it matters, as Django's messages have it, and the words
@@ -34,7 +34,7 @@ def bring_in(request: HttpRequest) -> HttpResponse:
     said = _brought(request, place, is_tried)
     if is_tried and getattr(request, "htmx", False):
         kinds = [(_KINDS[level], words) for level, words in said]
-        return render(request, "memory/_import_tried.html", {"said": kinds})
+        return render(request, "memory/knowledge/_import_preview.html", {"said": kinds})
     for level, words in said:
         messages.add_message(request, level, words)
     return HttpResponseRedirect(_shelf_of(request, place) or reverse("memory:knowledge"))
@@ -44,20 +44,16 @@ _KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERRO
 
 # Of what was tried, and of what was done.
 _SKIPPED: Final[dict[bool, Promise]] = {
-    True: gettext_lazy("These would be left out, because they are no Markdown: %(names)s."),
-    False: gettext_lazy("Left out, because they are no Markdown: %(names)s."),
+    True: gettext_lazy("To be skipped (not Markdown): %(names)s."),
+    False: gettext_lazy("Skipped (not Markdown): %(names)s."),
 }
 _HELD: Final[dict[bool, Promise]] = {
-    True: gettext_lazy("These would be held for review, because they read like orders: %(names)s."),
-    False: gettext_lazy("Held for review, because they read like orders: %(names)s."),
+    True: gettext_lazy("To be held for review (possible prompt injection): %(names)s."),
+    False: gettext_lazy("Held for review (possible prompt injection): %(names)s."),
 }
 _REDACTED: Final[dict[bool, Promise]] = {
-    True: gettext_lazy(
-        "There is a secret in these. It would be blotted out and not kept: %(names)s."
-    ),
-    False: gettext_lazy(
-        "There was a secret in these. It was blotted out and isn’t kept: %(names)s."
-    ),
+    True: gettext_lazy("Secrets found, which will be removed: %(names)s."),
+    False: gettext_lazy("Secrets found and removed: %(names)s."),
 }
 
 
@@ -75,9 +71,7 @@ def _brought(request: HttpRequest, place: str, is_tried: bool) -> list[Said]:
     except (InvalidInput, QuotaExceeded) as fault:
         return [(messages.ERROR, str(fault))]
     said = (
-        _tried(done)
-        if is_tried
-        else _("Pages brought in: %(number)d.") % {"number": len(done.pages)}
+        _tried(done) if is_tried else _("Pages imported: %(number)d.") % {"number": len(done.pages)}
     )
     if done.skipped:
         said += " " + _named(_SKIPPED[is_tried], done.skipped)
@@ -87,8 +81,7 @@ def _brought(request: HttpRequest, place: str, is_tried: bool) -> list[Said]:
 def _tried(done: Imported) -> str:
     new = sum(one.revision == 1 for one in done.pages)
     return _(
-        "Only tried: nothing was changed. New pages: %(new)d. Pages that are there, and would become what their files"
-        " say: %(known)d."
+        "Preview only, nothing was changed. New pages: %(new)d. Existing pages to be updated: %(known)d."
     ) % {"new": new, "known": len(done.pages) - new}
 
 
@@ -107,10 +100,10 @@ def _read(
 ) -> tuple[bytes | None, dict[str, bytes]]:
     """One archive at most, and single files by name; too much is refused before it is read."""
     if sum(one.size or 0 for one in files) > MOST_BYTES:
-        raise InvalidInput(_("The files are larger than 20 MB together."))
+        raise InvalidInput(_("The files are larger than 20 MB in total."))
     archives = [one for one in files if (one.name or "").lower().endswith(".zip")]
     if len(archives) > 1:
-        raise InvalidInput(_("One archive at a time."))
+        raise InvalidInput(_("Only one archive at a time."))
     single = {one.name or "page.md": one.read() for one in files if one not in archives}
     return (archives[0].read() if archives else None), single
 

@@ -5,11 +5,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors
 from memory.models import Namespace
-from memory.services.shelves import places_for_pages
-from memory.views.asking import caller_of, may
+from memory.services.knowledge.knowledge_bases import places_for_pages
+from memory.views.request_context import caller_of, may
 
 
 def place_choices(request: HttpRequest) -> list[tuple[str, str]]:
@@ -19,13 +19,13 @@ def place_choices(request: HttpRequest) -> list[tuple[str, str]]:
     if asked is not None and asked.text not in dict(places) and may(request, "write", asked):
         places = [(asked.text, asked), *places]
     rows = [row for _text, row in places if row is not None]
-    reader = principal_of(request).user_id
+    reader = get_principal(request).user_id
     titles = {one.row.text: one.title for one in naming.named(rows, reader_id=reader)}
     return [(text, titles.get(text) or _title_of_new(text)) for text, _row in places]
 
 
 def _title_of_new(text: str) -> str:
-    return _("You") if text.startswith("user:") else _("Everybody in the team")
+    return _("You") if text.startswith("user:") else _("Everyone in the team")
 
 
 def place_asked_for(request: HttpRequest) -> str:
@@ -39,4 +39,4 @@ def _namespace_asked(request: HttpRequest) -> Namespace | None:
         wanted = UUID(request.GET.get("in", ""))
     except ValueError:
         return None
-    return selectors.namespace_for(principal_of(request), current_team_id(request), wanted)
+    return selectors.namespace_for(get_principal(request), get_current_team_id(request), wanted)

@@ -10,19 +10,19 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.principals import current_team_id, principal_of
-from accounts.views.ignored import ignored
+from accounts.principals import get_current_team_id, get_principal
+from accounts.views.ignored_filters import list_form_errors
 from memory import naming, selectors, services
-from memory.services.linked import revisions_before
-from memory.services.page_exchange import export_one
-from memory.services.shelves import shelves
-from memory.views import knowledge_shown as shown
-from memory.views.asking import caller_of, entry_or_404, may, title_of, undoable_change
-from memory.views.knowledge_forms import SeekForm
-from memory.views.knowledge_places import place_choices
+from memory.services.entries.linked_entries import revisions_before
+from memory.services.knowledge.knowledge_bases import shelves
+from memory.services.transfer.page_archive import export_one
+from memory.views.entries.revisions import REVISIONS_A_PAGE, number_asked, older_than
+from memory.views.knowledge import presentation as shown
+from memory.views.knowledge.forms import SeekForm
+from memory.views.knowledge.locations import place_choices
 from memory.views.markdown import rendered
-from memory.views.paging import OffsetPage
-from memory.views.past import REVISIONS_A_PAGE, number_asked, older_than
+from memory.views.pagination import OffsetPage
+from memory.views.request_context import caller_of, entry_or_404, may, title_of, undoable_change
 
 
 MOST_FOUND: Final = 50  # of a question to all shelves
@@ -36,16 +36,16 @@ def index(request: HttpRequest) -> HttpResponse:
     text = form.chosen()["text"]
     context = {
         "text": text,
-        "ignored": ignored(request.GET, form),
+        "ignored": list_form_errors(request.GET, form),
         **(_found_everywhere(request, text) if text else _shelves(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(request, "memory/knowledge.html", context)
+    return render(request, "memory/knowledge/list.html", context)
 
 
 def _shelves(request: HttpRequest) -> dict[str, Any]:
     found = shelves(caller_of(request))
-    titles = naming.named([one.row for one in found], reader_id=principal_of(request).user_id)
+    titles = naming.named([one.row for one in found], reader_id=get_principal(request).user_id)
     return {
         "shelves": list(zip(found, titles, strict=True)),
         "place_choices": place_choices(request),
@@ -54,7 +54,7 @@ def _shelves(request: HttpRequest) -> dict[str, Any]:
 
 def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
     found = services.find_everywhere(caller_of(request), query=text, top_k=MOST_FOUND)
-    places = naming.named(list(found.places.values()), reader_id=principal_of(request).user_id)
+    places = naming.named(list(found.places.values()), reader_id=get_principal(request).user_id)
     rows = shown.rows_everywhere(found, {one.row.text: one.title for one in places})
     return {"rows": rows, "is_all": found.is_all}
 
@@ -63,7 +63,9 @@ def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
 @require_safe
 def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A whole index by title, or what was searched for, best first."""
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     caller, form = caller_of(request), SeekForm(request.GET)
     chosen = form.chosen()
     there = services.shelf(caller, namespace=row.text)
@@ -81,7 +83,7 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "namespace": row,
         "title": title_of(request, row),
         "chosen": chosen,
-        "ignored": ignored(request.GET, form, address=request.path),
+        "ignored": list_form_errors(request.GET, form, address=request.path),
         "filtered": bool(chosen["text"] or chosen["tag"] or chosen["stale"]),
         "rows": rows,
         "page": listed,
@@ -93,7 +95,9 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     fragment = getattr(request, "htmx", False)
-    template = "memory/knowledge_rows.html" if fragment else "memory/knowledge_shelf.html"
+    template = (
+        "memory/knowledge/_page_rows.html" if fragment else "memory/knowledge/knowledge_base.html"
+    )
     return render(request, template, context)
 
 
@@ -114,7 +118,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "may_write": may(request, "write", entry.namespace),
         "may_forget": may(request, "forget", entry.namespace),
     }
-    return render(request, "memory/knowledge_page.html", context)
+    return render(request, "memory/knowledge/page.html", context)
 
 
 @login_required
@@ -127,17 +131,19 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
-        "revisions": shown.past(principal_of(request), revisions),
+        "revisions": shown.past(get_principal(request), revisions),
         "older": older_than(revisions),
         "may_write": may(request, "write", entry.namespace),
     }
-    return render(request, "memory/knowledge_history.html", context)
+    return render(request, "memory/knowledge/history.html", context)
 
 
 @login_required
 @require_safe
 def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.namespace_for(principal_of(request), current_team_id(request), namespace_id)
+    row = selectors.namespace_for(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     packed = services.export_pages(caller_of(request), namespace=row.text)
     return _file(packed, "application/zip", "knowledge.zip")
 

@@ -12,17 +12,17 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
-from memory.logic.near import normalised
-from memory.logic.page_index import StaleMark, Staleness
-from memory.logic.pages import KnowledgePage
-from memory.logic.paging import Hit
+from memory.logic.entries.duplicates import normalised
+from memory.logic.knowledge.page_index import StaleMark, Staleness
+from memory.logic.knowledge.page_requests import Hit
+from memory.logic.knowledge.pages import KnowledgePage
 from memory.models import Namespace, Revision
 from memory.provenance import backers
-from memory.services import FoundPages, Opened, Shelf
-from memory.views.differences import pieces_between
-from memory.views.knowledge_forms import names_of
-from memory.views.past import Changed, RevisionTold, revisions_told
-from memory.views.story import PARTS
+from memory.services import FoundPages, PageView, Shelf
+from memory.views.entries.differences import pieces_between
+from memory.views.entries.entry_details import PARTS
+from memory.views.entries.revisions import Changed, RevisionTold, revisions_told
+from memory.views.knowledge.forms import names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ def tags_of(shelf: Shelf) -> list[tuple[str, int]]:
     return sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:MOST_TAGS]
 
 
-def links_named(opened: Opened, ids: Iterable[str]) -> list[LinkRow]:
+def links_named(opened: PageView, ids: Iterable[str]) -> list[LinkRow]:
     titles = {page.id: page.title for page in opened.shelf.pages}
     return [LinkRow(titles.get(one, one), _url_in(opened.shelf, one)) for one in ids]
 
 
-def stale_rows(opened: Opened) -> list[StaleRow]:
+def stale_rows(opened: PageView) -> list[StaleRow]:
     links = links_named(opened, (mark.reference for mark in opened.stale))
     return [
         StaleRow(STALE[mark.why], link, mark)
@@ -148,16 +148,16 @@ def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionT
 
 MOST_TAGS: Final = 30
 STALE: Final[Mapping[Staleness, Promise]] = {
-    Staleness.CHANGED: _("changed after this page did"),
-    Staleness.VANISHED: _("is not there any more"),
+    Staleness.CHANGED: _("changed after this page was written"),
+    Staleness.VANISHED: _("no longer exists"),
 }
 _LABELS: Final[Mapping[str, Promise]] = {
     "title": _("Title"),
     "summary": _("Summary"),
     "content": _("Content"),
     "tags": _("Tags"),
-    "references": _("Refers to"),
-    "aliases": _("Other names"),
+    "references": _("References"),
+    "aliases": _("Aliases"),
 }
 
 

@@ -22,16 +22,16 @@ from memory.core.errors import (
     NotFound,
     QuotaExceeded,
 )
-from memory.forms_review import ChangedForm
-from memory.logic.applying import Outdated
-from memory.logic.beside import editable
-from memory.services import deciding
-from memory.services.caller import MemoryCaller
-from memory.services.deciding import Decided
-from memory.services.review_sample import fill_review
-from memory.services.waiting import waiting_among, waiting_one
-from memory.views.asking import caller_of, reason_of
-from memory.views.review import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
+from memory.forms.review import ChangedForm
+from memory.logic.review.proposal_execution import Outdated
+from memory.logic.text_diff import editable
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.review import review_decisions
+from memory.services.review.review_decisions import Decided
+from memory.services.review.review_queue import waiting_among, waiting_one
+from memory.services.review.review_sample import fill_review
+from memory.views.request_context import caller_of, reason_of
+from memory.views.review.queue import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
 
 
 REFUSED: Final[dict[type[MemoryFault], int]] = {
@@ -72,14 +72,16 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
             request,
             "accepted",
             item_id,
-            lambda: deciding.accept(caller, item_id=item_id, reason=reason_of(request)),
+            lambda: review_decisions.accept(caller, item_id=item_id, reason=reason_of(request)),
         )
     return _with_words(
         request,
         item_id,
         "edit",
         "accepted",
-        lambda value, reason: deciding.accept(caller, item_id=item_id, value=value, reason=reason),
+        lambda value, reason: review_decisions.accept(
+            caller, item_id=item_id, value=value, reason=reason
+        ),
     )
 
 
@@ -93,7 +95,7 @@ def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
         item_id,
         "merge",
         "merged",
-        lambda value, reason: deciding.merge(
+        lambda value, reason: review_decisions.merge(
             caller, item_id=item_id, into=into, value=value, reason=reason
         ),
     )
@@ -108,7 +110,7 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
         request,
         "always" if always else "rejected",
         item_id,
-        lambda: deciding.reject(
+        lambda: review_decisions.reject(
             caller_of(request), item_id=item_id, always=always, reason=reason_of(request)
         ),
     )
@@ -122,10 +124,10 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
     act = request.POST.get("act", "")
     if not ids or act not in MANY:
-        return show_review(request, Extra(problem=_("Nothing was chosen.")))
+        return show_review(request, Extra(problem=_("Nothing selected.")))
     found = waiting_among(caller, item_ids=ids)
     if not found:
-        raise NotFound(_("Nothing waits here any more: somebody has decided."))
+        raise NotFound(_("Someone else has already decided this."))
     if "sure" not in request.POST:
         return show_review(request, Extra(tried=Tried.of(act, found)))
     try:
@@ -144,7 +146,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
     to_rules = request.POST.get("then") == "rules"
     try:
-        done = deciding.take_back(caller, item_ids=ids)
+        done = review_decisions.take_back(caller, item_ids=ids)
     except (Outdated, AlreadyExists, InvalidInput) as fault:
         words = _words_of(fault)
         if to_rules:
@@ -152,7 +154,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
             return redirect("memory:review_rules")
         return show_review(request, Extra(problem=words, status=409))
     if to_rules:
-        messages.success(request, _("Taken back. It waits again."))
+        messages.success(request, _("Undone. The item is back in the queue."))
         return redirect("memory:review_rules")
     return _after(request, Said("back", done.done, len(done.left)))
 
@@ -167,9 +169,13 @@ def sample(request: HttpRequest) -> HttpResponse:
 Many = Callable[[MemoryCaller, list[UUID], str], Decided]
 
 MANY: dict[str, Many] = {
-    "accept": lambda caller, ids, reason: deciding.accept_many(caller, item_ids=ids, reason=reason),
-    "reject": lambda caller, ids, reason: deciding.reject_many(caller, item_ids=ids, reason=reason),
-    "always": lambda caller, ids, reason: deciding.reject_many(
+    "accept": lambda caller, ids, reason: review_decisions.accept_many(
+        caller, item_ids=ids, reason=reason
+    ),
+    "reject": lambda caller, ids, reason: review_decisions.reject_many(
+        caller, item_ids=ids, reason=reason
+    ),
+    "always": lambda caller, ids, reason: review_decisions.reject_many(
         caller, item_ids=ids, always=True, reason=reason
     ),
 }
@@ -185,9 +191,9 @@ def _with_words(
     """What was typed stays where it was typed until it is right."""
     found = waiting_one(caller_of(request), item_id=item_id)
     if not found.may:
-        raise AccessDenied(_("You may look at this, not decide about it."))
+        raise AccessDenied(_("You can view this item but not decide on it."))
     if not found.has_new:
-        raise InvalidInput(_("This brings nothing new that could be written otherwise."))
+        raise InvalidInput(_("This proposal has no text to edit."))
     form = ChangedForm(found, panel=panel, as_json=editable(found.new) is None, data=request.POST)
     if not form.is_valid():
         return show_item(request, found, form=form, panel=panel)
@@ -205,8 +211,8 @@ def _decided(request: HttpRequest, act: str, item_id: UUID, do: Callable[[], Non
 
 def _words_of(fault: Exception) -> str:
     if isinstance(fault, Outdated):
-        return _("What this is about was changed since. Look at it again before you decide.")
-    return _("That can't be done: somebody may have decided already.")
+        return _("The memory has changed since. Check it again before you decide.")
+    return _("This isn't possible. Someone else may have decided already.")
 
 
 def _after(request: HttpRequest, said: Said) -> HttpResponse:

@@ -15,42 +15,42 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.forms_review import KINDS
-from memory.logic.beside import NOTHING, Beside, as_lines, beside, editable
-from memory.logic.planning import Change, Problem
+from memory.forms.review import KINDS
+from memory.logic.review.proposal_plans import Change, Problem
+from memory.logic.text_diff import NOTHING, Beside, as_lines, beside, editable
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
 from memory.provenance import Backers, RunTold
-from memory.services.waiting import CONTRADICTION, HELD, Waiting
-from memory.views.held_words import reason_said
+from memory.services.review.review_queue import CONTRADICTION, HELD, Waiting
+from memory.views.review.quarantine_reasons import reason_said
 
 
 _ASKS: Final[dict[str, str | Promise]] = {
     "add": gettext_lazy("Remember this?"),
-    CONTRADICTION: gettext_lazy("Let the newer take the older one's place?"),
-    "merge": gettext_lazy("Make one memory of these?"),
+    CONTRADICTION: gettext_lazy("Replace the older memory with the newer one?"),
+    "merge": gettext_lazy("Merge these memories?"),
     "edit": gettext_lazy("Change this memory?"),
-    "link": gettext_lazy("Link these with each other?"),
-    "promote": gettext_lazy("Keep this for good?"),
+    "link": gettext_lazy("Link these memories?"),
+    "promote": gettext_lazy("Move this to long-term?"),
     "forget": gettext_lazy("Forget this?"),
-    HELD: gettext_lazy("Let this out of quarantine?"),
+    HELD: gettext_lazy("Approve this quarantined memory?"),
 }
 
 _PROBLEMS: Final[dict[Problem, str | Promise]] = {
-    Problem.GONE: gettext_lazy("%(key)s is not there any more."),
-    Problem.CHANGED: gettext_lazy("%(key)s was changed since this was proposed."),
-    Problem.EXISTS: gettext_lazy("Something is remembered under %(key)s already."),
-    Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to do."),
+    Problem.GONE: gettext_lazy("%(key)s no longer exists."),
+    Problem.CHANGED: gettext_lazy("%(key)s was changed after this was proposed."),
+    Problem.EXISTS: gettext_lazy("%(key)s already exists."),
+    Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
 }
 
 # Who proposes without being anybody.
 _PROPOSERS: Final[dict[str, str | Promise]] = {
     "curation": gettext_lazy("Curation"),
     "extractive": gettext_lazy("Curation without a model"),
-    "sample": gettext_lazy("The sample"),
+    "sample": gettext_lazy("Sample"),
 }
 
 
@@ -100,7 +100,7 @@ class Shown:
 
 def shown(request: HttpRequest, found: Sequence[Waiting]) -> list[Shown]:
     """As many queries as there are kinds of names, whatever the number of rows."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     places = {one.namespace.pk: one.namespace for one in found}
     named = naming.named(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
@@ -161,15 +161,17 @@ def _why(one: Waiting) -> str:
         return held_why(one.row)
     match one.kind:
         case "contradiction":
-            return _("Both can't be true. The older one stays readable in the newer one's history.")
+            return _("Both can't be true. The older one stays in the history of the newer one.")
         case "merge":
-            return _("They say much the same. What proves either proves the one that remains.")
+            return _(
+                "They say almost the same. The evidence of both counts for the one that remains."
+            )
         case "link":
-            return _("Both speak of %(words)s, of which little else does.") % {
+            return _("Both mention %(words)s, which few other memories do.") % {
                 "words": ", ".join(_shared(one.row))
             }
         case "add":
-            return _("Noticed in finished work; nobody has agreed to it yet.")
+            return _("Found in finished runs; not confirmed yet.")
         case _:
             return one.row.reason
 
@@ -189,7 +191,7 @@ def held_why(row: Entry) -> str:
     if not reasons:
         return str(
             row.metadata.get("review_reason")
-            or _("What wrote it, or somebody since, put it into quarantine.")
+            or _("It was quarantined when it was written, or later by a member.")
         )
     return " ".join(map(reason_said, reasons))
 
@@ -213,8 +215,8 @@ def _side(change: Change, one: Waiting) -> Side:
 
 
 _BECOMES: Final[dict[str, str | Promise]] = {
-    "merge": gettext_lazy("becomes part of %(key)s"),
-    CONTRADICTION: gettext_lazy("makes room for %(key)s, and stays in its history"),
+    "merge": gettext_lazy("will be merged into %(key)s"),
+    CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
 }
 
 
@@ -263,7 +265,7 @@ def _notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[st
         }
     proofs = after.metadata.get("proofs")
     if proofs and proofs != before.metadata.get("proofs"):
-        yield _("Said %(number)s times") % {"number": proofs}
+        yield _("Mentioned %(number)s times") % {"number": proofs}
 
 
 def _tier(tier: Tier) -> str:

@@ -10,30 +10,30 @@ from typing import Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from memory.logic.ingress import Reason
+from memory.logic.entries.ingress import Reason
 
 
 REASONS: Final[Mapping[str, Promise]] = {
-    Reason.SECRET: _("It held a secret, which was taken out"),
-    Reason.GIVES_ORDERS: _("It reads like an order to the assistant"),
-    Reason.TOO_LARGE: _("It is larger than a memory should be"),
-    Reason.FROM_OUTSIDE: _("It comes from outside"),
+    Reason.SECRET: _("Contained a secret, which was removed"),
+    Reason.GIVES_ORDERS: _("Looks like a prompt injection"),
+    Reason.TOO_LARGE: _("Too large for a memory"),
+    Reason.FROM_OUTSIDE: _("From an external source"),
 }
 
-# The rules of memory.logic.instructions.
+# The rules of memory.logic.entries.instructions.
 RULES: Final[Mapping[str, Promise]] = {
     "hidden characters": _("hidden characters"),
     "ignore instructions": _("ignore instructions"),
     "new instructions": _("new instructions"),
-    "another role": _("another role"),
+    "another role": _("role change"),
     "reveal instructions": _("reveal instructions"),
-    "hide from the person": _("hide from the person"),
-    "markup of a prompt": _("markup of a prompt"),
-    "send data away": _("send data away"),
-    "remember an order": _("remember an order"),
-    "standing order": _("standing order"),
-    "order to an assistant": _("order to an assistant"),
-    "order to use a tool": _("order to use a tool"),
+    "hide from the person": _("hide from the user"),
+    "markup of a prompt": _("prompt markup"),
+    "send data away": _("data exfiltration"),
+    "remember an order": _("remember an instruction"),
+    "standing order": _("standing instruction"),
+    "order to an assistant": _("instruction to the assistant"),
+    "order to use a tool": _("instruction to use a tool"),
 }
 
 # As rows of earlier versions have them: in the language of the text.

@@ -14,17 +14,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.principals import principal_of
-from accounts.views.ignored import ignored
+from accounts.principals import get_principal
+from accounts.views.ignored_filters import list_form_errors
 from memory import naming
-from memory.forms_review import KINDS, ChangedForm, QueueForm
+from memory.forms.review import KINDS, ChangedForm, QueueForm
 from memory.models import Namespace
-from memory.services.agreement import agreement
-from memory.services.deciding import alike
-from memory.services.waiting import Filters, Waiting, waiting, waiting_one
-from memory.views.asking import caller_of
-from memory.views.paging import PAGE_SIZE, OffsetPage
-from memory.views.review_showing import shown
+from memory.services.review.agreement import agreement
+from memory.services.review.review_decisions import alike
+from memory.services.review.review_queue import Filters, Waiting, waiting, waiting_one
+from memory.views.pagination import PAGE_SIZE, OffsetPage
+from memory.views.request_context import caller_of
+from memory.views.review.presentation import shown
 from memory.views.tabs import tabs_of
 
 
@@ -34,10 +34,12 @@ ACTS: Final[dict[str, str | Promise]] = {
     "merged": gettext_lazy("Merged."),
     "rejected": gettext_lazy("Rejected."),
     "always": gettext_lazy(
-        "Rejected for good: nothing that means the same is proposed or let in there again."
+        "Rejected permanently. Nothing with the same meaning will be proposed or stored here again."
     ),
-    "back": gettext_lazy("Taken back. It waits again."),
-    "sample": gettext_lazy("The sample is in your own memory; reject what you don't want."),
+    "back": gettext_lazy("Undone. The item is back in the queue."),
+    "sample": gettext_lazy(
+        "Sample items were added to your own memory. Reject what you don't want to keep."
+    ),
 }
 MOST_NAMED: Final = 50  # ids in an address
 
@@ -54,10 +56,10 @@ class Said:
     def words(self) -> str:
         words = str(ACTS[self.act])
         if len(self.ids) > 1:
-            words = f"{words} " + _("%(number)s at once.") % {"number": len(self.ids)}
+            words = f"{words} " + _("%(number)s items.") % {"number": len(self.ids)}
         if self.left:
             words = f"{words} " + _(
-                "%(number)s could not be: what they are about was changed since. They wait as before."
+                "Not processed: %(number)s. The memories changed in the meantime; these items are still in the queue."
             ) % {"number": self.left}
         return words
 
@@ -155,7 +157,7 @@ def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
         "places": _places(request, page.places, filters),
         "run": filters.run_id,
         "filtered": bool(filters),
-        "ignored": ignored(request.GET, form, address=reverse("memory:review")),
+        "ignored": list_form_errors(request.GET, form, address=reverse("memory:review")),
         "agreed": _agreed(request),
         "said": extra.said,
         "tried": extra.tried,
@@ -164,7 +166,7 @@ def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     fragment = getattr(request, "htmx", False)
-    name = "memory/_review.html" if fragment else "memory/review.html"
+    name = "memory/review/_queue.html" if fragment else "memory/review/queue.html"
     return render(request, name, context, status=extra.status)
 
 
@@ -191,7 +193,7 @@ def show_item(
         "query": kept_query(request).urlencode(),
         "panel": wanted,
     }
-    name = PANELS[wanted] if is_fragment else "memory/review_item.html"
+    name = PANELS[wanted] if is_fragment else "memory/review/item.html"
     answer = render(request, name, context, status=200 if form is None else 422)
     if (
         is_fragment
@@ -201,9 +203,9 @@ def show_item(
 
 
 PANELS: Final = {
-    "edit": "memory/_review_edit.html",
-    "merge": "memory/_review_merge.html",
-    "try": "memory/_review_try.html",
+    "edit": "memory/review/_edit.html",
+    "merge": "memory/review/_merge.html",
+    "try": "memory/review/_preview.html",
 }
 
 
@@ -242,7 +244,7 @@ def _places(
     request: HttpRequest, places: Sequence[tuple[Namespace, int]], filters: Filters
 ) -> list[Choice]:
     counts = {row.pk: count for row, count in places}
-    reader = principal_of(request).user_id
+    reader = get_principal(request).user_id
     return [
         Choice(
             str(one.row.pk),

@@ -1,0 +1,280 @@
+"""Memory as a workflow's nodes see it: the only place of memory that is asynchronous.
+
+Shapes are the engine's, which this package must not import. Behind ``EnginePort`` everything is plain calls.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+from uuid import uuid4
+
+from memory.core.errors import MemoryFault
+from memory.core.provider import NamespaceStore, utc_now
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import (
+    Scope,
+    check_target,
+    life_in,
+    notes_namespace,
+    of_group,
+    require_variable,
+    resolve_namespace,
+    tier_named,
+)
+from memory.logic.conversations.conversation_requests import Asked, Talk, asked, converse
+from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.ingress import judge, origin_named
+from memory.logic.knowledge.knowledge_base import page_entries
+from memory.logic.knowledge.page_requests import MERGE, Hit, Kept, Sought, find, write
+
+
+T = TypeVar("T")
+
+
+Redact = Callable[[Any], Any]  # of JSON
+
+
+def as_it_is(value: Any) -> Any:  # JSON
+    return value
+
+
+class RunnableStore(NamespaceStore, Protocol):
+    """A store that knows how its calls are run from an event loop; see ``memory.providers.base``."""
+
+    async def run(self, work: Callable[[], T]) -> T: ...
+
+
+class StepOrigin(Protocol):
+    """Which step of which run asks."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def node_id(self) -> str: ...
+    @property
+    def idempotency_key(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a run, in the scope that it names."""
+
+    scope: str
+    identity: Mapping[str, Json]
+    origin: StepOrigin
+    group_id: str | None = None
+
+    @property
+    def namespace(self) -> str:
+        return resolve_namespace(self.scope, of_group(self.identity, self.group_id))
+
+    @property
+    def source(self) -> Source:
+        return Source(run_id=self.origin.run_id, node_id=self.origin.node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRequest:
+    """What a node stores."""
+
+    key: str
+    value: Json
+    metadata: Mapping[str, Json]
+    tier: str
+    ttl_seconds: float | None
+
+
+class EnginePort(ABC):
+    """Implements ``workflows.engine.memory_ports.WholeMemory``. Subclasses say what each verb does, as a plain call.
+
+    ``redact`` takes out of whatever is kept what must not outlive the run.
+    """
+
+    def __init__(self, redact: Redact = as_it_is) -> None:
+        self._redact = redact
+
+    @abstractmethod
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which may wait, without blocking the event loop."""
+
+    async def recall(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        key: str | None = None,
+        query_text: str | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+        top_k: int | None = None,
+        injected: bool = False,
+        group_id: str | None = None,
+        recency_days: float | None = None,
+    ) -> list[MemoryEntry]:
+        step = Step(scope, identity, origin, group_id)
+        query = MemoryQuery("", key, query_text, filter, top_k, recency_days=recency_days)
+        return await self.run(lambda: self._recall(step, query, injected))
+
+    async def store(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> MemoryEntry:
+        step = Step(scope, identity, origin)
+        keep = self._redact
+        request = StoreRequest(keep(key), keep(value), keep(metadata or {}), tier, ttl_seconds)
+        return await self.run(lambda: self._store(step, request))
+
+    async def delete(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        key: str | None = None,
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    ) -> int:
+        check_target(key, filter)
+        step = Step(scope, identity, origin)
+        return await self.run(lambda: self._delete(step, key, filter))
+
+    async def converse(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        action: str,
+        messages: Sequence[Json] = (),
+        rules: Mapping[str, Json] | None = None,
+    ) -> Talk:
+        step = Step(Scope.CONVERSATION.value, identity, origin)
+        messages, rules = self._redact(messages), self._redact(rules or {})
+        request = asked(action, messages, rules, step=origin.idempotency_key)
+        return await self.run(lambda: self._converse(step, request))
+
+    async def find_pages(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        query: str,
+        top_k: int = 20,
+        min_score: float = 0.1,
+        tags: Sequence[str] = (),
+    ) -> Sequence[Hit]:
+        step = Step(scope, identity, origin)
+        search = Sought(query, top_k, min_score, tuple(tags))
+        return await self.run(lambda: self._find_pages(step, search))
+
+    async def write_pages(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        pages: Sequence[Mapping[str, Json]],
+        mode: str = MERGE,
+    ) -> Sequence[Kept]:
+        step, pages = Step(scope, identity, origin), self._redact(pages)
+        return await self.run(lambda: self._write_pages(step, pages, mode))
+
+    @abstractmethod
+    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+        """``query`` names no namespace yet; the step does."""
+
+    @abstractmethod
+    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...
+
+    @abstractmethod
+    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int: ...
+
+    @abstractmethod
+    def _converse(self, step: Step, request: Asked) -> Talk: ...
+
+    @abstractmethod
+    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]: ...
+
+    @abstractmethod
+    def _write_pages(
+        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
+    ) -> Sequence[Kept]: ...
+
+
+class ProviderPort(EnginePort):
+    """The port over a store, for the in-process runner: nobody's permission is asked, nothing is audited."""
+
+    def __init__(self, entries: RunnableStore) -> None:
+        super().__init__()
+        self._entries = entries
+        self._runs_with_notes: set[str] = set()  # namespaces
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return await self._entries.run(work)
+
+    async def run_ended(self, run_id: str) -> None:
+        """Clear the run's notes; where that fails now they end by themselves."""
+        notes = notes_namespace(run_id)
+        if notes not in self._runs_with_notes:
+            return
+        self._runs_with_notes.discard(notes)
+        with suppress(MemoryFault):
+            await self.run(lambda: self._entries.clear_namespace(notes))
+
+    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+        return self._entries.recall(replace(query, namespace=step.namespace))
+
+    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
+        """Store without secrets; a stranger's orders go to quarantine and replace nothing that is in use."""
+        params = StoreParams(
+            step.namespace,
+            request.key,
+            request.value,
+            request.metadata,
+            tier=tier_named(request.tier),
+        )
+        params = judge(params, origin_named(params)).params
+        if params.tier is Tier.QUARANTINE:
+            in_use = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
+            params = held_for(params.key, params) if in_use else params
+        asked_life = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
+        life = life_in(step.scope, asked_life, str(params.tier))
+        if step.scope == Scope.RUN:
+            self._runs_with_notes.add(params.namespace)
+        return self._entries.store(replace(params, ttl_seconds=life, source=step.source))
+
+    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
+        namespace = step.namespace
+        if key is not None and filter_ is None:
+            return int(self._entries.delete(namespace, key))
+        found = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
+        return sum(self._entries.delete(namespace, entry.key) for entry in found)
+
+    def _converse(self, step: Step, request: Asked) -> Talk:
+        session = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
+        return converse(
+            request, session, self._entries, new_id=_new_id, clock=utc_now, source=step.source
+        )
+
+    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
+        return find(search, page_entries(self._entries, step.namespace))
+
+    def _write_pages(
+        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
+    ) -> Sequence[Kept]:
+        return write(
+            pages, self._entries, step.namespace, mode=mode, clock=utc_now, source=step.source
+        )
+
+
+def _new_id() -> str:
+    return uuid4().hex

@@ -1,0 +1,56 @@
+"""Share a namespace with a member or a group of the team, for one verb; and end it. Only who may share may."""
+
+from django.contrib.auth.models import Group
+from django.utils.translation import gettext as _
+
+from accounts import access as account_access
+from accounts.models import TeamGroup, User
+from config.retry import retry_on_conflict
+from memory.core.errors import InvalidInput, NotFound
+from memory.models import Namespace
+from memory.permissions import Verb, is_for_groups
+from memory.services.access.explanation import recipient
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+@retry_on_conflict
+def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
+    with MemoryGateway(caller).open_namespace(
+        "share", "memory.shared", namespace=namespace
+    ) as access:
+        _note(access, verb, member)
+        _check_recipient(access, member)
+        account_access.grant(_holder(member), f"memory.{verb}", _row(access))
+
+
+@retry_on_conflict
+def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
+    with MemoryGateway(caller).open_namespace(
+        "share", "memory.unshared", namespace=namespace
+    ) as access:
+        _note(access, verb, member)
+        account_access.revoke(_holder(member), f"memory.{verb}", _row(access))
+
+
+def _check_recipient(access: NamespaceAccess, member: User | TeamGroup) -> None:
+    if isinstance(member, TeamGroup) and not is_for_groups(access.place.named):
+        raise InvalidInput(
+            _("Private memory can be shared only with single members, not with groups.")
+        )
+
+
+def _note(access: NamespaceAccess, verb: Verb, member: User | TeamGroup) -> None:
+    user, group = (None, member) if isinstance(member, TeamGroup) else (member, None)
+    access.detail.update({"verb": verb, "with": recipient(user, group)})
+
+
+def _holder(member: User | TeamGroup) -> User | Group:
+    return member.group if isinstance(member, TeamGroup) else member
+
+
+def _row(access: NamespaceAccess) -> Namespace:
+    if access.place.row is None:
+        raise NotFound(_("Memory not found."))
+    return access.place.row

@@ -1,0 +1,104 @@
+"""Memory as a durable run's nodes see it: the engine's port, answered by the services.
+
+The caller's identity, from the server, decides the namespace; what the node passes is not used.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
+
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.scopes import life_in, of_group
+from memory.logic.conversations.conversation_requests import Asked, Talk
+from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, as_it_is
+from memory.logic.knowledge.page_requests import Hit, Kept, Sought
+from memory.providers.postgres.provider import in_thread
+from memory.services.conversations.conversation import hold_conversation
+from memory.services.entries.forget import forget
+from memory.services.entries.remember import remember
+from memory.services.gateway.caller import CallOrigin, MemoryCaller
+from memory.services.knowledge.pages import find_pages, write_pages
+from memory.services.recall.recall import recall
+
+
+T = TypeVar("T")
+
+CallerOf = Callable[[], MemoryCaller]
+
+
+class RunMemory(EnginePort):
+    """``caller.reach`` bounds it; see ``memory.services.gateway.caller``.
+
+    A function instead of a caller is called when the run first uses its memory.
+    """
+
+    def __init__(self, caller: MemoryCaller | CallerOf, redact: Redact = as_it_is) -> None:
+        super().__init__(redact)
+        self._given_caller = caller
+
+    @cached_property
+    def caller(self) -> MemoryCaller:
+        caller = self._given_caller
+        return caller if isinstance(caller, MemoryCaller) else caller()
+
+    @property
+    def is_used(self) -> bool:
+        """Return whether the run has used its memory yet."""
+        return "caller" in vars(self)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return await in_thread(work)
+
+    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+        return recall(
+            self._caller_at(step),
+            scope=step.scope,
+            key=query.key,
+            query_text=query.query_text,
+            filter=query.filter,
+            top_k=query.top_k,
+            injected=injected,
+            recency_days=query.recency_days,
+        )
+
+    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
+        return remember(
+            self._caller_at(step),
+            scope=step.scope,
+            key=request.key,
+            value=request.value,
+            metadata=request.metadata,
+            tier=request.tier,
+            ttl_seconds=life_in(step.scope, request.ttl_seconds, request.tier),
+        )
+
+    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
+        return forget(self._caller_at(step), scope=step.scope, key=key, filter=filter_).count
+
+    def _converse(self, step: Step, request: Asked) -> Talk:
+        return hold_conversation(self._caller_at(step), request)
+
+    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
+        return find_pages(
+            self._caller_at(step),
+            scope=step.scope,
+            query=search.query,
+            top_k=search.max_results,
+            min_score=search.min_score,
+            tags=search.tags,
+        )
+
+    def _write_pages(
+        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
+    ) -> Sequence[Kept]:
+        return write_pages(self._caller_at(step), scope=step.scope, pages=pages, mode=mode)
+
+    def _caller_at(self, step: Step) -> MemoryCaller:
+        """Return the caller at this step. Its reach stays the run's own, whatever group it asks for."""
+        origin = step.origin
+        return replace(
+            self.caller,
+            origin=CallOrigin(origin.run_id, origin.node_id, origin.idempotency_key),
+            identity=of_group(self.caller.identity, step.group_id),
+        )

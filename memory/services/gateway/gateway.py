@@ -1,0 +1,232 @@
+"""The gateway that every memory operation goes through, in this order:
+
+resolve the scope → policy → permission → (quota → do → revision, the operation's own) → audit; one
+transaction. A refusal rolls back whatever was begun and is audited all the same.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db import OperationalError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.tenancy import tenant
+from config.retry import find_conflict
+from memory import permissions
+from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
+from memory.core.policy import check_namespace
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
+from memory.models import Entry
+from memory.permissions import Place, Verb, Why
+from memory.policies import Rules, at_door
+from memory.routing import external_provider
+from memory.services.access.pause_state import Paused, is_left_off
+from memory.services.gateway.audit_lines import record, record_refusal
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+CHANGED_EXTERNALLY: Final = (
+    "It may be changed where this memory is kept, but could not be written into the trail."
+)
+
+
+class MemoryGateway:
+    """Admits a caller to namespaces, each time for one operation."""
+
+    def __init__(self, caller: MemoryCaller) -> None:
+        self._caller = caller
+
+    def authorize(
+        self,
+        verb: Verb,
+        action: str,
+        *,
+        scope: str | None = None,
+        namespace: str | None = None,
+    ) -> NamespaceAccess:
+        """Resolve the namespace, check policy and permission. A refusal is audited as one of ``action``.
+
+        For who has something slow to do before the transaction begins, with ``open_namespace(…, access=…)``.
+        """
+        team = tenant([self._caller.team_id])
+        with self._audit_refusals(action, scope, namespace) as request, team:
+            return _admit(self._caller, verb, request.resolve())
+
+    @contextmanager
+    def open_namespace(
+        self,
+        verb: Verb,
+        action: str,
+        *,
+        scope: str | None = None,
+        namespace: str | None = None,
+        access: NamespaceAccess | None = None,
+    ) -> Iterator[NamespaceAccess]:
+        """Authorize, unless that was done before, hand over the namespace, and write the audit row, in one transaction.
+
+        A transaction that is lost is tried again, but not once another provider was handed out for a change: a second
+        try would change it twice.
+        """
+        team = tenant([self._caller.team_id])
+        with self._audit_refusals(action, scope, namespace) as request, team:
+            if access is None:
+                access = _admit(self._caller, verb, request.resolve())
+            else:
+                request.subject, access.now = access.text, timezone.now()
+            access.detail = request.detail
+            access.on_external_write = request.note_external_write
+            self._describe(access)
+            yield access
+            record(self._caller, action, access.text, access.detail)
+
+    @contextmanager
+    def _audit_refusals(
+        self, action: str, scope: str | None, namespace: str | None
+    ) -> Iterator["_Request"]:
+        """Write down a refusal, which stays written whatever is rolled back with it."""
+        request = _Request(self._caller, scope, namespace)
+        try:
+            yield request
+        except MemoryFault as fault:
+            with tenant([self._caller.team_id]):
+                record_refusal(self._caller, action, request.subject, fault, request.detail)
+            raise
+        except OperationalError as error:
+            if request.is_written_externally and find_conflict(error):
+                raise ProviderError(CHANGED_EXTERNALLY) from error
+            raise
+
+    def _describe(self, access: NamespaceAccess) -> None:
+        """Say in the audit row what is unusual about this access."""
+        if access.external is not None:
+            access.detail["provider"] = access.external.name
+        if access.is_withheld:
+            access.detail["paused"] = "recalling"
+        if access.emergency_access:
+            access.detail["glass"] = access.emergency_access
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request for a namespace, as the audit row of its refusal names it."""
+
+    caller: MemoryCaller
+    scope: str | None
+    namespace: str | None
+    detail: dict[str, Any] = field(default_factory=dict)  # JSON, of the audit row
+    subject: str = ""
+    is_written_externally: bool = False
+
+    def __post_init__(self) -> None:
+        self.subject = f"{self.scope or self.namespace}"
+
+    def resolve(self) -> ParsedNamespace:
+        if (self.scope is None) == (self.namespace is None):
+            raise InvalidInput("scope: use either a scope or a namespace.")
+        identity = self.caller.identity
+        named = parse_namespace(self.namespace or resolve_namespace(str(self.scope), identity))
+        self.subject = named.text
+        return named
+
+    def note_external_write(self) -> None:
+        self.is_written_externally = True
+
+
+def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
+    """The namespace an entry is in. Whether the caller may know is the door's next question."""
+    try:
+        entry_uuid = UUID(str(entry_id))
+    except ValueError:
+        raise NotFound(_("Memory not found.")) from None
+    with tenant([caller.team_id]):
+        namespace = (
+            Entry.objects.unscoped()
+            .filter(team_id=caller.team_id, pk=entry_uuid)
+            .values_list("namespace__text", flat=True)
+            .first()
+        )
+    if namespace is None:
+        raise NotFound(_("Memory not found."))
+    return namespace
+
+
+def key_hash(key: str) -> str:
+    """Enough to recognise a key in the trail, not enough to read it there."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> NamespaceAccess:
+    app_id = (
+        named.ids[0] if named.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
+    )
+    row, rules = at_door(caller.team_id, named.text, app_id)
+    place = Place(caller.team_id, named, row)
+    check_namespace(rules.policy, named.text)
+    emergency_access = ""
+    if caller.reach is None:
+        emergency_access = _check_person(caller, verb, place)
+    else:
+        _check_run(caller, verb, place, rules)
+    now = timezone.now()
+    if row is not None and row.paused and is_left_off(caller, row, verb, now):
+        if verb == "write":
+            raise Paused
+        empty = replace(place, row=None)
+        return NamespaceAccess(caller, verb, empty, rules, now, is_withheld=True)
+    external = None
+    if settings.MEMORY_PLACES:
+        external = external_provider(caller.team_id, named, rules.policy)
+    return NamespaceAccess(caller, verb, place, rules, now, external, emergency_access)
+
+
+def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> str:
+    """Check that a person or a key has the permission. Namespaces they can't view are reported as not found.
+
+    Return the id of the emergency access that alone lets them in, if that is so, for the audit row.
+    """
+    facts = permissions.Facts(place)
+    reason = next(permissions.reasons(caller.principal, verb, place, facts), None)
+    if reason is Why.GLASS:
+        access = facts.glass_of(caller.principal)
+        return str(access.pk) if access else ""
+    if reason is not None:
+        return ""
+    scope = permissions.SCOPE_OF_VERB[verb]
+    if caller.principal.kind == "key" and not caller.principal.allows(scope):
+        raise AccessDenied(
+            _("This API key doesn't have the permission %(scope)s.") % {"scope": scope}
+        )
+    if verb != "view" and permissions.may(caller.principal, "view", place):
+        raise AccessDenied(
+            _("You can view %(namespace)s but not edit it.") % {"namespace": place.named.text}
+        )
+    raise NotFound(_("Memory not found."))
+
+
+def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> None:
+    text = place.named.text
+    if caller.team_id not in caller.principal.team_ids:
+        raise AccessDenied(f"{text} belongs to another team.")
+    shared = partial(permissions.is_shared_with, caller.principal, verb, place)
+    if text not in (caller.reach or ()) and not shared():
+        raise AccessDenied(f"This run has no access to {text}.")
+    if permissions.is_somebody_elses(caller.principal, place) and not shared():
+        raise AccessDenied(f"{text} belongs to another user.")
+    changes = verb in ("write", "forget") and _is_everybodys(place)
+    if changes and caller.outside_subject and not rules.subjects_write_global:
+        raise AccessDenied(f"Runs for external users can only read {text}.")
+
+
+def _is_everybodys(place: Place) -> bool:
+    """A workflow's own is the team's to see, but each group's to fill."""
+    named = place.named
+    return named.seen_by is SeenBy.TEAM and named.scope != Scope.WORKFLOW

@@ -1,0 +1,206 @@
+"""A namespace that a caller was admitted to, and its store."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from accounts.personas import find_player
+from config.ids import uuid7
+from memory import permissions
+from memory.core.errors import InvalidInput
+from memory.core.policy import MemorySecurityPolicy
+from memory.core.provider import NamespaceStore
+from memory.core.records import MemoryQuery
+from memory.core.scope_kinds import SeenBy
+from memory.models import Change, Namespace
+from memory.models.entries import Operation
+from memory.permissions import Place, Verb
+from memory.policies import Rules
+from memory.providers.postgres import rows
+from memory.providers.postgres.provider import PostgresProvider
+from memory.routing import ExternalProvider
+from memory.services.gateway.caller import MemoryCaller
+
+
+def _ignore_change() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class NamespaceAccess:
+    """A namespace that a caller was admitted to, for one operation. ``detail`` becomes the audit row's."""
+
+    caller: MemoryCaller
+    verb: Verb
+    place: Place
+    rules: Rules
+    now: datetime
+    external: ExternalProvider | None = None  # the provider that keeps it, if it isn't PostgreSQL
+    emergency_access: str = ""  # the id of the emergency access by which alone the caller is let in
+    is_withheld: bool = False  # its person paused recall: for this caller it is empty
+    detail: dict[str, Any] = field(default_factory=dict)  # JSON
+    on_external_write: Callable[[], None] = _ignore_change
+
+    @property
+    def text(self) -> str:
+        return self.place.named.text
+
+    @property
+    def policy(self) -> MemorySecurityPolicy:
+        return self.rules.policy
+
+    def store(self, reason: str = "", change_id: UUID | None = None) -> NamespaceStore:
+        """Return the store of this namespace alone. Its writes are revisions with ``reason``, of one change if one is
+        given.
+
+        What another provider keeps has its row here all the same: a writer makes it, one who forgets locks it, and
+        where there is none there is nothing to find. It knows no changes, and what was changed there no transaction
+        takes back.
+        """
+        if self.external is None or not self._has_row():
+            return GatewayStore(self, reason, change_id)
+        if self.verb != "view":
+            self.on_external_write()
+        return self.external.provider
+
+    def claim(self) -> Namespace:
+        """Return the namespace's row, locked; make it if it is new."""
+        most = self.rules.max_namespaces
+        return rows.claim_namespace(
+            self.caller.team_id, self.text, _ownership_of(self.caller, self.place), most=most
+        )
+
+    def claim_to_write(self, key: str, act: rows.Act) -> tuple[Namespace, rows.WriteState | None]:
+        """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
+        row = self.place.row
+        ownership = _ownership_of(self.caller, self.place)
+        state = rows.claim_to_write(row, key, act, ownership) if row else None
+        return (row, state) if row and state else (self.claim(), None)
+
+    def lock(self) -> Namespace | None:
+        return rows.lock_namespace(self.caller.team_id, self.text)
+
+    def act(
+        self, operation: Operation, reason: str = "", change_id: UUID | None = None
+    ) -> rows.Act:
+        origin = self.caller.origin
+        act = rows.Act(
+            operation,
+            self.now,
+            actor=self.caller.principal.actor,
+            reason=reason,
+            run_id=origin.run_id,
+            node_id=origin.node_id,
+            origin_key=origin.idempotency_key,
+        )
+        return act if change_id is None else replace(act, change_id=change_id)
+
+    def change(
+        self,
+        namespace: Namespace,
+        operation: Operation,
+        count: int,
+        reason: str,
+        *,
+        change_id: UUID | None = None,
+    ) -> Change:
+        """Record a change over ``count`` entries of the locked namespace, which is undone as one."""
+        return Change.objects.unscoped().create(
+            id=change_id or uuid7(),
+            team_id=namespace.team_id,
+            namespace=namespace,
+            operation=operation,
+            actor=self.caller.principal.actor,
+            reason=reason[:500],
+            entry_count=count,
+            at=self.now,
+        )
+
+    def _has_row(self) -> bool:
+        if self.verb == "write":
+            self.claim()
+            return True
+        return (self.lock() if self.verb == "forget" else self.place.row) is not None
+
+
+class GatewayStore(PostgresProvider):
+    """The store of an admitted caller's namespace, within the gateway's transaction.
+
+    Policy and quota are checked at every write; permission was checked, and the audit row is written, by the gateway.
+    """
+
+    def __init__(self, access: NamespaceAccess, reason: str, change_id: UUID | None) -> None:
+        super().__init__(access.caller.team_id, clock=lambda: access.now, policy=access.policy)
+        self._access = access
+        self._reason = reason
+        self._change_id = change_id
+        self._row = access.place.row
+        self._written: set[str] = set()  # keys
+
+    def _check(self, namespace: str) -> None:
+        if namespace != self._access.text:
+            raise InvalidInput(f"namespace: only {self._access.text} is open.")
+
+    def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
+        """No embedder is asked within a transaction; who wants one asked before."""
+        return query
+
+    def _transaction(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def _find(self, namespace: str) -> Namespace | None:
+        return self._row
+
+    def _claim(self, namespace: str) -> Namespace:
+        self._row = self._access.claim()
+        return self._row
+
+    def _lock(self, namespace: str) -> Namespace | None:
+        return self._access.lock()
+
+    def _act(self, operation: Operation, key: str = "") -> rows.Act:
+        act = self._access.act(operation, self._reason, self._change_id)
+        if operation is not Operation.STORE:
+            self._written.discard(key)
+        elif key in self._written:
+            return replace(act, origin_key="")  # a second time in one step is no repetition of it
+        else:
+            self._written.add(key)
+        return act
+
+
+class Batch:
+    """Several writes to one namespace that are one change, in one audit row, and undone as one.
+
+    The namespace is locked from the first moment. What another provider keeps has no change and isn't undone; nor is
+    its transaction tried a second time.
+    """
+
+    def __init__(self, access: NamespaceAccess, reason: str) -> None:
+        self.change_id = uuid7()
+        self.namespace = access.claim()
+        rows.expire(self.namespace, access.now)
+        access.place = replace(access.place, row=self.namespace)
+        self.store = access.store(reason, self.change_id)
+
+
+def _ownership_of(caller: MemoryCaller, place: Place) -> rows.Ownership:
+    """Return who owns a new namespace, and who joins an old one: those of a run that is of it, never a guest."""
+    named = place.named
+    if place.row is not None and named.text not in (caller.reach or ()):
+        return rows.NOBODY
+    if named.seen_by is SeenBy.PERSON:
+        if place.row is not None:
+            return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
+        owner = permissions.account_named(named)
+        return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(named.ids[0]))
+    if named.seen_by is SeenBy.PARTICIPANTS:
+        own = {taker} if (taker := permissions.taker_of(caller.principal)) else set()
+        participants = permissions.taking_part(place)
+        return rows.Ownership(participants=tuple(sorted(caller.participants | own | participants)))
+    if named.seen_by is SeenBy.RUN and (visitor := permissions.guest_of(caller.principal)):
+        return rows.Ownership(participants=(visitor,))  # only runs of its own are let in here
+    return rows.NOBODY

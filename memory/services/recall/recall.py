@@ -1,0 +1,122 @@
+"""Recall: by key, by text, or the newest. What a run recalled is kept as provenance."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from config.ids import uuid7
+from config.retry import retry_on_conflict
+from config.sql import read_queries
+from memory.core.errors import MemoryFault
+from memory.core.provider import check_query
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.embedding.questions import by_meaning
+from memory.services.access.pause_state import Withheld
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+QUERIES: Final = read_queries("memory/sql/queries/reads.sql")
+
+
+@retry_on_conflict
+def recall(
+    caller: MemoryCaller,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    key: str | None = None,
+    query_text: str | None = None,
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    top_k: int | None = None,
+    language: str = "english",
+    injected: bool = False,
+    recency_days: float | None = None,
+    as_of: datetime | None = None,
+) -> list[MemoryEntry]:
+    """Quarantined, forgotten and expired entries are never among them."""
+    query = MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
+    with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
+        entries: list[MemoryEntry] = access.store().recall(query)
+        if access.is_withheld:
+            entries = Withheld()
+        if key is not None:
+            access.detail["key"] = key_hash(key)
+        if as_of is not None:
+            access.detail["as_of"] = as_of.isoformat()
+        if query.meaning is not None and not query.meaning.vector:
+            access.detail["meaning"] = "no answer"
+        access.detail.update(keys=len(entries), injected=injected)
+        remember_reads(access, entries, injected=injected)
+        return entries
+
+
+@contextmanager
+def open_for_query(
+    caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None
+) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
+    """Open a namespace to recall from it, and complete the query by the namespace and by what its words mean.
+
+    An embedder is slow, so it is asked before the transaction, and only when the caller was admitted and something can
+    be found: the words of a refused question reach no embedder.
+    """
+    gateway = MemoryGateway(caller)
+    authorized: NamespaceAccess | None = None
+
+    def can_be_answered() -> bool:
+        nonlocal authorized
+        authorized = gateway.authorize("view", "memory.recalled", scope=scope, namespace=namespace)
+        has_entries = authorized.place.row is not None and authorized.external is None
+        return has_entries and _is_valid(query)
+
+    if settings.MEMORY_EMBEDDER:
+        query = by_meaning(query, can_be_answered)
+    with gateway.open_namespace(
+        "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
+    ) as access:
+        yield access, replace(query, namespace=access.text)
+
+
+def _is_valid(query: MemoryQuery) -> bool:
+    try:
+        check_query(query)
+    except MemoryFault:
+        return False
+    return True
+
+
+def remember_reads(
+    access: NamespaceAccess, entries: Sequence[MemoryEntry], *, injected: bool
+) -> None:
+    """Note which entries a step of a run read. A step that is tried again reads the same; they are noted once.
+
+    What another provider keeps has no row here that could be noted.
+    """
+    origin = access.caller.origin
+    if not entries or not origin.run_id or access.external is not None:
+        return
+    read = [
+        {
+            "id": str(uuid7()),
+            "entry_id": entry.id,
+            "revision": entry.revision,
+            "score": entry.score,
+            "explain": dict(entry.explain),
+        }
+        for entry in entries
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            QUERIES["insert"],
+            [
+                *(access.caller.team_id, origin.run_id, origin.node_id, origin.idempotency_key),
+                *(injected, access.now, json.dumps(read)),
+            ],
+        )

@@ -1,0 +1,211 @@
+"""The store of a dry run: a copy of a namespace, and a ledger of what the run would change in it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from memory.core.filters import document_of, matches, parse_filter
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.providers.in_memory import InMemoryProvider
+from memory.providers.postgres import rows
+from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+STORE: Literal["store"] = "store"
+FORGET: Literal["forget"] = "forget"
+
+
+@dataclass(frozen=True, slots=True)
+class WouldChange:
+    """``entry`` and ``before`` are entries as JSON; a forgotten one has no entry, a new one no before."""
+
+    operation: Literal["store", "forget"]
+    scope: str
+    namespace: str
+    key: str
+    node_id: str
+    origin_key: str
+    entry: Mapping[str, Json] | None = None
+    before: Mapping[str, Json] | None = None
+
+
+class Ledger(Protocol):
+    """Keeps what a run would change, in order. It is called within the gateway's transaction."""
+
+    def load(self) -> Sequence[WouldChange]: ...
+    def add(self, changes: Sequence[WouldChange]) -> None: ...
+
+
+class Changes:
+    """The changes of a whole dry run, read from the ledger once."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._loaded: list[WouldChange] | None = None
+
+    def of(self, namespace: str) -> list[WouldChange]:
+        if self._loaded is None:
+            self._loaded = list(self._ledger.load())
+        return [change for change in self._loaded if change.namespace == namespace]
+
+    def add(self, change: WouldChange) -> None:
+        self.of(change.namespace)  # loaded before, so that it isn't there twice
+        self._ledger.add([change])
+        if self._loaded is not None:
+            self._loaded.append(change)
+
+
+class DryRunStore(InMemoryProvider):
+    """A copy of a namespace. What is written to it is written to the ledger before the step hears of it.
+
+    Real entries are copied in, and the run's earlier changes are played over them: after a crash the copy is made again.
+    """
+
+    def __init__(self, access: NamespaceAccess, scope: str, changes: Changes) -> None:
+        super().__init__(policy=access.policy)
+        self._scope = scope
+        self._changes = changes
+        self._real: frozenset[tuple[str, int]] = frozenset()  # (id, revision) of what was copied
+        self.begin(access)
+        self._copy()
+
+    def begin(self, access: NamespaceAccess) -> None:
+        """Begin an operation of a step."""
+        self._access = access
+        self._written: set[str] = set()  # keys, by this operation
+
+    def store(self, params: StoreParams) -> MemoryEntry:
+        """A step that is tried again after a crash gets what it stored the first time."""
+        key = params.key
+        origin_key = "" if key in self._written else self._access.caller.origin.idempotency_key
+        self._written.add(key)
+        about = [change for change in self._changes.of(self._access.text) if change.key == key]
+        if about and about[-1].entry and origin_key and about[-1].origin_key == origin_key:
+            return entry_from(about[-1].entry)
+        before = self.living(self._access.text).get(key)
+        entry = super().store(params)
+        self._note_change(
+            STORE, key, {**entry_json(entry), "ttl_seconds": params.ttl_seconds}, before, origin_key
+        )
+        return entry
+
+    def delete(self, namespace: str, key: str) -> bool:
+        before = self.living(namespace).get(key)
+        if before is None:
+            return False
+        self._written.discard(key)
+        super().delete(namespace, key)
+        origin_key = self._access.caller.origin.idempotency_key
+        self._note_change(FORGET, key, None, before, origin_key)
+        return True
+
+    def forget(self, key: str | None, filter_: Mapping[str, Json] | None) -> int:
+        """Forget what a key or a filter names, and return how many; tried again, how many the first time."""
+        origin_key = self._access.caller.origin.idempotency_key
+        repeated = sum(
+            change.operation == FORGET and change.origin_key == origin_key
+            for change in self._changes.of(self._access.text)
+            if origin_key
+        )
+        condition = parse_filter(filter_)
+        chosen = [
+            entry
+            for entry in self.living(self._access.text).values()
+            if not repeated
+            and (key is None or entry.key == key)
+            and matches(condition, document_of(entry))
+        ]
+        for entry in sorted(chosen, key=lambda entry: entry.id):
+            self.delete(self._access.text, entry.key)
+        return repeated or len(chosen)
+
+    def real_among(self, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+        """Return those that are really there as they are here."""
+        return [entry for entry in entries if (entry.id, entry.revision) in self._real]
+
+    def _copy(self) -> None:
+        text, row = self._access.text, self._access.place.row
+        if self._access.external is not None:
+            # What is read there is no row here, so no read of it is noted either.
+            self.adopt(self._access.external.provider.recall(MemoryQuery(text)) if row else [])
+        elif row is not None:
+            entries = [rows.entry_of(entry, text) for entry in rows.living(row)]
+            self._real = frozenset((entry.id, entry.revision) for entry in entries)
+            self.adopt(entries)
+            self.adopt_places(text, rows.last_places(row))
+        for change in self._changes.of(text):
+            if change.entry is not None:
+                self.adopt([entry_from(change.entry)])
+            else:
+                super().delete(change.namespace, change.key)
+
+    def _note_change(
+        self,
+        operation: Literal["store", "forget"],
+        key: str,
+        entry: Mapping[str, Json] | None,
+        before: MemoryEntry | None,
+        origin_key: str,
+    ) -> None:
+        change = WouldChange(
+            operation=operation,
+            scope=self._scope,
+            namespace=self._access.text,
+            key=key,
+            node_id=self._access.caller.origin.node_id,
+            origin_key=origin_key,
+            entry=entry,
+            before=entry_json(before) if before else None,
+        )
+        self._changes.add(change)
+
+
+def entry_json(entry: MemoryEntry) -> dict[str, Json]:
+    return {
+        "id": entry.id,
+        "namespace": entry.namespace,
+        "key": entry.key,
+        "value": entry.value,
+        "metadata": dict(entry.metadata),
+        "category": entry.category,
+        "tier": entry.tier.value,
+        "importance": entry.importance,
+        "revision": entry.revision,
+        "position": entry.position,
+        **{name: _text(getattr(entry, name)) for name in _TIMES},
+        "source": {
+            "actor": entry.source.actor,
+            "run": entry.source.run_id,
+            "node": entry.source.node_id,
+        },
+    }
+
+
+def entry_from(written: Mapping[str, Json]) -> MemoryEntry:
+    source = written["source"]
+    return MemoryEntry(
+        id=written["id"],
+        namespace=written["namespace"],
+        key=written["key"],
+        value=written["value"],
+        metadata=written["metadata"],
+        category=written["category"],
+        tier=Tier(written["tier"]),
+        importance=written["importance"],
+        revision=written["revision"],
+        position=written.get("position", 0),  # written down before there were places
+        source=Source(source["actor"], source["run"], source["node"]),
+        **{name: _time(written[name]) for name in _TIMES},
+    )
+
+
+_TIMES = ("created_at", "updated_at", "expires_at")
+
+
+def _text(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _time(text: str | None) -> Any:  # a datetime or none, by a name the caller chose
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,162 @@
+"""Memory as a test run sees it: real entries and what the run itself would write; nothing real changes.
+
+A namespace is copied when the run first looks into it, into the very provider the others are compared
+with, so a test run and a real one agree. Permission, policy and quota are checked as always, and looking is
+audited as always: what was read was read.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from config.ids import uuid7
+from memory.core.policy import check_value
+from memory.core.provider import check_query
+from memory.core.recall.selection import category_of
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import life_in, tier_named
+from memory.core.values import check_params
+from memory.logic.conversations.conversation_requests import Asked, Talk, converse
+from memory.logic.engine_port import Redact, Step, StoreRequest, as_it_is
+from memory.logic.entries.tiers import is_rejected
+from memory.logic.knowledge.knowledge_base import page_entries
+from memory.logic.knowledge.page_requests import Hit, Kept, Sought, find, write
+from memory.permissions import Verb
+from memory.services.access.pause_state import Withheld
+from memory.services.gateway import ingress_gate
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.engine_port import CallerOf, RunMemory
+from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.recall.recall import remember_reads
+from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
+from memory.services.sandbox.dry_run import WouldChange as WouldChange
+
+
+class SandboxMemory(RunMemory):
+    """The same port, over copies; one operation at a time."""
+
+    def __init__(
+        self, caller: MemoryCaller | CallerOf, ledger: Ledger, redact: Redact = as_it_is
+    ) -> None:
+        super().__init__(caller, redact)
+        self._changes = Changes(ledger)
+        self._copies: dict[str, DryRunStore] = {}  # by namespace
+        self._lock = threading.Lock()
+
+    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+        with self._open(step, "view", "memory.recalled") as (access, copy):
+            check_query(query)
+            access.detail.update(keys=0, injected=injected, sandbox=True)
+            if access.is_withheld:
+                return Withheld()
+            entries = copy.recall(replace(query, namespace=access.text))
+            access.detail["keys"] = len(entries)
+            remember_reads(access, copy.real_among(entries), injected=injected)
+            return entries
+
+    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
+        with self._open(step, "write", "memory.rehearsed") as (access, copy):
+            caller, origin = access.caller, step.origin
+            params = StoreParams(
+                namespace=access.text,
+                key=request.key,
+                value=request.value,
+                metadata=request.metadata,
+                category=category_of(request.metadata),
+                tier=tier_named(request.tier),
+                ttl_seconds=life_in(step.scope, request.ttl_seconds, request.tier),
+                source=Source(caller.principal.actor, origin.run_id, origin.node_id),
+            )
+            check_params(params)
+            let_in = ingress_gate.check_ingress(
+                params, lambda: _load_known(access, copy), ingress_gate.Who.RUN
+            )
+            params = let_in.params
+            size = check_value(access.policy, params.value)
+            access.detail.update(let_in.detail, key=key_hash(params.key), bytes=size)
+            return copy.store(params)
+
+    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
+        with self._open(step, "forget", "memory.rehearsed") as (access, copy):
+            access.detail["keys"] = count = copy.forget(key, filter_)
+            return count
+
+    def _converse(self, step: Step, request: Asked) -> Talk:
+        verb, audited = _OPERATIONS[request.action]
+        with self._open(step, verb, audited) as (access, copy):
+            talk = converse(
+                request,
+                access.place.named.ids[0],
+                copy,
+                new_id=lambda: str(uuid7()),
+                clock=lambda: access.now,
+                source=access.caller.source,
+            )
+            access.detail.update(keys=len(talk.entries) or talk.count, sandbox=True)
+            if verb == "view":
+                remember_reads(access, copy.real_among(talk.entries), injected=False)
+            return talk
+
+    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
+        with self._open(step, "view", "memory.recalled") as (access, copy):
+            if access.is_withheld:
+                return ()
+            hits = find(search, page_entries(copy, access.text))
+            access.detail.update(keys=len(hits), pages=True, sandbox=True)
+            remember_reads(access, copy.real_among(hit.entry for hit in hits), injected=False)
+            return hits
+
+    def _write_pages(
+        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
+    ) -> Sequence[Kept]:
+        with self._open(step, "write", "memory.rehearsed") as (access, copy):
+            pages_written = write(
+                pages,
+                copy,
+                access.text,
+                mode=mode,
+                clock=lambda: access.now,
+                source=access.caller.source,
+            )
+            access.detail.update(keys=len(pages_written), pages=True)
+            return pages_written
+
+    @contextmanager
+    def _open(
+        self, step: Step, verb: Verb, action: str
+    ) -> Iterator[tuple[NamespaceAccess, DryRunStore]]:
+        gateway = MemoryGateway(self._caller_at(step))
+        with self._lock, gateway.open_namespace(verb, action, scope=step.scope) as access:
+            yield access, self._copy_of(access, step.scope)
+
+    def _copy_of(self, access: NamespaceAccess, scope: str) -> DryRunStore:
+        copy = self._copies.get(access.text)
+        if copy is None:
+            copy = DryRunStore(access, scope, self._changes)
+            if not access.is_withheld:  # which is for a while, and seen from the run alone
+                self._copies[access.text] = copy
+        copy.begin(access)
+        return copy
+
+
+def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.Known:
+    living = copy.living(access.text)
+    newest = sorted(living.values(), key=lambda entry: (entry.updated_at, entry.id), reverse=True)
+    visible = [entry for entry in newest if entry.tier is not Tier.QUARANTINE]
+    return ingress_gate.Known(
+        living.get,
+        visible[: ingress_gate.LIMITS.recent],
+        [entry.value for entry in newest if is_rejected(entry)][: ingress_gate.MOST_REJECTED],
+        can_hold=access.external is None,
+        alike=lambda params: copy.recall(ingress_gate.like(params)),
+    )
+
+
+_OPERATIONS: dict[str, tuple[Verb, str]] = {
+    "append": ("write", "memory.rehearsed"),
+    "read": ("view", "memory.recalled"),
+    "clear": ("forget", "memory.rehearsed"),
+    "summarise": ("write", "memory.rehearsed"),
+}

@@ -1,0 +1,24 @@
+-- Searching one namespace (memory/providers/postgres/searching.py). Lists of numbers are one text each, with commas: a
+-- thousand then cost as much as one.
+
+-- name: postings
+-- The postings of a query's terms, the register, and which entries have expired but are not swept yet.
+SELECT term, block, packed FROM memory_posting
+WHERE namespace_id = %s AND term = ANY(%s)
+UNION ALL
+SELECT NULL, number, NULL FROM memory_entry
+WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s AND number IS NOT NULL
+
+-- name: texts
+SELECT number, text FROM memory_entry
+WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
+
+-- name: update_times
+SELECT number, updated_at FROM memory_entry
+WHERE namespace_id = %s AND number IS NOT NULL AND deleted_at IS NULL
+
+-- name: newest_of
+-- Of many entries with the same score, those for which the answer has room.
+SELECT number FROM memory_entry
+WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[]) AND deleted_at IS NULL
+ORDER BY updated_at DESC, id DESC LIMIT %s

@@ -1,0 +1,50 @@
+-- Searching many namespaces with one query (memory/providers/postgres/search_all.py). {namespaces} is a query of the ids
+-- (and, for postings, the entry counts) of the namespaces that the caller may see.
+
+-- name: postings
+-- The postings of a query's terms, the registers of the namespaces that have one of them, and which of their entries have
+-- expired but are not swept yet. If all namespaces together are small, all of them are searched. OFFSET 0 keeps the
+-- planner from merging the subqueries: each namespace costs one walk of an index and no more.
+WITH place AS MATERIALIZED (
+    SELECT wanted.id, wanted.entry_count FROM ({namespaces}) AS wanted (id, entry_count)
+), hit AS MATERIALIZED (
+    SELECT posting.* FROM place CROSS JOIN LATERAL (
+        SELECT namespace_id, term, block, packed FROM memory_posting
+        WHERE namespace_id = place.id AND term = ANY(%s) OFFSET 0
+    ) AS posting
+), searched AS MATERIALIZED (
+    SELECT DISTINCT namespace_id AS id FROM hit
+    UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
+)
+SELECT namespace_id, term, block, packed FROM hit
+UNION ALL
+SELECT register.* FROM searched CROSS JOIN LATERAL (
+    SELECT namespace_id, term, block, packed FROM memory_posting
+    WHERE namespace_id = searched.id AND term = %s OFFSET 0
+) AS register
+UNION ALL
+SELECT expired.* FROM searched CROSS JOIN LATERAL (
+    SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
+    WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
+      AND number IS NOT NULL OFFSET 0
+) AS expired
+
+-- name: by_slots
+-- {columns} of entries by the slots that they have in this search. Lists are one text each, with commas.
+SELECT wanted.slot, {columns}
+FROM unnest(
+    string_to_array(%s, ',')::int[], string_to_array(%s, ',')::uuid[], string_to_array(%s, ',')::int[]
+) AS wanted (slot, place, number)
+JOIN memory_entry ON memory_entry.namespace_id = wanted.place
+  AND memory_entry.number = wanted.number AND memory_entry.deleted_at IS NULL
+
+-- name: quarantined
+-- Entries in quarantine have no postings, so their texts are read: of each namespace the newest, and of those the newest.
+SELECT entry.id, entry.text FROM ({namespaces}) AS place (id)
+CROSS JOIN LATERAL (
+    SELECT id, left(text, %s) AS text, updated_at FROM memory_entry
+    WHERE namespace_id = place.id AND deleted_at IS NULL AND tier = 'quarantine'
+      AND (expires_at IS NULL OR expires_at > %s) AND (%s = '' OR category = %s)
+    ORDER BY updated_at DESC, id DESC LIMIT (SELECT %s)
+) AS entry
+ORDER BY entry.updated_at DESC, entry.id DESC LIMIT %s
