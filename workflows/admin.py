@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from accounts.admin import ReadOnlyAdmin, ReadOnlyTenantAdmin
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from workflows.models import (
     Comment,
     Conversation,
@@ -47,7 +47,7 @@ class PersonalAdmin(ReadOnlyTenantAdmin):
     owner: type[Run] | type[Conversation] | type[Task] = Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        mine = self.owner.objects.visible_to(principal_of(request)).values("pk")
+        mine = self.owner.objects.visible_to(get_principal(request)).values("pk")
         path = f"{self.run_path}__in" if self.run_path else "pk__in"
         return super().get_queryset(request).filter(**{path: mine})
 
@@ -173,7 +173,7 @@ class FirstStepsAdmin(ReadOnlyAdmin):
     list_select_related = ("user",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(user_id=principal_of(request).user_id)
+        return super().get_queryset(request).filter(user_id=get_principal(request).user_id)
 
 
 @admin.register(Run)

@@ -9,11 +9,11 @@ class WorkflowsConfig(AppConfig):
 
     def ready(self) -> None:
         # Inline import: models need the app registry.
-        from accounts.audit import name_with  # noqa: PLC0415
-        from workflows.services import audited  # noqa: PLC0415
+        from accounts.audit import register_namer  # noqa: PLC0415
+        from workflows.services import audit_lines  # noqa: PLC0415
 
-        for family in audited.FAMILIES:
-            name_with(family, audited.names)
+        for family in audit_lines.FAMILIES:
+            register_namer(family, audit_lines.names)
         if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_names import register  # noqa: PLC0415

@@ -19,7 +19,7 @@ class WorkflowsFault(Exception):
     """Something about workflows went wrong."""
 
     retryable = False
-    sentence: str | Promise = _("Something about this workflow went wrong.")
+    sentence: str | Promise = _("This workflow could not be processed.")
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class WorkflowsFault(Exception):
 class NewerDocument(WorkflowsFault):
     """The document was written by a newer version of the language; reading it needs a yes."""
 
-    sentence = _("This document comes from a newer version. Confirm to import it anyway.")
+    sentence = _("This document was created by a newer version. Confirm to import it anyway.")
 
     def __init__(self, version: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class NewerDocument(WorkflowsFault):
 class NothingToPublish(WorkflowsFault):
     """The draft equals the published version."""
 
-    sentence = _("Nothing has changed since the last version.")
+    sentence = _("No changes since the last version.")
 
 
 class WorkflowArchived(WorkflowsFault):
@@ -63,31 +63,31 @@ class StillRunning(WorkflowsFault):
     """A run for this person is going on."""
 
     retryable = True
-    sentence = _("A run for this person is going on. Try again when it has ended.")
+    sentence = _("A run for this user is in progress. Try again when it has finished.")
 
 
 class RunNotPaused(WorkflowsFault):
     """Only a run that stands still at a breakpoint can go on, or be changed."""
 
-    sentence = _("This run doesn't stand still at a breakpoint.")
+    sentence = _("This run is not paused at a breakpoint.")
 
 
 class NameTaken(WorkflowsFault):
     """The team has something else by this name."""
 
-    sentence = _("That name is taken already.")
+    sentence = _("This name is already taken.")
 
 
 class InvalidValue(WorkflowsFault):
     """A value given to a service breaks a rule; the sentence says which."""
 
-    sentence = _("That value is not allowed.")
+    sentence = _("This value is not allowed.")
 
 
 class EditClash(WorkflowsFault):
     """Somebody else changed the same thing meanwhile; ``clashes`` holds both values."""
 
-    sentence = _("Somebody else has changed the same thing meanwhile.")
+    sentence = _("Someone else changed this in the meantime.")
 
     def __init__(
         self, clashes: Sequence["Clash"] = (), sentence: str | Promise | None = None
@@ -100,4 +100,4 @@ class EditClash(WorkflowsFault):
 class NothingToUndo(WorkflowsFault):
     """There is no edit of one's own left to take back, or to do again."""
 
-    sentence = _("There is nothing of yours to take back.")
+    sentence = _("You have nothing to undo.")

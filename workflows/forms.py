@@ -10,8 +10,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from config import strict
-from workflows.engine.document import Document, Json
+from config.http import strict_json
+from workflows.engine.language.document import Document, Json
 from workflows.models import Workflow
 
 
@@ -133,8 +133,8 @@ def _read(field: InputField, data: Mapping[str, str]) -> Json:
         if not text.strip():
             return None
         try:
-            return strict.loads(text)
-        except strict.NotStrictJson:
+            return strict_json.loads(text)
+        except strict_json.NotStrictJson:
             return text
     return text or None  # an empty box is nothing said, so that a required one is missed
 
@@ -156,7 +156,7 @@ class ImportForm(PageForm):
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "class": "mono"}),
     )
     file = forms.FileField(
-        label=_("Or a file"),
+        label=_("Or select a file"),
         required=False,
         widget=forms.FileInput(attrs={"accept": ".yml,.yaml,.json"}),
     )
@@ -164,14 +164,14 @@ class ImportForm(PageForm):
         label=_("Name"),
         required=False,
         max_length=255,
-        help_text=_("Where the document brings none, or to give it another."),
+        help_text=_("Overrides the name in the document."),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         text = cleaned.get("document") or self._file_text(cleaned.get("file"))
         if not text.strip():
-            raise forms.ValidationError(_("Paste a document or choose a file."))
+            raise forms.ValidationError(_("Paste a document or select a file."))
         cleaned["text"] = text
         return cleaned
 
@@ -179,7 +179,7 @@ class ImportForm(PageForm):
         if file is None:
             return ""
         if (file.size or 0) > MAX_DOCUMENT_BYTES:
-            raise forms.ValidationError(_("A document may have at most 1 MB."))
+            raise forms.ValidationError(_("The document can be at most 1 MB."))
         try:
             return bytes(file.read()).decode()
         except UnicodeDecodeError as error:
@@ -188,10 +188,10 @@ class ImportForm(PageForm):
 
 class NewForm(forms.Form):
     mode = forms.ChoiceField(
-        label=_("What will it be?"),
+        label=_("Type"),
         choices=[
-            ("advanced-chat", _("A chat: somebody says something, it answers and remembers")),
-            ("workflow", _("A workflow: values go in, values come out")),
+            ("advanced-chat", _("Chat: replies to messages and remembers the conversation")),
+            ("workflow", _("Workflow: takes input values and returns output values")),
         ],
         widget=forms.RadioSelect,
         initial="advanced-chat",
@@ -207,7 +207,7 @@ class RenameForm(PageForm):
 
 
 class TaskForm(PageForm):
-    title = forms.CharField(label=_("What is to be done?"), max_length=255)
+    title = forms.CharField(label=_("Title"), max_length=255)
     description = forms.CharField(
         label=_("Description"),
         required=False,
@@ -216,9 +216,9 @@ class TaskForm(PageForm):
     )
     workflow: "forms.ModelChoiceField[Workflow]" = forms.ModelChoiceField(
         queryset=None,
-        label=_("Done by"),
+        label=_("Workflow"),
         required=False,
-        empty_label=_("The team's workflow for tasks"),
+        empty_label=_("Team task workflow"),
     )
 
     def __init__(self, *args: Any, workflows: "QuerySet[Workflow]", **kwargs: Any) -> None:
@@ -235,7 +235,7 @@ class FolderForm(PageForm):
 
 
 class PublishForm(PageForm):
-    note = forms.CharField(label=_("What changed?"), required=False, max_length=1000)
+    note = forms.CharField(label=_("Version note"), required=False, max_length=1000)
 
 
 class ProviderForm(PageForm):
@@ -243,21 +243,23 @@ class ProviderForm(PageForm):
 
     name = forms.RegexField(
         r"^[A-Za-z0-9._-]{1,80}$",
-        label=_("Name in workflows"),
+        label=_("Provider name"),
         initial="openai",
-        help_text=_("What a node's model names as its provider, for example openai."),
-        error_messages={"invalid": _("Letters, digits, dot, dash and underscore; at most 80.")},
+        help_text=_("The name that nodes use for this provider, for example openai."),
+        error_messages={
+            "invalid": _("Use letters, digits, dots, dashes and underscores, up to 80 characters.")
+        },
     )
     base_url = forms.URLField(
         label=_("Base URL"),
         assume_scheme="https",
-        help_text=_("Any OpenAI-compatible address, for example one that ends in /v1."),
+        help_text=_("The address of any OpenAI-compatible API. It usually ends in /v1."),
     )
     api_key = forms.CharField(
         label=_("API key"),
         required=False,
         strip=True,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("Encrypted, and never shown again."),
+        help_text=_("Stored encrypted and never shown again."),
     )
     default_model = forms.CharField(label=_("Model"), required=False, max_length=200)

@@ -11,16 +11,12 @@ from django.conf import settings
 
 
 if TYPE_CHECKING:
-    from memory.about import Remembered as Remembered
-    from memory.about import remembered_now as remembered_now
-    from memory.about import words_of as words_of
     from memory.core import errors as errors
     from memory.core.errors import AlreadyExists as AlreadyExists
     from memory.core.errors import MemoryFault as MemoryFault
-    from memory.core.provider import MemoryProvider as MemoryProvider
     from memory.core.records import MemoryEntry as MemoryEntry
     from memory.core.records import Source as Source
-    from memory.core.scopes import plugged_scopes as plugged_scopes
+    from memory.core.scopes import list_plugged_scopes as list_plugged_scopes
     from memory.core.scopes import resolve_namespace as resolve_namespace
     from memory.core.scopes import stream_of as stream_of
     from memory.logic.curation.work import FinishedWork as FinishedWork
@@ -29,42 +25,46 @@ if TYPE_CHECKING:
     from memory.models import Change as Change
     from memory.naming import name_with as name_with
     from memory.permissions import asks_who_takes_part as asks_who_takes_part
+    from memory.personal import Remembered as Remembered
+    from memory.personal import remembered_now as remembered_now
+    from memory.personal import words_of as words_of
     from memory.plugins import make_provider as make_provider
     from memory.provenance import RunTold as RunTold
     from memory.provenance import tell_runs_with as tell_runs_with
+    from memory.providers.base import MemoryProvider as MemoryProvider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
-    from memory.services.caller import CallOrigin as CallOrigin
-    from memory.services.caller import MemoryCaller as MemoryCaller
-    from memory.services.caller import reach_of as reach_of
-    from memory.services.curate import Finished as Finished
-    from memory.services.curate import curate as curate
-    from memory.services.curate import curation_of as curation_of
-    from memory.services.curate import curations_of as curations_of
-    from memory.services.curate import plan_curation as plan_curation
-    from memory.services.curate import retry_curation as retry_curation
-    from memory.services.erase import asks_to_erase_too as asks_to_erase_too
-    from memory.services.erase import asks_what_is_of as asks_what_is_of
-    from memory.services.exporting import asks_what_is_known_of as asks_what_is_known_of
-    from memory.services.forget import forget as forget
-    from memory.services.holding import hold as hold
-    from memory.services.knowledge import write_pages as write_pages
-    from memory.services.leaks import asks_to_try_nodes as asks_to_try_nodes
-    from memory.services.learnt import learnt_from as learnt_from
-    from memory.services.listing import entries as entries
-    from memory.services.notes import clear_run_notes as clear_run_notes
-    from memory.services.notes import write_run_down as write_run_down
-    from memory.services.pause import own_pause as own_pause
-    from memory.services.port import RunMemory as RunMemory
-    from memory.services.recall import recall as recall
-    from memory.services.recalled import recalled_in as recalled_in
-    from memory.services.remember import remember as remember
-    from memory.services.rules import Learning as Learning
-    from memory.services.rules import learning_of as learning_of
-    from memory.services.rules import set_rule as set_rule
-    from memory.services.sandbox import SandboxMemory as SandboxMemory
-    from memory.services.sandbox import WouldChange as WouldChange
-    from memory.services.undo import undo as undo
-    from memory.services.undo_run import undo_run as undo_run
+    from memory.services.access.leak_checks import asks_to_try_nodes as asks_to_try_nodes
+    from memory.services.access.pause import own_pause as own_pause
+    from memory.services.curation.curate import Finished as Finished
+    from memory.services.curation.curate import curate as curate
+    from memory.services.curation.curate import curation_of as curation_of
+    from memory.services.curation.curate import curations_of as curations_of
+    from memory.services.curation.curate import plan_curation as plan_curation
+    from memory.services.curation.curate import retry_curation as retry_curation
+    from memory.services.curation.learning_rules import Learning as Learning
+    from memory.services.curation.learning_rules import learning_of as learning_of
+    from memory.services.curation.learning_rules import set_rule as set_rule
+    from memory.services.curation.run_lessons import learnt_from as learnt_from
+    from memory.services.curation.run_texts import recalled_in as recalled_in
+    from memory.services.entries.forget import forget as forget
+    from memory.services.entries.listing import entries as entries
+    from memory.services.entries.remember import remember as remember
+    from memory.services.entries.run_notes import clear_run_notes as clear_run_notes
+    from memory.services.entries.run_notes import write_run_down as write_run_down
+    from memory.services.erasure.erase import asks_to_erase_too as asks_to_erase_too
+    from memory.services.erasure.erase import asks_what_is_of as asks_what_is_of
+    from memory.services.gateway.caller import CallOrigin as CallOrigin
+    from memory.services.gateway.caller import MemoryCaller as MemoryCaller
+    from memory.services.gateway.caller import reach_of as reach_of
+    from memory.services.gateway.engine_port import RunMemory as RunMemory
+    from memory.services.gateway.namespace_locks import hold as hold
+    from memory.services.history.undo import undo as undo
+    from memory.services.history.undo_run import undo_run as undo_run
+    from memory.services.knowledge.pages import write_pages as write_pages
+    from memory.services.recall.recall import recall as recall
+    from memory.services.sandbox.sandbox import SandboxMemory as SandboxMemory
+    from memory.services.sandbox.sandbox import WouldChange as WouldChange
+    from memory.services.transfer.exporting import asks_what_is_known_of as asks_what_is_known_of
     from memory.upkeep.curating import asks_to_curate as asks_to_curate
     from memory.upkeep.notes import asks_which_ended as asks_which_ended
 
@@ -73,59 +73,59 @@ if TYPE_CHECKING:
 _WHERE = {
     "AlreadyExists": "memory.core.errors",
     "AskModel": "memory.logic.ports",
-    "CallOrigin": "memory.services.caller",
+    "CallOrigin": "memory.services.gateway.caller",
     "Change": "memory.models",
-    "Finished": "memory.services.curate",
+    "Finished": "memory.services.curation.curate",
     "FinishedWork": "memory.logic.curation.work",
     "InMemoryProvider": "memory.providers.in_memory",
-    "Learning": "memory.services.rules",
-    "MemoryCaller": "memory.services.caller",
+    "Learning": "memory.services.curation.learning_rules",
+    "MemoryCaller": "memory.services.gateway.caller",
     "MemoryEntry": "memory.core.records",
     "MemoryFault": "memory.core.errors",
-    "MemoryProvider": "memory.core.provider",
-    "Remembered": "memory.about",
-    "RunMemory": "memory.services.port",
+    "MemoryProvider": "memory.providers.base",
+    "Remembered": "memory.personal",
+    "RunMemory": "memory.services.gateway.engine_port",
     "RunTold": "memory.provenance",
-    "SandboxMemory": "memory.services.sandbox",
+    "SandboxMemory": "memory.services.sandbox.sandbox",
     "Source": "memory.core.records",
     "Status": "memory.logic.curation.work",
-    "WouldChange": "memory.services.sandbox",
+    "WouldChange": "memory.services.sandbox.sandbox",
     "asks_to_curate": "memory.upkeep.curating",
-    "asks_to_erase_too": "memory.services.erase",
-    "asks_what_is_known_of": "memory.services.exporting",
-    "asks_to_try_nodes": "memory.services.leaks",
-    "asks_what_is_of": "memory.services.erase",
+    "asks_to_erase_too": "memory.services.erasure.erase",
+    "asks_what_is_known_of": "memory.services.transfer.exporting",
+    "asks_to_try_nodes": "memory.services.access.leak_checks",
+    "asks_what_is_of": "memory.services.erasure.erase",
     "asks_which_ended": "memory.upkeep.notes",
     "asks_who_takes_part": "memory.permissions",
-    "clear_run_notes": "memory.services.notes",
-    "curate": "memory.services.curate",
-    "curation_of": "memory.services.curate",
-    "curations_of": "memory.services.curate",
-    "entries": "memory.services.listing",
-    "forget": "memory.services.forget",
-    "hold": "memory.services.holding",
-    "learning_of": "memory.services.rules",
-    "learnt_from": "memory.services.learnt",
+    "clear_run_notes": "memory.services.entries.run_notes",
+    "curate": "memory.services.curation.curate",
+    "curation_of": "memory.services.curation.curate",
+    "curations_of": "memory.services.curation.curate",
+    "entries": "memory.services.entries.listing",
+    "forget": "memory.services.entries.forget",
+    "hold": "memory.services.gateway.namespace_locks",
+    "learning_of": "memory.services.curation.learning_rules",
+    "learnt_from": "memory.services.curation.run_lessons",
     "make_provider": "memory.plugins",
     "name_with": "memory.naming",
-    "own_pause": "memory.services.pause",
-    "plan_curation": "memory.services.curate",
-    "plugged_scopes": "memory.core.scopes",
-    "reach_of": "memory.services.caller",
-    "recall": "memory.services.recall",
-    "recalled_in": "memory.services.recalled",
-    "remember": "memory.services.remember",
-    "remembered_now": "memory.about",
+    "own_pause": "memory.services.access.pause",
+    "plan_curation": "memory.services.curation.curate",
+    "list_plugged_scopes": "memory.core.scopes",
+    "reach_of": "memory.services.gateway.caller",
+    "recall": "memory.services.recall.recall",
+    "recalled_in": "memory.services.curation.run_texts",
+    "remember": "memory.services.entries.remember",
+    "remembered_now": "memory.personal",
     "resolve_namespace": "memory.core.scopes",
-    "retry_curation": "memory.services.curate",
-    "set_rule": "memory.services.rules",
+    "retry_curation": "memory.services.curation.curate",
+    "set_rule": "memory.services.curation.learning_rules",
     "stream_of": "memory.core.scopes",
     "tell_runs_with": "memory.provenance",
-    "undo": "memory.services.undo",
-    "undo_run": "memory.services.undo_run",
-    "words_of": "memory.about",
-    "write_pages": "memory.services.knowledge",
-    "write_run_down": "memory.services.notes",
+    "undo": "memory.services.history.undo",
+    "undo_run": "memory.services.history.undo_run",
+    "words_of": "memory.personal",
+    "write_pages": "memory.services.knowledge.pages",
+    "write_run_down": "memory.services.entries.run_notes",
 }
 
 

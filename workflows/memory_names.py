@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from accounts.principals import Principal
 from workflows import memory_app, selectors
-from workflows.execution.curating import curate_run
+from workflows.execution.learning.run_summary import curate_run
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
-from workflows.services import erasing
-from workflows.services.trying_nodes import NodeTrials
+from workflows.services import erasure
+from workflows.services.samples.node_trials import NodeTrials
 
 
 LONGEST = 60
@@ -26,8 +26,8 @@ def register() -> None:
         memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
-    memory_app.asks_what_is_known_of(erasing.known_of)
-    memory_app.asks_to_erase_too(erasing.erase_person)
+    memory_app.asks_what_is_known_of(erasure.known_of)
+    memory_app.asks_to_erase_too(erasure.erase_person)
     memory_app.asks_to_try_nodes(NodeTrials())
     memory_app.asks_to_curate(curate_run)
     memory_app.tell_runs_with(runs_told)
@@ -54,7 +54,7 @@ def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
 
 def namespaces_of(team_id: UUID, subject: str) -> list[str]:
     """Those of a person's conversations and runs."""
-    theirs = erasing.of_person(subject)
+    theirs = erasure.of_person(subject)
     talks = Conversation.objects.unscoped().filter(theirs, team_id=team_id)
     runs = Run.objects.unscoped().filter(theirs, team_id=team_id)
     of_runs = [

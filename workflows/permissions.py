@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotAllowed
-from accounts.principals import key_id_of
+from accounts.principals import get_key_id
 from workflows.models import Comment, Conversation, Credential, ModelProvider, Run, Workflow
 
 
@@ -105,7 +105,7 @@ def may_change_comment(principal: Principal, comment: Comment) -> bool:
 def check_change_comment(principal: Principal, comment: Comment) -> None:
     check(principal, "workflow.comment", comment)
     if not may_change_comment(principal, comment):
-        raise NotAllowed(_("Only who wrote a comment may change it."))
+        raise NotAllowed(_("Only the author of a comment can edit it."))
 
 
 def may_delete_comment(principal: Principal, comment: Comment) -> bool:
@@ -116,7 +116,7 @@ def may_delete_comment(principal: Principal, comment: Comment) -> bool:
 def check_delete_comment(principal: Principal, comment: Comment) -> None:
     check(principal, "workflow.comment", comment)
     if not may_delete_comment(principal, comment):
-        raise NotAllowed(_("Only who wrote a comment may delete it."))
+        raise NotAllowed(_("Only the author of a comment can delete it."))
 
 
 def may_resolve_comment(principal: Principal, comment: Comment) -> bool:
@@ -127,7 +127,7 @@ def may_resolve_comment(principal: Principal, comment: Comment) -> bool:
 def check_resolve_comment(principal: Principal, comment: Comment) -> None:
     check(principal, "workflow.comment", comment)
     if not may_resolve_comment(principal, comment):
-        raise NotAllowed(_("Only who began a thread, or an editor, may resolve it."))
+        raise NotAllowed(_("Only the author of a thread or an editor can resolve it."))
 
 
 def may_see_secrets(principal: Principal, workflow: Workflow) -> bool:
@@ -194,7 +194,7 @@ def check_manage(principal: Principal, row: Credential | ModelProvider | UUID) -
 def is_theirs(principal: Principal, row: Run | Conversation) -> bool:
     """The one-row form of ``models.personal.whose``; a test holds the two together."""
     if principal.kind == "key":
-        return row.api_key_id is not None and row.api_key_id == key_id_of(principal)
+        return row.api_key_id is not None and row.api_key_id == get_key_id(principal)
     if principal.user_id is None:
         return False
     key: ApiKey | None = row.api_key

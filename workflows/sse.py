@@ -14,13 +14,13 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from accounts.access import Principal, principal_of
+from accounts.access import Principal, get_principal
 from accounts.tenancy import tenant
-from workflows.execution.following import Said, follow
-from workflows.execution.hub import hub
+from workflows.execution.events.reader import StreamEvent, follow
+from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
 from workflows.selectors import run_for
-from workflows.services.looking import Watch, watch_over
+from workflows.services.runs.run_access import Watch, watch_over
 
 
 PING = 15.0  # seconds; proxies close what is silent for longer
@@ -55,13 +55,13 @@ async def lines(
     team_id: UUID, run_id: UUID, after: int, watch: Watch | None = None
 ) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for said in follow(hub(), team_id, run_id, after, patience=PING):
+    async for said in follow(get_run_feed(), team_id, run_id, after, patience=PING):
         if watch is not None and said is not None and watch.is_due(said.name, said.data):
             await sync_to_async(_noted)(watch)  # before it is shown
         yield b": still here\n\n" if said is None else frame(said)
 
 
-def frame(said: Said) -> bytes:
+def frame(said: StreamEvent) -> bytes:
     data = dumps(said.data, ensure_ascii=False, separators=(",", ":"))
     number = "" if said.seq is None else f"id: {said.seq}\n"
     return f"{number}event: {said.name}\ndata: {data}\n\n".encode()
@@ -94,7 +94,7 @@ def connections_given_back() -> Iterator[None]:
 
 
 def _admitted(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return principal, find_run(principal, run_id)
 
 

@@ -9,8 +9,8 @@ from celery import shared_task
 from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
 from kombu.exceptions import KombuError
 
-from workflows.execution.casing import run_saved_case
-from workflows.execution.process import worker
+from workflows.execution.debugging.test_cases import run_saved_case
+from workflows.execution.process import get_worker
 from workflows.llm.registry import warm_up
 
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 @shared_task(name="workflows.advance_run", ignore_result=True)
 def advance_run(run_id: str) -> None:
     """Drive a run until it ends, pauses or is lost. Delivered twice, the second finds it taken."""
-    worker().advance(UUID(run_id))
+    get_worker().advance(UUID(run_id))
 
 
 def wake_worker(run_id: UUID) -> None:
@@ -50,7 +50,7 @@ def wake_case(team_id: UUID, result_id: UUID) -> None:
 
 @worker_init.connect
 def begin(**_: Any) -> None:  # Any: what Celery's signals carry differs by signal
-    worker().start()
+    get_worker().start()
 
 
 @worker_ready.connect
@@ -60,12 +60,12 @@ def go_on_loading(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def begin_to_end(**_: Any) -> None:
-    worker().wind_down_soon()
+    get_worker().schedule_wind_down()
 
 
 @worker_shutdown.connect
 def end(**_: Any) -> None:
-    worker().stop()
+    get_worker().stop()
     # The interpreter would look through all that was loaded, several times, before it lets the process go:
     # more than a second of computing, for nothing.
     gc.freeze()

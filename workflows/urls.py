@@ -3,43 +3,27 @@
 from django.urls import include, path
 
 from workflows import sse
-from workflows.views import (
-    archiving,
-    chat,
-    chat_page,
-    comparing,
-    first_steps,
-    folders,
-    forgetting,
-    home,
-    providers,
-    publishing_in_place,
-    run_learnt,
-    runs,
-    tasks,
-    undoing,
-    workflows,
-)
-from workflows.views.editor import (
-    cases,
-    code_checking,
-    comments,
-    difference,
-    edits,
-    exporting,
-    history,
-    inspector,
-    live,
-    outline_page,
-    presence,
-    previews,
-    recall_preview,
-    running,
-    searching,
-    template_preview,
-)
+from workflows.views import providers, tasks
+from workflows.views.catalog import archive, folders, home, workflows
+from workflows.views.chat import forgetting, messages, page
+from workflows.views.editor import edits, export, outline_page, search
 from workflows.views.editor import page as editor_page
 from workflows.views.editor import problems as editor_problems
+from workflows.views.editor.collaboration import comments, live, presence
+from workflows.views.editor.debugging import (
+    cases,
+    code_check,
+    edge_previews,
+    recall_preview,
+    run_actions,
+    template_preview,
+)
+from workflows.views.editor.history import difference, history
+from workflows.views.editor.inspector import panel
+from workflows.views.publishing import page_updates
+from workflows.views.runs import compare, lessons, undo
+from workflows.views.runs import pages as runs
+from workflows.views.samples import first_steps
 
 
 pages = [
@@ -49,9 +33,9 @@ pages = [
     path("workflows/", workflows.index, name="list"),
     path("workflows/new/", workflows.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
-    path("workflows/archived/", archiving.index, name="archived"),
-    path("workflows/archive/", archiving.archive_chosen, name="archive_chosen"),
-    path("workflows/restore/", archiving.restore_chosen, name="restore_chosen"),
+    path("workflows/archived/", archive.index, name="archived"),
+    path("workflows/archive/", archive.archive_chosen, name="archive_chosen"),
+    path("workflows/restore/", archive.restore_chosen, name="restore_chosen"),
     path("workflows/move/", folders.move_workflows, name="move"),
     path("workflows/folders/new/", folders.new, name="new_folder"),
     path("workflows/folders/<uuid:folder_id>/rename/", folders.rename, name="rename_folder"),
@@ -59,10 +43,10 @@ pages = [
     path("workflows/folders/<uuid:folder_id>/delete/", folders.delete, name="delete_folder"),
     path("workflows/<uuid:workflow_id>/", editor_page.page, name="detail"),
     path("workflows/<uuid:workflow_id>/outline/", outline_page.outline, name="outline"),
-    path("workflows/<uuid:workflow_id>/find/", searching.find, name="find"),
-    path("workflows/<uuid:workflow_id>/copy/", exporting.copy, name="copy"),
-    path("workflows/<uuid:workflow_id>/note/", exporting.note, name="note"),
-    path("workflows/<uuid:workflow_id>/export.svg", exporting.picture, name="picture"),
+    path("workflows/<uuid:workflow_id>/find/", search.find, name="find"),
+    path("workflows/<uuid:workflow_id>/copy/", export.copy, name="copy"),
+    path("workflows/<uuid:workflow_id>/note/", export.note, name="note"),
+    path("workflows/<uuid:workflow_id>/export.svg", export.picture, name="picture"),
     path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),
     path("workflows/<uuid:workflow_id>/draft/", edits.draft, name="draft"),
     path("workflows/<uuid:workflow_id>/undo/", edits.undo, name="undo"),
@@ -85,18 +69,16 @@ pages = [
         difference.difference,
         name="difference",
     ),
-    path(
-        "workflows/<uuid:workflow_id>/published/", publishing_in_place.chip, name="published_chip"
-    ),
+    path("workflows/<uuid:workflow_id>/published/", page_updates.chip, name="published_chip"),
     path("workflows/<uuid:workflow_id>/changes/", edits.changes, name="changes"),
     path("workflows/<uuid:workflow_id>/rename/", workflows.rename, name="rename"),
     path("workflows/<uuid:workflow_id>/replace/", workflows.replace, name="replace"),
     path("workflows/<uuid:workflow_id>/publish/", workflows.publish, name="publish"),
     path("workflows/<uuid:workflow_id>/duplicate/", workflows.duplicate, name="duplicate"),
-    path("workflows/<uuid:workflow_id>/archive/", archiving.archive, name="archive"),
-    path("workflows/<uuid:workflow_id>/restore/", archiving.restore, name="restore"),
+    path("workflows/<uuid:workflow_id>/archive/", archive.archive, name="archive"),
+    path("workflows/<uuid:workflow_id>/restore/", archive.restore, name="restore"),
     path("workflows/<uuid:workflow_id>/export/", workflows.export, name="export"),
-    path("workflows/<uuid:workflow_id>/say/", chat.say, name="say"),
+    path("workflows/<uuid:workflow_id>/say/", messages.say, name="say"),
     path("workflows/<uuid:workflow_id>/forget-last/", forgetting.forget_last, name="forget_last"),
     path(
         "workflows/<uuid:workflow_id>/remember-again/",
@@ -124,8 +106,8 @@ pages = [
         cases.test_result,
         name="test_result",
     ),
-    path("workflows/<uuid:workflow_id>/inspector/", inspector.overview, name="inspector"),
-    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/", inspector.node, name="node"),
+    path("workflows/<uuid:workflow_id>/inspector/", panel.overview, name="inspector"),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/", panel.node, name="node"),
     path(
         "workflows/<uuid:workflow_id>/nodes/<str:node_key>/rendered/",
         template_preview.rendered,
@@ -136,36 +118,40 @@ pages = [
         recall_preview.recall_preview,
         name="recall_preview",
     ),
-    path("workflows/<uuid:workflow_id>/check-code/", code_checking.check_code, name="check_code"),
-    path("workflows/<uuid:workflow_id>/try/", running.try_out, name="try"),
-    path("workflows/<uuid:workflow_id>/run-list/", running.run_list, name="run_list"),
-    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/", running.last, name="last_step"),
-    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/pin/", running.pin, name="pin"),
-    path("chat/<uuid:workflow_id>/", chat_page.page, name="chat"),
-    path("chat/<uuid:workflow_id>/say/", chat_page.say, name="chat_say"),
-    path("chat/turns/<uuid:run_id>/", chat_page.turn, name="chat_turn"),
-    path("chat/turns/<uuid:run_id>/stop/", chat_page.stop, name="chat_stop"),
-    path("chat/talks/<uuid:conversation_id>/rename/", chat_page.rename, name="chat_rename"),
-    path("chat/talks/<uuid:conversation_id>/put-away/", chat_page.put_away, name="chat_put_away"),
+    path("workflows/<uuid:workflow_id>/check-code/", code_check.check_code, name="check_code"),
+    path("workflows/<uuid:workflow_id>/try/", run_actions.try_out, name="try"),
+    path("workflows/<uuid:workflow_id>/run-list/", run_actions.run_list, name="run_list"),
+    path(
+        "workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/",
+        run_actions.last,
+        name="last_step",
+    ),
+    path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/pin/", run_actions.pin, name="pin"),
+    path("chat/<uuid:workflow_id>/", page.page, name="chat"),
+    path("chat/<uuid:workflow_id>/say/", page.say, name="chat_say"),
+    path("chat/turns/<uuid:run_id>/", page.turn, name="chat_turn"),
+    path("chat/turns/<uuid:run_id>/stop/", page.stop, name="chat_stop"),
+    path("chat/talks/<uuid:conversation_id>/rename/", page.rename, name="chat_rename"),
+    path("chat/talks/<uuid:conversation_id>/put-away/", page.put_away, name="chat_put_away"),
     path(
         "chat/talks/<uuid:conversation_id>/bring-back/",
-        chat_page.bring_back,
+        page.bring_back,
         name="chat_bring_back",
     ),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", runs.detail, name="run"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),
-    path("runs/<uuid:run_id>/resume/", running.resume, name="resume_run"),
-    path("runs/<uuid:run_id>/memory/", running.memory, name="run_memory"),
-    path("runs/<uuid:run_id>/memory/decide/", running.decide, name="decide_memory"),
-    path("runs/<uuid:run_id>/memory/undo/", undoing.undo_written, name="undo_written"),
-    path("runs/<uuid:run_id>/learnt/", run_learnt.learnt, name="run_learnt"),
-    path("runs/<uuid:run_id>/learnt/again/", run_learnt.learn_again, name="learn_again"),
-    path("runs/<uuid:run_id>/previews/", previews.previews, name="run_previews"),
-    path("runs/<uuid:run_id>/steps/<str:node_key>/value/", running.value, name="step_value"),
-    path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", running.edit_step, name="edit_step"),
+    path("runs/<uuid:run_id>/resume/", run_actions.resume, name="resume_run"),
+    path("runs/<uuid:run_id>/memory/", run_actions.memory, name="run_memory"),
+    path("runs/<uuid:run_id>/memory/decide/", run_actions.decide, name="decide_memory"),
+    path("runs/<uuid:run_id>/memory/undo/", undo.undo_written, name="undo_written"),
+    path("runs/<uuid:run_id>/learnt/", lessons.learnt, name="run_learnt"),
+    path("runs/<uuid:run_id>/learnt/again/", lessons.learn_again, name="learn_again"),
+    path("runs/<uuid:run_id>/previews/", edge_previews.previews, name="run_previews"),
+    path("runs/<uuid:run_id>/steps/<str:node_key>/value/", run_actions.value, name="step_value"),
+    path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
-    path("runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.compare, name="compare_runs"),
+    path("runs/<uuid:run_id>/compare/<uuid:other_id>/", compare.compare, name="compare_runs"),
     path("tasks/", tasks.index, name="tasks"),
     path("tasks/<uuid:task_id>/", tasks.detail, name="task"),
     path("tasks/<uuid:task_id>/execute/", tasks.execute, name="execute_task"),

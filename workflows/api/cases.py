@@ -8,12 +8,12 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from ninja import Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import Principal, principal_of
+from accounts.http.auth import api_auth
+from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
-from workflows import schemas_cases as schemas
 from workflows import selectors, sse
 from workflows.models import TestCase, TestResult
+from workflows.schemas import cases as schemas
 from workflows.services.debugging import cases
 
 
@@ -25,18 +25,20 @@ LOOK_EVERY = 0.2  # seconds, for who waits
 @router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
 def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Every case with what came of it last, in the workflow's order."""
-    found = list(selectors.cases_for(principal_of(request), workflow_id))
+    found = list(selectors.cases_for(get_principal(request), workflow_id))
     newest = cases.newest_results(found)
     return [_case(case, newest.get(case.pk)) for case in found]
 
 
 @router.post(
-    "/workflows/{uuid:workflow_id}/tests", response={201: schemas.CaseOut}, summary="Write down"
+    "/workflows/{uuid:workflow_id}/tests",
+    response={201: schemas.CaseOut},
+    summary="Create a test case",
 )
 def create_case(
     request: HttpRequest, workflow_id: UUID, body: schemas.CaseIn
 ) -> Status[dict[str, object]]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     return Status(201, _case(cases.save_case(principal, workflow=workflow, spec=body.case)))
 
@@ -44,12 +46,12 @@ def create_case(
 @router.put(
     "/workflows/{uuid:workflow_id}/tests/{uuid:case_id}",
     response=schemas.CaseOut,
-    summary="Change a case",
+    summary="Update a test case",
 )
 def change_case(
     request: HttpRequest, workflow_id: UUID, case_id: UUID, body: schemas.CaseIn
 ) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     case = selectors.case_for(principal, workflow_id, case_id, "edit")
     return _case(
         cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
@@ -60,10 +62,10 @@ def change_case(
 @router.delete(
     "/workflows/{uuid:workflow_id}/tests/{uuid:case_id}",
     response={204: None},
-    summary="Delete a case",
+    summary="Delete a test case",
 )
 def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Status[None]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     case = selectors.case_for(principal, workflow_id, case_id, "edit")
     cases.delete_case(principal, workflow=case.workflow, case=case)
     return Status(204, None)
@@ -72,14 +74,14 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
 @router.post(
     "/workflows/{uuid:workflow_id}/tests/run",
     response={202: list[schemas.ResultOut]},
-    summary="Run cases against the draft",
+    summary="Run test cases against the draft",
 )
 async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
 ) -> Status[list[dict[str, object]]]:
     """All of them, or those named. With ``wait_seconds`` the answer comes when they are done, or the time is up."""
     # Not in the request's transaction: no worker hears of a case before what queued it is committed.
-    principal = principal_of(request)
+    principal = get_principal(request)
     made = await sync_to_async(_queue)(principal, workflow_id, body)
     if body.wait_seconds:
         made = await _waited_for(principal, [result.pk for result in made], body.wait_seconds)
@@ -89,16 +91,18 @@ async def run_cases(
 @router.get(
     "/workflows/{uuid:workflow_id}/tests/results/{uuid:result_id}",
     response=schemas.ResultOut,
-    summary="Read a result",
+    summary="Get a test result",
 )
 def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dict[str, object]:
-    return _result(selectors.case_result_for(principal_of(request), workflow_id, result_id))
+    return _result(selectors.case_result_for(get_principal(request), workflow_id, result_id))
 
 
-@router.get("/runs/{uuid:run_id}/case", response=schemas.CaseIn, summary="A run as a test case")
+@router.get(
+    "/runs/{uuid:run_id}/case", response=schemas.CaseIn, summary="Create a test case from a run"
+)
 def case_of_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """What went in, and that the same comes out; to be saved by a POST, changed or not."""
-    run = selectors.run_for(principal_of(request), run_id)
+    run = selectors.run_for(get_principal(request), run_id)
     return {"case": cases.as_json(cases.case_of_run(run))}
 
 

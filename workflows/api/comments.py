@@ -8,13 +8,13 @@ from django.http import HttpRequest
 from ninja import Router, Schema, Status
 from pydantic import Field
 
-from accounts.auth import api_auth
-from accounts.principals import principal_of
-from config.schema import Body
+from accounts.http.auth import api_auth
+from accounts.principals import get_principal
+from config.http.openapi import Body
 from workflows import selectors
 from workflows.models import Comment
 from workflows.models.comments import LONGEST_COMMENT
-from workflows.services import comments
+from workflows.services.editor import comments
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
@@ -58,13 +58,13 @@ class ThreadOut(Schema):
 
 
 @router.get(
-    "/workflows/{uuid:workflow_id}/comments", response=list[ThreadOut], summary="List the comments"
+    "/workflows/{uuid:workflow_id}/comments", response=list[ThreadOut], summary="List comments"
 )
 def list_comments(
     request: HttpRequest, workflow_id: UUID, node: str | None = None, resolved: bool | None = None
 ) -> list[dict[str, object]]:
     """By thread, oldest first. Whoever sees the workflow sees them."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     found = comments.threads_of(principal, workflow, node=node)
     return [
@@ -86,7 +86,7 @@ def write_comment(
     request: HttpRequest, workflow_id: UUID, body: CommentIn
 ) -> Status[dict[str, object]]:
     """A little Markdown; ``@name`` mentions a member of the team."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     answers = comments.comment_for(principal, body.answers) if body.answers else None
     made = comments.write(
@@ -96,13 +96,13 @@ def write_comment(
 
 
 @router.patch(
-    "/comments/{uuid:comment_id}", response=CommentOut, summary="Change, resolve or reopen"
+    "/comments/{uuid:comment_id}", response=CommentOut, summary="Edit, resolve or reopen a comment"
 )
 def change_comment(
     request: HttpRequest, comment_id: UUID, body: CommentChangeIn
 ) -> dict[str, object]:
     """The text: who wrote it. Resolving: who began the thread, and editors."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     found = comments.comment_for(principal, comment_id)
     if body.body is not None:
         found = comments.change(principal, comment=found, body=body.body)
@@ -114,7 +114,7 @@ def change_comment(
 @router.delete("/comments/{uuid:comment_id}", response={204: None}, summary="Delete a comment")
 def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
     """One's own, or anybody's for who manages the members. The words are gone for good."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     comments.delete(principal, comment=comments.comment_for(principal, comment_id))
     return Status(204, None)
 

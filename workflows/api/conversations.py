@@ -3,12 +3,12 @@
 from django.http import HttpRequest
 from ninja import Router
 
-from accounts.auth import api_auth
-from accounts.principals import current_team_id, principal_of
+from accounts.http.auth import api_auth
+from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Conversation
-from workflows.schemas_runs import ConversationIn, ConversationOut
-from workflows.services import conversations
+from workflows.schemas.runs import ConversationIn, ConversationOut
+from workflows.services.chat import conversations
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -21,8 +21,8 @@ def rename_conversation(
     request: HttpRequest, conversation_id: str, body: ConversationIn
 ) -> dict[str, object]:
     """``conversation_id`` as the runs say it."""
-    principal = principal_of(request)
-    found = selectors.conversation_keyed(principal, current_team_id(request), conversation_id)
+    principal = get_principal(request)
+    found = selectors.conversation_keyed(principal, get_current_team_id(request), conversation_id)
     return _out(conversations.rename(principal, conversation=found, name=body.name))
 
 

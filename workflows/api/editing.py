@@ -11,18 +11,20 @@ from django.http import HttpRequest, JsonResponse
 from ninja import Path, Schema, Status
 from pydantic import ConfigDict, Field
 
-from accounts.principals import Principal, principal_of
-from config.schema import Limit, Number, Offset
-from workflows import schemas, selectors
-from workflows.api.shapes import version_out
+from accounts.principals import Principal, get_principal
+from config.http.openapi import Limit, Number, Offset
+from workflows import selectors
+from workflows.api.responses import version_out
 from workflows.api.workflows import router
 from workflows.engine.editing import write_ops
-from workflows.engine.editing.diffing import FieldChange
-from workflows.engine.editing.reading import MAX_OPS, Asked
+from workflows.engine.editing.decode import MAX_OPS, Asked
+from workflows.engine.editing.diff import FieldChange
 from workflows.errors import EditClash
 from workflows.models import Workflow
+from workflows.schemas import workflows
 from workflows.services import publishing
-from workflows.services.editing import comparing, gestures, reading, restoring, undoing
+from workflows.services.editing import catch_up, compare, gestures, restore
+from workflows.services.editing import undo as undoing
 from workflows.services.editing.changes import Change, revision_tree
 
 
@@ -33,38 +35,41 @@ After = Annotated[int, Field(ge=0, lt=2**31)]
 Json = Any  # values of a document are its author's business
 Key = Annotated[
     str | None,
-    Field(max_length=100, description="The same key again does nothing and answers the same."),
+    Field(
+        max_length=100,
+        description="Idempotency key: a repeated request has no effect and returns the same result.",
+    ),
 ]
 
 
-class StepIn(schemas.In):
+class StepIn(workflows.In):
     key: Key = None
-    client: str = Field("", max_length=100, description="Which of your editors this is.")
+    client: str = Field("", max_length=100, description="Identifies the editor tab.")
 
 
 class EditIn(StepIn):
     base: int | None = Field(
-        None, ge=0, description="The revision the edit was made on; an older one is rebased."
+        None,
+        ge=0,
+        description="The revision that the edit is based on; an edit of an older one is rebased.",
     )
-    label: str = Field("", max_length=255, description="What people read in the history.")
-    ops: list[Asked] = Field(max_length=MAX_OPS, description="Done in order, all or none.")
+    label: str = Field("", max_length=255, description="Label in the history.")
+    ops: list[Asked] = Field(max_length=MAX_OPS, description="Applied in order, all or none.")
     resolve: dict[int, Literal["mine", "theirs"]] = Field(
-        {}, description="For operations that clashed (by index): whose value holds."
+        {}, description="For conflicting operations (by index): which value wins."
     )
 
 
 class BackIn(StepIn):
-    undoes: int | None = Field(
-        None, ge=0, description="Of a clash that was decided: the revision it is about."
-    )
+    undoes: int | None = Field(None, ge=0, description="For a resolved conflict: its revision.")
     resolve: dict[int, Literal["mine", "theirs"]] = Field(
-        {}, description="For the clashes (by their ``op``): whose value holds."
+        {}, description="For conflicts (by their ``op``): which value wins."
     )
 
 
-class VersionIn(schemas.In):
-    note: str = Field("", max_length=2_000, description="What is new, in a sentence.")
-    publish: bool = Field(True, description="Make it the published one.")
+class VersionIn(workflows.In):
+    note: str = Field("", max_length=2_000, description="Version note.")
+    publish: bool = Field(True, description="Publish the version.")
 
 
 class AuthorOut(Schema):
@@ -93,16 +98,16 @@ class RevisionOut(Schema):
 class ChangeOut(RevisionOut):
     """``problems`` are those of the nodes in ``checked``; the draft's validation has them all."""
 
-    problems: list[schemas.ProblemOut]
+    problems: list[workflows.ProblemOut]
     checked: list[str]
-    everything: bool = Field(description="The whole draft was replaced: read it anew.")
+    everything: bool = Field(description="The whole draft was replaced; reload it.")
     undo: LabelOut | None
     redo: LabelOut | None
 
 
 class ChangesOut(Schema):
     revision: int
-    reload: bool = Field(description="Operations don't tell it all: read the draft anew.")
+    reload: bool = Field(description="The operations are incomplete; reload the draft.")
     changes: list[ChangeOut]
 
 
@@ -129,7 +134,7 @@ class ClashErrorOut(Schema):
     type: str
     message: str
     clashes: list[ClashOut]
-    undoes: int | None = Field(None, description="Of an undo or a redo: the revision it is about.")
+    undoes: int | None = Field(None, description="For an undo or redo: its revision.")
 
 
 class ClashedOut(Schema):
@@ -168,7 +173,7 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
     An edit made on an older revision is rebased over what came after. Where somebody else set the same
     field to another value the answer is 409 with both; ask again with ``resolve``.
     """
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     try:
         change = gestures.edit(
@@ -208,7 +213,7 @@ def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
     "/workflows/{uuid:workflow_id}/changes", response=ChangesOut, summary="Changes since a revision"
 )
 def list_changes(request: HttpRequest, workflow_id: UUID, after: After) -> dict[str, Json]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return _since(principal, workflow, after)
 
@@ -218,7 +223,7 @@ def list_revisions(
     request: HttpRequest, workflow_id: UUID, offset: Offset = 0, limit: Limit = 50
 ) -> dict[str, Json]:
     """The draft's history, newest first."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     found = selectors.revisions_of(principal, workflow)
     items = [revision_tree(row) for row in found[offset : offset + limit]]
@@ -228,29 +233,29 @@ def list_revisions(
 @router.post(
     "/workflows/{uuid:workflow_id}/revisions/{int:number}/restore",
     response=ChangeOut,
-    summary="Go back to a revision",
+    summary="Restore a revision",
 )
 def go_back(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
     """Takes back everything after it, whoever did it, as one edit that can be undone."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    return restoring.go_back_to(
+    return restore.go_back_to(
         principal, workflow=workflow, number=number, client=body.client, key=body.key
     ).tree()
 
 
 @router.post(
     "/workflows/{uuid:workflow_id}/versions",
-    response={201: schemas.VersionOut},
-    summary="Number the draft",
+    response={201: workflows.VersionOut},
+    summary="Create a version from the draft",
 )
 def add_version(
     request: HttpRequest, workflow_id: UUID, body: VersionIn
 ) -> Status[dict[str, object]]:
     """A version is the draft as it is, for good. ``publish: false``: a place to come back to."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     make = publishing.publish if body.publish else publishing.add_version
     return Status(201, version_out(make(principal, workflow=workflow, note=body.note), workflow))
@@ -258,13 +263,13 @@ def add_version(
 
 @router.post(
     "/workflows/{uuid:workflow_id}/versions/{int:number}/publish",
-    response=schemas.VersionOut,
-    summary="Publish a version that is there",
+    response=workflows.VersionOut,
+    summary="Publish an existing version",
 )
 def publish_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
     publishing.publish_version(principal, workflow=workflow, version=version)
@@ -274,16 +279,16 @@ def publish_version(
 @router.post(
     "/workflows/{uuid:workflow_id}/versions/{int:number}/restore",
     response=ChangeOut,
-    summary="Restore a version as the draft",
+    summary="Restore a version to the draft",
 )
 def restore_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
     """The draft becomes what the version says, as one edit that can be undone."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     version = selectors.version_for(principal, workflow, number)
-    return restoring.restore_version(
+    return restore.restore_version(
         principal, workflow=workflow, version=version, client=body.client, key=body.key
     ).tree()
 
@@ -291,17 +296,17 @@ def restore_version(
 @router.get(
     "/workflows/{uuid:workflow_id}/versions/{before}/diff/{after}",
     response=DiffOut,
-    summary="Compare two versions, or one with the draft",
+    summary="Compare two versions, or a version with the draft",
 )
 def compare_versions(
     request: HttpRequest, workflow_id: UUID, before: Path[Which], after: Path[Which]
 ) -> dict[str, Json]:
     """Each is a version's number, or ``draft``."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     one = selectors.version_or_draft(principal, workflow, before)
     other = selectors.version_or_draft(principal, workflow, after)
-    found = comparing.compare(workflow, one, other)
+    found = compare.compare(workflow, one, other)
     marks = found.drawn
     return {
         "ops": write_ops(found.ops),
@@ -318,13 +323,13 @@ def _fields(changes: tuple[FieldChange, ...]) -> list[dict[str, Json]]:
 
 
 def _since(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
-    since = reading.changes_after(principal, workflow=workflow, after=after)
+    since = catch_up.changes_after(principal, workflow=workflow, after=after)
     changes = [_told(change) for change in since.changes]
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
 
 def _walk(request: HttpRequest, workflow_id: UUID, body: BackIn, way: Callable[..., Change]) -> Any:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     decided = None if body.undoes is None else undoing.Decided(body.undoes, body.resolve)
     try:

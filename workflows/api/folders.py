@@ -9,19 +9,20 @@ from django.http import HttpRequest
 from ninja import Router, Schema, Status
 from pydantic import Field
 
-from accounts.auth import api_auth
-from accounts.principals import Principal, current_team_id, principal_of
-from config.schema import Body
-from workflows import schemas, selectors
-from workflows.api.shapes import workflow_out
+from accounts.http.auth import api_auth
+from accounts.principals import Principal, get_current_team_id, get_principal
+from config.http.openapi import Body
+from workflows import selectors
+from workflows.api.responses import workflow_out
 from workflows.models import Folder, FolderTree
-from workflows.services import folders
+from workflows.schemas import workflows as schemas
+from workflows.services.catalog import folders
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-Parent = Annotated[UUID | None, Field(description="The folder it stands in; null is the top.")]
+Parent = Annotated[UUID | None, Field(description="The parent folder; null for the top level.")]
 
 
 class FolderIn(Body):
@@ -41,8 +42,8 @@ class FolderOut(Schema):
     team_id: UUID
     name: str
     parent: UUID | None
-    path: list[str] = Field(description="The names from the top down to its own.")
-    workflows: int = Field(description="How many workflows lie in it directly.")
+    path: list[str] = Field(description="The folder names from the top level down.")
+    workflows: int = Field(description="Number of workflows directly in the folder.")
     created_at: dt.datetime
     updated_at: dt.datetime
 
@@ -50,14 +51,14 @@ class FolderOut(Schema):
 @router.get("/folders", response=list[FolderOut], summary="List folders")
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
     """Every folder you may see, each after the one it stands in; ``team`` narrows it to one team."""
-    tree = FolderTree.of(selectors.folders_for(principal_of(request), team_id=team))
+    tree = FolderTree.of(selectors.folders_for(get_principal(request), team_id=team))
     return [_out(folder, tree) for folder, _level in tree.beneath(None)]
 
 
 @router.post("/folders", response={201: FolderOut}, summary="Create a folder")
 def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, object]]:
     """A name is there once in a folder, whatever its case; folders go five levels deep."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     parent = folder_named(principal, body.parent)
     made = folders.create_folder(principal, team_id=team_id, name=body.name, parent=parent)
     return Status(201, _read(principal, made))
@@ -66,7 +67,7 @@ def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, obje
 @router.patch("/folders/{uuid:folder_id}", response=FolderOut, summary="Rename or move a folder")
 def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> dict[str, object]:
     """It takes along what is in it."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     folder = selectors.folder_for(principal, folder_id)
     with transaction.atomic():  # both or neither
         if "parent" in body.model_fields_set:
@@ -80,7 +81,7 @@ def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> d
 @router.delete("/folders/{uuid:folder_id}", response={204: None}, summary="Delete a folder")
 def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
     """Its folders and workflows move up to where it stood: nothing else is deleted."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     folders.delete_folder(principal, folder=selectors.folder_for(principal, folder_id))
     return Status(204, None)
 
@@ -89,7 +90,7 @@ def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
     "/workflows/move", response=list[schemas.WorkflowOut], summary="Move workflows to a folder"
 )
 def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     chosen = selectors.workflows_by_id(principal, body.workflows, "edit")
     into = folder_named(principal, body.folder)
     moved = folders.move_workflows(principal, workflows=chosen, into=into)

@@ -5,27 +5,28 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import current_team_id, principal_of
-from workflows import schemas, selectors
-from workflows.api.shapes import credential_out, provider_out
-from workflows.services import credentials
+from accounts.http.auth import api_auth
+from accounts.principals import get_current_team_id, get_principal
+from workflows import selectors
+from workflows.api.responses import credential_out, provider_out
+from workflows.schemas import workflows
+from workflows.services.models import credentials
 
 
 router = Router(auth=api_auth(), tags=["providers"])
 
 
-@router.get("/providers", response=list[schemas.ProviderOut], summary="List model providers")
+@router.get("/providers", response=list[workflows.ProviderOut], summary="List model providers")
 def list_providers(request: HttpRequest) -> list[dict[str, object]]:
-    found = selectors.providers_for(principal_of(request), current_team_id(request))
+    found = selectors.providers_for(get_principal(request), get_current_team_id(request))
     return [provider_out(row) for row in found]
 
 
-@router.post("/providers", response={201: schemas.ProviderOut}, summary="Add a model provider")
-def create_provider(request: HttpRequest, body: schemas.ProviderIn) -> Status[dict[str, object]]:
+@router.post("/providers", response={201: workflows.ProviderOut}, summary="Add a model provider")
+def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[dict[str, object]]:
     made = credentials.create_provider(
-        principal_of(request),
-        team_id=current_team_id(request),
+        get_principal(request),
+        team_id=get_current_team_id(request),
         name=body.name,
         kind=body.kind,
         base_url=body.base_url,
@@ -36,17 +37,17 @@ def create_provider(request: HttpRequest, body: schemas.ProviderIn) -> Status[di
     return Status(201, provider_out(made))
 
 
-@router.get("/providers/{uuid:provider_id}", response=schemas.ProviderOut, summary="Read")
+@router.get("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Read")
 def read_provider(request: HttpRequest, provider_id: UUID) -> dict[str, object]:
-    return provider_out(selectors.provider_for(principal_of(request), provider_id))
+    return provider_out(selectors.provider_for(get_principal(request), provider_id))
 
 
-@router.patch("/providers/{uuid:provider_id}", response=schemas.ProviderOut, summary="Change")
+@router.patch("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Change")
 def update_provider(
-    request: HttpRequest, provider_id: UUID, body: schemas.ProviderPatch
+    request: HttpRequest, provider_id: UUID, body: workflows.ProviderPatch
 ) -> dict[str, object]:
     """What is left out stays. An address on another host drops the stored secret unless a new one comes along."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     provider = selectors.provider_for(principal, provider_id, change=True)
     changed = credentials.update_provider(
         principal,
@@ -61,26 +62,26 @@ def update_provider(
 
 @router.delete("/providers/{uuid:provider_id}", response={204: None}, summary="Delete")
 def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     provider = selectors.provider_for(principal, provider_id, change=True)
     credentials.delete_provider(principal, provider=provider)
     return Status(204, None)
 
 
-@router.get("/credentials", response=list[schemas.CredentialOut], summary="List credentials")
+@router.get("/credentials", response=list[workflows.CredentialOut], summary="List credentials")
 def list_credentials(request: HttpRequest) -> list[dict[str, object]]:
     """Names and hints; what a credential says is never given back."""
-    found = selectors.credentials_for(principal_of(request), current_team_id(request))
+    found = selectors.credentials_for(get_principal(request), get_current_team_id(request))
     return [credential_out(row) for row in found]
 
 
-@router.post("/credentials", response={201: schemas.CredentialOut}, summary="Add a credential")
+@router.post("/credentials", response={201: workflows.CredentialOut}, summary="Add a credential")
 def create_credential(
-    request: HttpRequest, body: schemas.CredentialIn
+    request: HttpRequest, body: workflows.CredentialIn
 ) -> Status[dict[str, object]]:
     made = credentials.create_credential(
-        principal_of(request),
-        team_id=current_team_id(request),
+        get_principal(request),
+        team_id=get_current_team_id(request),
         name=body.name,
         secret=body.secret,
         base_url=body.base_url,
@@ -91,13 +92,13 @@ def create_credential(
 
 @router.put(
     "/credentials/{uuid:credential_id}/secret",
-    response=schemas.CredentialOut,
+    response=workflows.CredentialOut,
     summary="Replace a credential's secret",
 )
 def replace_secret(
-    request: HttpRequest, credential_id: UUID, body: schemas.SecretIn
+    request: HttpRequest, credential_id: UUID, body: workflows.SecretIn
 ) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     credential = selectors.credential_for(principal, credential_id)
     return credential_out(
         credentials.replace_secret(principal, credential=credential, secret=body.secret)
@@ -106,7 +107,7 @@ def replace_secret(
 
 @router.delete("/credentials/{uuid:credential_id}", response={204: None}, summary="Delete")
 def delete_credential(request: HttpRequest, credential_id: UUID) -> Status[None]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     credential = selectors.credential_for(principal, credential_id)
     credentials.delete_credential(principal, credential=credential)
     return Status(204, None)

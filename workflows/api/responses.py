@@ -1,6 +1,6 @@
 """Rows as the API's answers: only what is named here leaves the house."""
 
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 from workflows.models import Credential, ModelProvider, Version, Workflow
 from workflows.samples import Sample
 

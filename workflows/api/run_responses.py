@@ -2,11 +2,11 @@
 
 from accounts.access import Principal
 from workflows import selectors
-from workflows.engine.document import Json
-from workflows.engine.events import MemoryRecalled, MemoryWritten
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, Step
 from workflows.models.run import RunStatus
-from workflows.services import looking
+from workflows.services.runs import run_access
 
 
 def run_out(row: Run) -> dict[str, object]:
@@ -94,7 +94,7 @@ def _memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
     Of one step as well: what another recalled may stand in its prompt.
     """
     events = list(selectors.events_of(principal, run, *_SHOWN_AS).values_list("name", "data"))
-    looking.note_reading(principal, run, looking.shown_in(events))
+    run_access.note_reading(principal, run, run_access.shown_in(events))
     return {
         shown_as: [data for name, data in events if name == said]
         for said, shown_as in _SHOWN_AS.items()

@@ -9,15 +9,15 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja import Query, Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import Principal, principal_of
+from accounts.http.auth import api_auth
+from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows import selectors, sse
-from workflows.api.run_shapes import detail_out, run_out
-from workflows.execution.following import RUN_FINISHED, follow
-from workflows.execution.hub import hub
+from workflows.api.run_responses import detail_out, run_out
+from workflows.execution.events.reader import RUN_FINISHED, follow
+from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
-from workflows.schemas_runs import (
+from workflows.schemas.runs import (
     ComparisonOut,
     DebugIn,
     RunDetailOut,
@@ -26,11 +26,11 @@ from workflows.schemas_runs import (
     RunsQuery,
     StartIn,
 )
-from workflows.services import runs
-from workflows.services.debugging.comparing import compare_steps, compare_values
+from workflows.services.debugging.compare import compare_steps, compare_values
 from workflows.services.debugging.options import RunOptions, part_asked
-from workflows.services.debugging.starting import start_as_asked
-from workflows.services.streams import Stream
+from workflows.services.debugging.start import start_as_asked
+from workflows.services.runs import runs
+from workflows.services.runs.memory_streams import Stream
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -47,7 +47,7 @@ async def start_run(
     request: HttpRequest, workflow_id: UUID, body: StartIn
 ) -> Status[dict[str, object]]:
     """``blocking`` answers 200 with the finished run, or 202 when it takes longer than you would wait."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     run = await sync_to_async(_start)(principal, workflow_id, body)
     if body.response_mode == "async":
         return Status(202, run_out(run))
@@ -63,7 +63,7 @@ def list_runs(
     asked: Query[RunsQuery],
 ) -> dict[str, object]:
     """Runs you started, that are for you, or of a key you made; newest first."""
-    principal, limit, offset = principal_of(request), asked.limit, asked.offset
+    principal, limit, offset = get_principal(request), asked.limit, asked.offset
     found = asked.narrowed_to().of_rows(selectors.runs_for(principal))
     if asked.workflow is not None:
         found = found.filter(workflow=selectors.workflow_for(principal, asked.workflow))
@@ -71,13 +71,13 @@ def list_runs(
     return {"items": [run_out(row) for row in rows], "count": found.count()}
 
 
-@router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Read a run with its steps")
+@router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Get a run with its steps")
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return detail_out(principal, selectors.run_for(principal, run_id))
 
 
-@router.get("/runs/{uuid:run_id}/events", summary="Follow a run (server-sent events)")
+@router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")
 async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """Every event from the first on, live to the end; ``Last-Event-ID`` goes on after that one.
 
@@ -85,14 +85,14 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. ``text_chunk`` has no id; put its text at ``offset``
     (UTF-16 units) and drop what stood there, and a reconnect or a recovered run reads right.
     """
-    principal = principal_of(request)
+    principal = get_principal(request)
     return sse.stream_of(request, principal, await sync_to_async(sse.find_run)(principal, run_id))
 
 
 @router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """At once when nobody drives it yet, within a second otherwise; an ended run stays as it ended."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     return run_out(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
 
 
@@ -138,7 +138,7 @@ async def _ended(run: Run, seconds: float) -> bool:
     """Wait for the end; whoever gives up waiting does not stop the run."""
     try:
         async with asyncio.timeout(seconds):
-            async for said in follow(hub(), run.team_id, run.pk, 0, patience=seconds):
+            async for said in follow(get_run_feed(), run.team_id, run.pk, 0, patience=seconds):
                 if said is not None and said.name == RUN_FINISHED:
                     return True
     except TimeoutError:
@@ -149,11 +149,11 @@ async def _ended(run: Run, seconds: float) -> bool:
 @router.get(
     "/runs/{uuid:run_id}/compare/{uuid:other_id}",
     response=ComparisonOut,
-    summary="Compare two runs node by node",
+    summary="Compare two runs",
 )
 def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
     """Both must be yours to see. ``lines`` are a line-by-line comparison: - first, + second."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     first, second = selectors.run_for(principal, run_id), selectors.run_for(principal, other_id)
     pairs = compare_steps(
         selectors.steps_of(principal, first), selectors.steps_of(principal, second)

@@ -6,25 +6,25 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import Principal, current_team_id, principal_of
-from config.schema import Limit, Offset
+from accounts.http.auth import api_auth
+from accounts.principals import Principal, get_current_team_id, get_principal
+from config.http.openapi import Limit, Offset
 from workflows import memory_app, selectors
 from workflows.models import Task
-from workflows.schemas_runs import TaskIn, TaskOut, TaskPageOut
+from workflows.schemas.runs import TaskIn, TaskOut, TaskPageOut
 from workflows.services import tasks
 
 
 router = Router(auth=api_auth(), tags=["tasks"])
 
 
-@router.post("/tasks", response={201: TaskOut}, summary="Write a task down")
+@router.post("/tasks", response={201: TaskOut}, summary="Create a task")
 def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     named = body.workflow
     task = tasks.create_task(
         principal,
-        team_id=current_team_id(request),
+        team_id=get_current_team_id(request),
         title=body.title,
         description=body.description,
         workflow=selectors.workflow_for(principal, named, "run") if named else None,
@@ -36,23 +36,23 @@ def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]
 @router.get("/tasks", response=TaskPageOut, summary="List tasks")
 def list_tasks(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
     """Yours, newest first."""
-    principal = principal_of(request)
-    found = selectors.tasks_for(principal, team_id=current_team_id(request))
+    principal = get_principal(request)
+    found = selectors.tasks_for(principal, team_id=get_current_team_id(request))
     rows = list(found[offset : offset + limit])
     return {"items": _told(principal, rows), "count": found.count()}
 
 
-@router.get("/tasks/{uuid:task_id}", response=TaskOut, summary="Read a task")
+@router.get("/tasks/{uuid:task_id}", response=TaskOut, summary="Get a task")
 def read_task(request: HttpRequest, task_id: UUID) -> dict[str, object]:
     """With its run's outcome, and what was learnt from it."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     return _told(principal, [selectors.task_for(principal, task_id)])[0]
 
 
-@router.post("/tasks/{uuid:task_id}/execute", response={202: TaskOut}, summary="Execute a task")
+@router.post("/tasks/{uuid:task_id}/execute", response={202: TaskOut}, summary="Run a task")
 def execute_task(request: HttpRequest, task_id: UUID) -> Status[dict[str, object]]:
     """Starts a run; while one is under way, that one is the answer."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     task = tasks.execute_task(principal, task=selectors.task_for(principal, task_id))
     return Status(202, _told(principal, [task])[0])
 

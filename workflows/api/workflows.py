@@ -7,16 +7,20 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router, Status
 
-from accounts.auth import api_auth
-from accounts.principals import current_team_id, principal_of
-from config.schema import Limit, Number, Offset
-from workflows import schemas, selectors
+from accounts.http.auth import api_auth
+from accounts.principals import get_current_team_id, get_principal
+from config.http.openapi import Limit, Number, Offset
+from workflows import selectors
 from workflows.api.folders import folder_named
-from workflows.api.shapes import problem_out, sample_out, version_out, workflow_out
-from workflows.engine.document import Dialect
-from workflows.engine.problems import Problem, errors_of
+from workflows.api.responses import problem_out, sample_out, version_out, workflow_out
+from workflows.engine.language.document import Dialect
+from workflows.engine.language.problems import Problem, errors_of
 from workflows.models.documents import to_json
-from workflows.services import drafts, folders, importing, publishing, samples
+from workflows.schemas import workflows
+from workflows.services import publishing
+from workflows.services.catalog import folders, importing
+from workflows.services.editor import drafts
+from workflows.services.samples import samples
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
@@ -24,7 +28,7 @@ router = Router(auth=api_auth(), tags=["workflows"])
 MEDIA_TYPES = {"yaml": "application/yaml", "json": "application/json"}
 
 
-@router.get("/workflows", response=schemas.PageOut, summary="List workflows")
+@router.get("/workflows", response=workflows.PageOut, summary="List workflows")
 def list_workflows(
     request: HttpRequest,
     team: UUID | None = None,
@@ -35,7 +39,7 @@ def list_workflows(
 ) -> dict[str, object]:
     """Every workflow you may see, newest change first. ``team`` narrows it to one team, ``folder`` to
     what lies directly in a folder, or in none (``top``)."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     found = selectors.workflows_for(principal, team_id=team, archived=archived)
     if folder is not None:
         inside = None if folder == "top" else selectors.folder_for(principal, folder)
@@ -44,13 +48,15 @@ def list_workflows(
     return {"items": items, "count": found.count()}
 
 
-@router.post("/workflows", response={201: schemas.CreatedOut}, summary="Create from a document")
-def create_workflow(request: HttpRequest, body: schemas.WorkflowIn) -> Status[dict[str, object]]:
+@router.post(
+    "/workflows", response={201: workflows.CreatedOut}, summary="Create a workflow from a document"
+)
+def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[dict[str, object]]:
     """Parses only: nothing is run or requested. What isn't understood is kept, and reported."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     made = importing.import_document(
         principal,
-        team_id=current_team_id(request),
+        team_id=get_current_team_id(request),
         source=body.document,
         name=body.name,
         folder=folder_named(principal, body.folder),
@@ -59,49 +65,51 @@ def create_workflow(request: HttpRequest, body: schemas.WorkflowIn) -> Status[di
     return Status(201, _imported(made))
 
 
-@router.post("/workflows/validate", response=schemas.ReportOut, summary="Validate a document")
-def validate_document(request: HttpRequest, body: schemas.ValidateIn) -> dict[str, object]:
+@router.post("/workflows/validate", response=workflows.ReportOut, summary="Validate a document")
+def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[str, object]:
     """Every problem of a document that is not stored, at once."""
-    principal_of(request)
+    get_principal(request)
     return _report(importing.problems_of(body.document))
 
 
-@router.get("/workflows/samples", response=list[schemas.SampleOut], summary="List the samples")
+@router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
 def list_samples(request: HttpRequest) -> list[dict[str, object]]:
-    principal_of(request)
+    get_principal(request)
     return [sample_out(sample) for sample in samples.offered()]
 
 
 @router.post(
     "/workflows/samples/{slug:slug}/copy",
-    response={201: schemas.WorkflowOut},
-    summary="Copy a sample into the team",
+    response={201: workflows.WorkflowOut},
+    summary="Create a workflow from a sample",
 )
 def copy_sample(
     request: HttpRequest, slug: str, folder: UUID | None = None
 ) -> Status[dict[str, object]]:
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     made = samples.copy_sample(
         principal, team_id=team_id, slug=slug, folder=folder_named(principal, folder)
     )
     return Status(201, workflow_out(made))
 
 
-@router.get("/workflows/{uuid:workflow_id}", response=schemas.WorkflowDetailOut, summary="Read")
+@router.get("/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Read")
 def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
-    workflow = selectors.workflow_for(principal_of(request), workflow_id)
+    workflow = selectors.workflow_for(get_principal(request), workflow_id)
     document = to_json(drafts.draft_document(workflow))
     return {**workflow_out(workflow), "document": document}
 
 
 @router.patch(
-    "/workflows/{uuid:workflow_id}", response=schemas.WorkflowOut, summary="Rename, describe, move"
+    "/workflows/{uuid:workflow_id}",
+    response=workflows.WorkflowOut,
+    summary="Update name, description or folder",
 )
 def change_workflow(
-    request: HttpRequest, workflow_id: UUID, body: schemas.WorkflowPatch
+    request: HttpRequest, workflow_id: UUID, body: workflows.WorkflowPatch
 ) -> dict[str, object]:
     """Moving it to another folder is no change of its draft: the revision stays."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     said = body.model_fields_set
     with transaction.atomic():  # both or neither
@@ -121,7 +129,7 @@ def change_workflow(
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     """Takes it out of the lists; its versions and runs stay, and it can be restored."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "delete")
     drafts.archive(principal, workflow=workflow)
     return Status(204, None)
@@ -129,25 +137,25 @@ def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
 
 @router.post(
     "/workflows/{uuid:workflow_id}/restore",
-    response=schemas.WorkflowOut,
-    summary="Restore what was archived",
+    response=workflows.WorkflowOut,
+    summary="Restore an archived workflow",
 )
 def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Back into the lists and into its folder, as it was."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "delete")
     return workflow_out(drafts.unarchive(principal, workflow=workflow))
 
 
 @router.put(
     "/workflows/{uuid:workflow_id}/draft",
-    response=schemas.CreatedOut,
-    summary="Replace the draft by a document",
+    response=workflows.CreatedOut,
+    summary="Replace the draft with a document",
 )
 def replace_draft(
-    request: HttpRequest, workflow_id: UUID, body: schemas.DraftIn
+    request: HttpRequest, workflow_id: UUID, body: workflows.DraftIn
 ) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     return _imported(
         importing.reimport(
@@ -168,7 +176,7 @@ def export_workflow(
     include_secrets: bool = False,
 ) -> HttpResponse:
     """The document as a file in either dialect. Secret variables are blank unless asked for."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     text = drafts.export(
         principal,
@@ -186,24 +194,24 @@ def export_workflow(
 
 @router.post(
     "/workflows/{uuid:workflow_id}/validate",
-    response=schemas.ReportOut,
+    response=workflows.ReportOut,
     summary="Validate the draft",
 )
 def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
-    workflow = selectors.workflow_for(principal_of(request), workflow_id)
+    workflow = selectors.workflow_for(get_principal(request), workflow_id)
     return _report(drafts.validate_draft(workflow))
 
 
 @router.post(
     "/workflows/{uuid:workflow_id}/duplicate",
-    response={201: schemas.WorkflowOut},
+    response={201: workflows.WorkflowOut},
     summary="Duplicate",
 )
 def duplicate_workflow(
-    request: HttpRequest, workflow_id: UUID, body: schemas.DuplicateIn
+    request: HttpRequest, workflow_id: UUID, body: workflows.DuplicateIn
 ) -> Status[dict[str, object]]:
     """A new workflow with the same draft. Versions, runs and secret values stay with the first."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return Status(
         201, workflow_out(importing.duplicate(principal, workflow=workflow, name=body.name))
@@ -212,13 +220,13 @@ def duplicate_workflow(
 
 @router.post(
     "/workflows/{uuid:workflow_id}/publish",
-    response={201: schemas.VersionOut},
-    summary="Publish the draft as a numbered version",
+    response={201: workflows.VersionOut},
+    summary="Publish the draft as a version",
 )
 def publish_workflow(
-    request: HttpRequest, workflow_id: UUID, body: schemas.PublishIn
+    request: HttpRequest, workflow_id: UUID, body: workflows.PublishIn
 ) -> Status[dict[str, object]]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)
     return Status(201, version_out(version, workflow))
@@ -226,24 +234,24 @@ def publish_workflow(
 
 @router.get(
     "/workflows/{uuid:workflow_id}/versions",
-    response=list[schemas.VersionOut],
+    response=list[workflows.VersionOut],
     summary="List versions",
 )
 def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return [version_out(row, workflow) for row in selectors.versions_of(principal, workflow)]
 
 
 @router.get(
     "/workflows/{uuid:workflow_id}/versions/{int:number}",
-    response=schemas.VersionDetailOut,
-    summary="Read a version with its document",
+    response=workflows.VersionDetailOut,
+    summary="Get a version with its document",
 )
 def read_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     version = selectors.version_for(principal, workflow, number)
     return {**version_out(version, workflow), "document": version.snapshot.document}

@@ -6,13 +6,14 @@ thing again may help.
 
 from collections.abc import Iterable, Sequence
 
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 
 
 class WorkflowFault(Exception):
     """The workflow failed."""
 
     retryable = False
+    retry_after: float | None = None  # seconds that the other side asked to wait before a retry
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())

@@ -1,16 +1,16 @@
-"""How big a card is, where its ports are, which way an edge runs: worked out, never measured.
+"""Sizes of cards, positions of ports and paths of edges, computed and never measured.
 
-``static/js/canvas/geometry.js`` says the same in the browser; a parity test keeps the two equal. So the
-server can draw the first picture, tidy up and export, and a drag needs no question to the layout.
+``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two equal. So the
+server can draw the first picture, tidy up and export, and dragging needs no layout by the browser.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor
 
-from workflows.engine.document import NodeSpec, Note
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.policy import Strategy
+from workflows.engine.language.document import NodeSpec, Note
+from workflows.engine.language.failure_policy import Strategy
 
 
 GRID = 8
@@ -28,8 +28,6 @@ DOT = 48.0  # the start inside a container
 
 SOURCE = "source"
 FAIL_BRANCH = "fail-branch"
-DOTS = frozenset({"iteration-start", "loop-start"})
-NO_WAY_OUT = frozenset({"end", "loop-end"})
 SMALLEST = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
 
 # An edge leaves and arrives level, also when it runs backwards.
@@ -44,6 +42,7 @@ class Shape:
     rows: int = 0  # rows between the head and the ways
     has_way_in: bool = True
     is_box: bool = False
+    is_dot: bool = False  # the start inside a container
 
     def way_out(self, handle: str) -> tuple[float, float]:
         """Of a handle it doesn't have: where the first one is, so that the edge is still seen."""
@@ -58,8 +57,8 @@ class Shape:
 def shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool = False) -> Shape:
     kind = kinds.get(node.kind)
     is_root = kind is not None and kind.execution is Execution.ROOT
-    if node.kind in DOTS:
-        return Shape(DOT, DOT, (SOURCE,), has_way_in=False)
+    if kind is not None and kind.execution is Execution.ENTRY:
+        return Shape(DOT, DOT, (SOURCE,), has_way_in=False, is_dot=True)
     ways = ways_out(node, kind)
     if is_box or (kind is not None and kind.execution is Execution.CONTAINER):
         width, height = node.width or BOX_WIDTH, node.height or BOX_HEIGHT
@@ -75,7 +74,7 @@ def note_shape(note: Note) -> Shape:
 
 
 def ways_out(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
-    if node.kind in NO_WAY_OUT:
+    if kind is not None and not kind.has_way_out:
         return ()
     ways = _handles(node, kind)
     return (*ways, FAIL_BRANCH) if _is_guarded(node) else ways
@@ -117,5 +116,5 @@ def path(x1: float, y1: float, x2: float, y2: float) -> str:
 def number(value: float) -> str:
     """Two digits, rounded half up: the one way that is the same in both languages."""
     rounded = floor(value * 100 + 0.5) / 100
-    whole = int(rounded)
-    return str(whole) if whole == rounded else repr(rounded)
+    integer = int(rounded)
+    return str(integer) if integer == rounded else repr(rounded)

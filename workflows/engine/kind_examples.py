@@ -1,35 +1,35 @@
-"""Examples made of a kind's own description: for the reference, and for the editor's page about a node."""
+"""Examples made from a kind's own description: for the reference, and for the editor's page about a node."""
 
 from collections.abc import Iterable, Mapping
 
-from workflows.engine.document import Json, NodeSpec
 from workflows.engine.kinds import AnyKind, Field, Output
+from workflows.engine.language.document import Json, NodeSpec
 
 
-def example_data(kind: AnyKind) -> dict[str, Json]:
+def build_example_data(kind: AnyKind) -> dict[str, Json]:
     """A node's data as somebody might write it: what must be given, and what has an example."""
-    return {"type": kind.name, "title": kind.title, **_examples(kind.fields)}
+    return {"type": kind.name, "title": kind.title, **_collect_examples(kind.fields)}
 
 
-def outputs_declared(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple[Output, ...]:
-    """What a node of the kind gives, configured like this or like the example."""
-    spec = NodeSpec("example", kind.name, data if data is not None else example_data(kind))
+def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple[Output, ...]:
+    """Return what a node of the kind gives, with these settings or those of the example."""
+    spec = NodeSpec("example", kind.name, data if data is not None else build_example_data(kind))
     try:
         return tuple(kind.outputs(spec))
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
 
 
-def _examples(fields: Iterable[Field]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+def _collect_examples(fields: Iterable[Field]) -> dict[str, Json]:
+    examples: dict[str, Json] = {}
     for field in fields:
-        value = field.example if field.example is not None else _given(field)
+        value = field.example if field.example is not None else _get_example(field)
         if field.fields and value is None:
-            value = _examples(field.fields) if field.required else None
+            value = _collect_examples(field.fields) if field.required else None
         if value is not None:
-            found[field.name] = value
-    return found
+            examples[field.name] = value
+    return examples
 
 
-def _given(field: Field) -> Json:
+def _get_example(field: Field) -> Json:
     return field.default if field.required else None

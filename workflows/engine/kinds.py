@@ -1,32 +1,29 @@
-"""What a node kind is. The engine, the validator and the editor's forms all read this one description.
+"""The contract of node kinds: engine, validator, forms and drawings all read this one description.
 
-A kind is one file in ``nodes/`` and one row in its table; a plug-in hands in more of them. Kinds keep
-no state: what is worked out once for a version goes into ``prepare``, what belongs to one step comes
-with the context.
+A kind is one file in ``nodes/``; a plug-in hands in more of them. Kinds keep no state: what is worked
+out once for a version goes into ``prepare``, what belongs to one step comes with the context.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workflows.engine.document import Json, NodeSpec, Selector
-from workflows.engine.events import Event
-from workflows.engine.invalid import config_problems
+from workflows.engine.appearance import Appearance, Data
+from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.templating import Segment
+from workflows.engine.language.values import ValueType, infer
+from workflows.engine.language.variables import SYSTEM, VariablePool
 from workflows.engine.ports import Origin, Ports, Usage
-from workflows.engine.problems import Problem
-from workflows.engine.records import Write
-from workflows.engine.rounds import Rounds
-from workflows.engine.templating import Segment
-from workflows.engine.values import ValueType, infer
-from workflows.engine.variables import SYSTEM, VariablePool
-
-
-def gettext_noop(text: str) -> str:
-    """Mark a text for translation; the engine itself speaks English only."""
-    return text
+from workflows.engine.runtime.events import ITERATION_EVENTS, Event, RoundEvents
+from workflows.engine.runtime.rounds import Rounds
+from workflows.engine.runtime.step_records import Write
+from workflows.engine.texts import gettext_noop as gettext_noop  # for the modules of kinds
 
 
 class Execution(StrEnum):
@@ -39,7 +36,7 @@ class Execution(StrEnum):
 
 
 class Widget(StrEnum):
-    """How the editor asks for a field."""
+    """The widget by which the editor asks for a field."""
 
     TEXT = "text"
     PARAGRAPH = "paragraph"
@@ -77,7 +74,7 @@ class Widget(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a node's form. ``name`` is its key in the node's data."""
+    """Describes one field of a node's form. ``name`` is its key in the node's data."""
 
     name: str
     label: str
@@ -97,7 +94,7 @@ class Field:
 
 
 class Likeness(StrEnum):
-    """How an output's type follows from a variable's."""
+    """The rule by which an output's type follows from a variable's."""
 
     ELEMENT = "element"  # one of the list's items
     GATHERED = "gathered"  # a list of such values
@@ -112,7 +109,9 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """``like``: whence its type comes where the kind alone knows none; ``type`` holds until it is found."""
+    """Describes one output. ``like`` says where its type comes from if the kind alone knows none; ``type`` holds until
+    then.
+    """
 
     name: str
     type: str = "any"
@@ -122,7 +121,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """What a step made. ``handle`` is for branch kinds; None means the plain way out."""
+    """The result of a step. ``handle`` is for branch kinds; None means the plain way out."""
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
@@ -134,22 +133,22 @@ class NodeResult:
 
 # Among a step's inputs: the keys of memories it was told that came from outside. Its author names inputs too,
 # but none like this: no reference has such a sign in it, and ``give`` leaves it out.
-TOLD: Final = "#from_outside"
+UNTRUSTED_KEYS: Final = "#from_outside"
 # What it was called at first, as steps of that time have it, and of which kinds: their inputs have fixed names.
-_TOLD_BEFORE: Final = "from_outside"
-_HEARD_BEFORE: Final = frozenset(
+_LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
+_LEGACY_KINDS: Final = frozenset(
     {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
 )
 
 
-def heard(kind: str, inputs: Mapping[str, Json]) -> bool:
-    """Whether memory told a step what strangers had said."""
-    return TOLD in inputs or (kind in _HEARD_BEFORE and _TOLD_BEFORE in inputs)
+def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:
+    """Tell whether memory gave a step what strangers had said."""
+    return UNTRUSTED_KEYS in inputs or (kind in _LEGACY_KINDS and _LEGACY_UNTRUSTED_KEYS in inputs)
 
 
 @dataclass(slots=True)
 class NodeContext:
-    """One step's view of its run."""
+    """The view that one step has of its run."""
 
     node_id: str
     run_id: str
@@ -161,24 +160,26 @@ class NodeContext:
     say: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
     given: dict[str, Json] = field(default_factory=dict)  # see ``give``
-    outside: frozenset[str] = frozenset()  # see ``workflows.engine.outside``
+    outside: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
 
     def give(self, inputs: Mapping[str, Json]) -> None:
-        """The step's inputs, as soon as they are known: for people, and for provenance, even should it fail."""
-        told = self.given.get(TOLD)
+        """Record the step's inputs as soon as they are known: for people, and for provenance even if it fails."""
+        untrusted_keys = self.given.get(UNTRUSTED_KEYS)
         self.given.clear()
         self.given.update(inputs)
-        self.given.pop(TOLD, None)
-        if told:
-            self.given[TOLD] = told
+        self.given.pop(UNTRUSTED_KEYS, None)
+        if untrusted_keys:
+            self.given[UNTRUSTED_KEYS] = untrusted_keys
 
     def hear(self, keys: Sequence[str]) -> None:
-        """Memory told this step what strangers had said, under these keys."""
+        """Record the keys of memories that came from strangers and that this step was given."""
         if keys:
-            self.given[TOLD] = [*dict.fromkeys([*self.given.get(TOLD, ()), *keys])]
+            self.given[UNTRUSTED_KEYS] = [
+                *dict.fromkeys([*self.given.get(UNTRUSTED_KEYS, ()), *keys])
+            ]
 
     def stream(self, output: str, text: str) -> None:
-        """Let go of a piece of an output before it is whole; it reaches people through an answer."""
+        """Stream a piece of an output before it is whole; it reaches people through an answer."""
         if self.say is not None:
             self.say(output, text)
 
@@ -192,12 +193,12 @@ class NodeContext:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """The run's system variables, for ports that have no better source."""
+        """Return the run's system variables, for ports that have no better source."""
         return {**self.pool.head(SYSTEM), "run_id": self.run_id}
 
 
 class NodeConfig(BaseModel):
-    """What every node may carry; unknown keys are the author's and stay."""
+    """The settings that every node may carry; unknown keys are the author's and stay."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -208,24 +209,32 @@ C = TypeVar("C", bound=BaseModel)
 P = TypeVar("P")
 
 
-class NodeKind(Generic[C, P]):
-    """Contract for kinds: set the class variables, then override ``run`` and what else differs.
+class NodeKind(Appearance, Generic[C, P]):
+    """The contract for kinds: set the class variables, then override ``run`` and what else differs.
 
-    ``run`` may be a plain method (taken as pure and quick) or a coroutine; either gives a NodeResult
-    or raises. Whatever it raises fails the node; a ``WorkflowFault`` says what to tell people and
+    ``run`` may be a plain method (taken as pure and quick) or a coroutine; either returns a NodeResult
+    or raises. Any exception fails the node; a ``WorkflowFault`` has a message for people and knows
     whether a retry helps. ``has_effect`` promises that the journal hears of the step before it begins
     and has it committed before anything after it starts.
     """
 
-    name: ClassVar[str]
     title: ClassVar[str]
     description: ClassVar[str] = ""
-    group: ClassVar[str] = "logic"
+    group: ClassVar[str] = "logic"  # of the palette
+    mode: ClassVar[Mode | None] = None  # the only one in which the palette offers it
+    palette_order: ClassVar[int] = 100  # in its group, lowest first
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
     has_effect: ClassVar[bool] = False
-    retryable: ClassVar[bool] = False
+    # The defaults of its nodes once somebody lets them try again; without them they never do.
+    retry: ClassVar[Retry | None] = None
     needs_memory: ClassVar[bool] = False
+    # The memory scope of its nodes that name none.
+    default_scope: ClassVar[str] = ""
+    # The settings with which the leak check runs it; ``start.text`` is a question.
+    leak_trials: ClassVar[Sequence[Mapping[str, Json]]] = ()
+    # Beside its form one may look at what memory would do now: recall entries, put them into one text, forget some.
+    memory_preview: ClassVar[Literal["", "recall", "history", "forget"]] = ""
     streams: ClassVar[frozenset[str]] = frozenset()
     # What it gives was written by strangers, as on the web; memory is careful with it.
     brings_outside: ClassVar[bool] = False
@@ -237,26 +246,38 @@ class NodeKind(Generic[C, P]):
     ends_rounds: ClassVar[bool] = False
     # Kinds of containers it may lie in, and nowhere else; none: anywhere.
     lives_in: ClassVar[frozenset[str]] = frozenset()
-    # Containers: the word their events begin with, and the kind their body begins with.
-    rounds_named: ClassVar[str] = "iteration"
-    entry: ClassVar[str] = ""
+    # Containers: the events that tell of their rounds.
+    round_events: ClassVar[RoundEvents] = ITERATION_EVENTS
     aliases: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
+
+    @property
+    def code_fields(self) -> frozenset[str]:
+        """Return the names of the fields that hold code: what looks like a reference in them is none."""
+        return frozenset(f.name for f in self.fields if f.widget in (Widget.CODE, Widget.JINJA))
+
+    @property
+    def has_way_out(self) -> bool:
+        return not (self.gives_results or self.ends_rounds)
 
     def configure(self, spec: NodeSpec) -> C:
         return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
 
     def prepare(self, spec: NodeSpec) -> P:
-        """Work out once for a version whatever every run would otherwise repeat."""
+        """Compute once for a version whatever every run would otherwise repeat."""
         return self.configure(spec)  # type: ignore[return-value]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
-        """Everything wrong with the configuration, addressed to its fields."""
+        """Return everything wrong with the configuration, addressed to its fields."""
         try:
             self.configure(spec)
         except ValidationError as invalid:
             return config_problems(spec.id, invalid, self.fields)
         return []
+
+    def initial_data(self, text: Selector) -> Data:
+        """Return what a new node says to begin with where a node before it makes a text."""
+        return {}
 
     def handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return ("source",)
@@ -265,43 +286,45 @@ class NodeKind(Generic[C, P]):
         return ()
 
     def shares_pool(self, prepared: P) -> bool:
-        """Containers: rounds work on the pool of the scope around, not on a copy each."""
+        """Tell of a container whether its rounds work on the pool of the scope around, not on a copy each."""
         return False
 
     def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        """Containers: what the nodes inside see under its id."""
+        """Return what the nodes inside a container see under its id."""
         return ()
 
     def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
-        """Variables of its own that other nodes may set, and what may be put into them."""
+        """Return the variables of its own that other nodes may set, with their types."""
         return {}
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        """Variables the step looks up directly; references inside templates are found without help."""
+        """Return the variables that the step looks up directly; references inside templates are found without help."""
         return ()
 
     def hears_answers(self, spec: NodeSpec) -> bool:
-        """Whether it is told what earlier turns of the conversation answered."""
+        """Tell whether it reads what earlier turns of the conversation answered."""
         return False
 
     def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
-        """Whether what it would remember comes from outside, and has to be looked at first."""
+        """Tell whether what it would remember comes from strangers and has to be reviewed first."""
         return False
 
     def writes(self, prepared: P) -> tuple[Selector, ...]:
-        """Variables the step may set: no answer prints them before it ran."""
+        """Return the variables that the step may set: no answer prints them before it ran."""
         return ()
 
     def segments(self, prepared: P) -> Sequence[Segment]:
-        """Response kinds: what is printed, in order."""
+        """Return what a response kind prints, in order."""
         return ()
 
     def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         raise NotImplementedError
 
     async def rehearse(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
-        """The step's inputs as they would be: for one whose outputs are pinned, or that failed before it
-        gave them. Never an effect."""
+        """Return the step's inputs as they would be, without any effect.
+
+        For a step whose outputs are pinned, or that failed before it recorded them.
+        """
         return {}
 
 
@@ -310,7 +333,7 @@ AnyKind = NodeKind[Any, Any]
 
 
 class Kinds(Mapping[str, AnyKind]):
-    """The kinds a document may use, by name and by the older names they answer to."""
+    """The kinds that a document may use, by name and by the older names they answer to."""
 
     def __init__(self, kinds: Iterable[AnyKind]) -> None:
         self._kinds = {kind.name: kind for kind in kinds}

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workflows.engine.document import Position
+from workflows.engine.language.document import Position
 
 
 GAP_X = 96.0

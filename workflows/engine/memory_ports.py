@@ -6,12 +6,12 @@ A memory port offers these beside its own; ``workflows.engine.ports`` says what 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 
 
 class Talk(Protocol):
-    """``memory.logic.talking.Talk`` has this shape."""
+    """``memory.logic.conversations.conversation_requests.Talk`` has this shape."""
 
     @property
     def messages(self) -> Sequence[Mapping[str, Json]]: ...

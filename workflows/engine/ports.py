@@ -1,7 +1,7 @@
 """What the engine asks of the world, as small protocols.
 
 The in-process runner is given plain implementations, the durable driver those of
-``workflows.execution.adapters``. The engine never imports either.
+``workflows.execution.ports.adapters``. The engine never imports either.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
-from workflows.engine.document import Json
-from workflows.engine.events import Event
-from workflows.engine.records import StepKey, StepRecord
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.step_records import StepKey, StepRecord
 
 
 Role = Literal["system", "user", "assistant", "tool"]

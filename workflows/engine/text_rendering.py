@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.document import Json
-from workflows.engine.values import file_attribute, is_file, to_json
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import file_attribute, is_file, to_json
 
 
 def as_text(value: Json) -> str:

@@ -1,4 +1,4 @@
-"""Cancels as they come over the bus: quicker than looking, which the worker does as well."""
+"""Cancel requests that arrive over the bus, which is quicker than the worker's own polling."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from redis.exceptions import RedisError
 
-from workflows.execution.bus import RETRY_AFTER, cancel_channel, connect
+from workflows.execution.events.bus import RETRY_AFTER, cancel_channel, connect
 
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) ->
                 await subscription.subscribe(cancel_channel())
                 async for message in subscription.listen():
                     if message["type"] == "message":
-                        _heed(message["data"], cancel)
+                        _handle_message(message["data"], cancel)
         except (RedisError, OSError) as error:
             log.debug("cancel_channel_lost", extra={"why": str(error)})
             await asyncio.sleep(RETRY_AFTER)
@@ -31,7 +31,7 @@ async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) ->
             await redis.aclose()
 
 
-def _heed(text: str, cancel: Callable[[UUID], None]) -> None:
+def _handle_message(text: str, cancel: Callable[[UUID], None]) -> None:
     try:
         cancel(UUID(text))
     except ValueError:

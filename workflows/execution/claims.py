@@ -1,14 +1,14 @@
-"""Runs taken for a while: claim, keep, hand back. The attempt number is the fencing token."""
+"""Claims on runs: take one, renew it, hand it back. The attempt number is the fencing token."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from workflows.engine.document import Json
-from workflows.engine.records import StepKey
-from workflows.execution.codec import dump
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.step_records import StepKey
 from workflows.execution.db import Database
+from workflows.execution.journal.codec import dump
 
 
 LEASE = timedelta(seconds=15)
@@ -26,7 +26,7 @@ HISTORY = "select steps, begun from execution_history(%s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run this worker may drive, and write to as long as nobody else has claimed it since."""
+    """A run that this worker may drive, and write to as long as nobody else has claimed it since."""
 
     run_id: UUID
     team_id: UUID
@@ -36,68 +36,78 @@ class Claim:
     row: Mapping[str, Json] = field(repr=False)
 
 
-async def claim(db: Database, run_id: UUID, worker: str) -> Claim | None:
-    """None: somebody else holds it, or there is nothing left to do."""
-    found = await db.value(CLAIM, (run_id, worker, LEASE))
-    if found is None:
+async def claim_run(db: Database, run_id: UUID, worker: str) -> Claim | None:
+    """Claim a run, or return None if another worker holds it or there is nothing left to do."""
+    row_and_age = await db.fetch_value(CLAIM, (run_id, worker, LEASE))
+    if row_and_age is None:
         return None
-    row = found["run"]
+    row = row_and_age["run"]
     return Claim(
-        run_id, UUID(row["team_id"]), row["attempt"], row["last_seq"], float(found["age"]), row
+        run_id,
+        UUID(row["team_id"]),
+        row["attempt"],
+        row["last_seq"],
+        float(row_and_age["age"]),
+        row,
     )
 
 
-async def next_turn(db: Database, done: Claim) -> UUID | None:
-    """The turn of the same conversation that waited for this one."""
-    if done.row.get("conversation_id") is None:
+async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
+    """Return the turn of the same conversation that waited for this one."""
+    if finished.row.get("conversation_id") is None:
         return None
-    found: UUID | None = await db.value(NEXT_TURN, (done.team_id, done.run_id))
-    return found
+    run_id: UUID | None = await db.fetch_value(NEXT_TURN, (finished.team_id, finished.run_id))
+    return run_id
 
 
-async def renew(db: Database, claims: Sequence[Claim]) -> set[UUID]:
-    """One statement for all runs of a worker; gives those that are still its own."""
-    rows = await db.rows(
+async def renew_claims(db: Database, claims: Sequence[Claim]) -> set[UUID]:
+    """Renew all claims of a worker in one statement; return those that are still its own."""
+    rows = await db.fetch_rows(
         RENEW,
         (
-            list({held.team_id for held in claims}),
-            [held.run_id for held in claims],
-            [held.attempt for held in claims],
+            list({claim_.team_id for claim_ in claims}),
+            [claim_.run_id for claim_ in claims],
+            [claim_.attempt for claim_ in claims],
             LEASE,
         ),
     )
     return {row[0] for row in rows}
 
 
-async def release(db: Database, held: Claim) -> bool:
-    return bool(await db.value(RELEASE, (held.team_id, held.run_id, held.attempt)))
+async def release_run(db: Database, claim_: Claim) -> bool:
+    return bool(await db.fetch_value(RELEASE, (claim_.team_id, claim_.run_id, claim_.attempt)))
 
 
-async def cancelled(db: Database, claims: Iterable[Claim]) -> set[UUID]:
-    held = list(claims)
-    teams = list({one.team_id for one in held})
-    return {row[0] for row in await db.rows(CANCELLED, (teams, [one.run_id for one in held]))}
+async def list_cancelled(db: Database, claims: Iterable[Claim]) -> set[UUID]:
+    claim_list = list(claims)
+    teams = list({claim_.team_id for claim_ in claim_list})
+    return {
+        row[0]
+        for row in await db.fetch_rows(CANCELLED, (teams, [claim_.run_id for claim_ in claim_list]))
+    }
 
 
-async def unattended(db: Database, queued_for: timedelta, limit: int = 100) -> list[UUID]:
-    """Runs of every team that nobody holds and somebody should; oldest first."""
-    return [row[0] for row in await db.rows(UNATTENDED, (queued_for, limit))]
+async def list_unattended(db: Database, queued_for: timedelta, limit: int = 100) -> list[UUID]:
+    """List runs of every team that nobody holds and somebody should; oldest first."""
+    return [row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, limit))]
 
 
-async def park(db: Database, run_id: UUID, error: str) -> bool:
-    """Fail a run whose lease ran out for the third time. False: it isn't such a run."""
+async def park_run(db: Database, run_id: UUID, error: str) -> bool:
+    """Fail a run whose lease ran out for the third time. Return False if it isn't such a run."""
     finished: dict[str, Json] = {
         "status": "failed",
         "outputs": {},
         "error": error,
         "error_node": None,
     }
-    return bool(await db.value(PARK, (run_id, error, dump(finished))))
+    return bool(await db.fetch_value(PARK, (run_id, error, dump(finished))))
 
 
-async def history(
-    db: Database, held: Claim
+async def load_history(
+    db: Database, claim_: Claim
 ) -> tuple[Sequence[Mapping[str, Json]], Sequence[StepKey]]:
-    """Rows of finished steps, and the ones that had begun and not ended."""
-    rows = await db.rows(HISTORY, (held.team_id, held.run_id))
-    return rows[0][0], [StepKey(begun["node"], tuple(begun["rounds"])) for begun in rows[0][1]]
+    """Return the rows of finished steps, and the steps that had begun and not ended."""
+    rows = await db.fetch_rows(HISTORY, (claim_.team_id, claim_.run_id))
+    return rows[0][0], [
+        StepKey(open_step["node"], tuple(open_step["rounds"])) for open_step in rows[0][1]
+    ]

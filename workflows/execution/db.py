@@ -1,4 +1,4 @@
-"""PostgreSQL for the few hot statements of a run: psycopg's own async pool, no ORM, no thread hops.
+"""PostgreSQL access for the few hot statements of a run: psycopg's own async pool, no ORM, no thread hops.
 
 Every call is one statement in autocommit, that is one round trip and one commit; the functions
 behind them (``sql/``) set the team for their own transaction, so row-level security holds here too.
@@ -19,22 +19,22 @@ _OPTIONS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey", "options", 
 Row = tuple[Any, ...]  # columns differ by statement
 
 
-def conninfo(alias: str = DEFAULT_DB_ALIAS) -> str:
-    """Django's database as libpq wants to hear of it."""
-    given = connections[alias].settings_dict
+def build_conninfo(alias: str = DEFAULT_DB_ALIAS) -> str:
+    """Build libpq's connection string from Django's database settings."""
+    config = connections[alias].settings_dict
     named = {
-        "dbname": given["NAME"],
-        "user": given["USER"],
-        "password": given["PASSWORD"],
-        "host": given["HOST"],
-        "port": given["PORT"],
-        **{key: value for key, value in given.get("OPTIONS", {}).items() if key in _OPTIONS},
+        "dbname": config["NAME"],
+        "user": config["USER"],
+        "password": config["PASSWORD"],
+        "host": config["HOST"],
+        "port": config["PORT"],
+        **{key: value for key, value in config.get("OPTIONS", {}).items() if key in _OPTIONS},
     }
     return make_conninfo("", **{key: value for key, value in named.items() if value})
 
 
 class Database:
-    """A pool that belongs to one event loop; opened on first use."""
+    """A connection pool that belongs to one event loop and is opened on first use."""
 
     def __init__(self, dsn: str | None = None, *, size: int = POOL_SIZE) -> None:
         self._dsn = dsn
@@ -44,7 +44,7 @@ class Database:
     async def open(self) -> None:
         if self._pool is None:
             self._pool = AsyncConnectionPool(
-                self._dsn or conninfo(),
+                self._dsn or build_conninfo(),
                 # Statements are prepared at once: each is used thousands of times.
                 kwargs={
                     "autocommit": True,
@@ -59,7 +59,7 @@ class Database:
             )
             await self._pool.open(wait=False)
 
-    async def rows(self, statement: str, values: Sequence[object]) -> list[Row]:
+    async def fetch_rows(self, statement: str, values: Sequence[object]) -> list[Row]:
         await self.open()
         if self._pool is None:
             raise RuntimeError("the pool was closed")
@@ -67,10 +67,10 @@ class Database:
             cursor = await connection.execute(statement.encode(), values)
             return await cursor.fetchall()
 
-    async def value(self, statement: str, values: Sequence[object]) -> Any:
-        """The only column of the only row."""
-        found = await self.rows(statement, values)
-        return found[0][0] if found else None
+    async def fetch_value(self, statement: str, values: Sequence[object]) -> Any:
+        """Return the only column of the only row, or None."""
+        rows = await self.fetch_rows(statement, values)
+        return rows[0][0] if rows else None
 
     async def close(self) -> None:
         if self._pool is not None:

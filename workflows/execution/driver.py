@@ -1,4 +1,4 @@
-"""Drives one claimed run: loads what is pinned and what is done, runs the rest, writes the end."""
+"""Drives one claimed run: loads the pinned document and the finished steps, runs the rest, writes the end."""
 
 import asyncio
 import logging
@@ -9,36 +9,37 @@ from json import loads
 
 from django.conf import settings
 
-from workflows.engine.document import Json
+from config.redaction import Redactor
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.events import NodeStateChange, RunFinished, RunStarted
-from workflows.engine.loop import drive
-from workflows.engine.mocks import Mocks
-from workflows.engine.partial import seeds
+from workflows.engine.language.document import Json
 from workflows.engine.ports import Ports
-from workflows.engine.records import RunStatus
-from workflows.engine.runs import RunControl, RunResult, RunStart
+from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.partial_runs import seeds
+from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
+from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
-from workflows.execution.adapters import Services, ports_for, run_began, run_ended
 from workflows.execution.claims import Claim
-from workflows.execution.codec import dump, step_record
 from workflows.execution.db import Database
-from workflows.execution.debugging import (
+from workflows.execution.debugging.run_options import (
     Debug,
-    brake_of,
-    held_events,
-    patience,
-    paused,
-    prepared_for,
-    reused_events,
+    build_brake,
+    build_pause,
+    get_time_limit,
+    list_paused_events,
+    list_reused_events,
+    load_prepared,
 )
 from workflows.execution.errors import JournalRefused
-from workflows.execution.journal import DurableJournal
-from workflows.execution.learning import plan_curation, with_learning
-from workflows.execution.masking import Mask, mask_for
-from workflows.execution.outbox import Outbox
+from workflows.execution.journal.codec import dump, step_record
+from workflows.execution.journal.journal import DurableJournal
+from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.outbox import Outbox
+from workflows.execution.learning.lessons import add_reminder, plan_curation
 from workflows.execution.plans import Prepared
-from workflows.execution.setup import Setup, load_setup
+from workflows.execution.ports.adapters import Services, build_ports, run_began, run_ended
+from workflows.execution.run_setup import Setup, load_setup
 
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Drive:
     debug: Debug = field(init=False)
 
     def __post_init__(self) -> None:
-        self.debug = Debug.of(self.claim.row)
+        self.debug = Debug.from_row(self.claim.row)
 
     def stop(self) -> None:
         self.control.stop(STOPPED)
@@ -79,46 +80,56 @@ class Drive:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What every run of a worker shares."""
+class WorkerContext:
+    """The resources that all runs of a worker share."""
 
     db: Database
     outbox: Outbox
     services: Services
 
 
-async def drive_run(held: Drive, world: World) -> None:
-    """Returns when the run ended, paused, was handed back or lost; only a bug raises."""
-    claim = held.claim
+async def drive_run(drive_state: Drive, world: WorkerContext) -> None:
+    """Drive a run until it has ended, paused, was handed back or lost; only a bug raises."""
+    claim = drive_state.claim
     try:
-        ready = await prepared_for(claim, held.debug)
+        ready = await load_prepared(claim, drive_state.debug)
         setup = await load_setup(claim, ready)
     except WorkflowFault as fault:
-        await _fail(held, world, fault)
+        await _fail(drive_state, world, fault)
         return
     except asyncio.CancelledError:
-        await claims.release(world.db, claim)
+        await claims.release_run(world.db, claim)
         return
-    mask = mask_for(str(claim.run_id), setup.secrets)
-    journal = held.journal = DurableJournal(
-        claim, world.db, world.outbox, mask=mask, titles=ready.titles, on_lost=held.lose
+    redactor = mask_for(str(claim.run_id), setup.secrets)
+    journal = drive_state.journal = DurableJournal(
+        claim,
+        world.db,
+        world.outbox,
+        redactor=redactor,
+        titles=ready.titles,
+        on_lost=drive_state.lose,
     )
     try:
-        await _drive(held, world, ready, setup, journal, mask)
+        await _drive(drive_state, world, ready, setup, journal, redactor)
     except asyncio.CancelledError:
-        await _interrupted(held, world, journal)
+        await _handle_interruption(drive_state, world, journal)
     finally:
         journal.close()
 
 
 async def _drive(
-    held: Drive, world: World, ready: Prepared, setup: Setup, journal: DurableJournal, mask: Mask
+    drive_state: Drive,
+    world: WorkerContext,
+    ready: Prepared,
+    setup: Setup,
+    journal: DurableJournal,
+    redactor: Redactor,
 ) -> None:
-    claim = held.claim
+    claim = drive_state.claim
     if claim.row["cancel_requested_at"]:
-        held.control.stop(STOPPED)
-    debug = held.debug
-    rows = await _history(claim, debug, world.db, journal, mask)
+        drive_state.control.stop(STOPPED)
+    debug = drive_state.debug
+    rows = await _load_history(claim, debug, world.db, journal, redactor)
     history = tuple(step_record(row) for row in rows)
     outside = seeds(ready.plan, history) if not debug.part.is_whole else []
     start = RunStart(
@@ -131,12 +142,12 @@ async def _drive(
         started_at=time.time() - claim.age,
         max_steps=settings.RUN_MAX_STEPS,
         steps_setting="the server's RUN_MAX_STEPS",
-        timeout_seconds=patience(claim),
+        timeout_seconds=get_time_limit(claim),
     )
-    brake = brake_of(claim, debug, rows)
+    brake = build_brake(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
-    ports = with_learning(ports_for(claim, setup, world.services), claim)
-    await run_began(ports, ready.document)
+    ports = add_reminder(build_ports(claim, setup, world.services), claim)
+    await run_began(claim, ready.document)
     try:
         result = await drive(
             ready.plan,
@@ -145,26 +156,28 @@ async def _drive(
             journal,
             history=history,
             mocks=mocks,
-            control=held.control,
+            control=drive_state.control,
             brake=brake,
             seeds=outside,
         )
     except WorkflowFault as fault:
-        if held.lost is not None:
-            await _interrupted(held, world, journal)
+        if drive_state.lost is not None:
+            await _handle_interruption(drive_state, world, journal)
             return
-        result = _broke(start, fault.message, fault.error_type)
+        result = _build_failure(start, fault.message, fault.error_type)
     except Exception:
         log.exception("run_broke", extra={"run": str(claim.run_id)})
-        result = _broke(start, "Something went wrong inside the engine; the log has the details.")
+        result = _build_failure(
+            start, "Internal error in the engine. See the server log for details."
+        )
     if result.status is RunStatus.PAUSED and brake is not None:
-        await _pause(held, world, journal, ready, result, len(outside), brake.reason)
+        await _pause(drive_state, world, journal, ready, result, len(outside), brake.reason)
     else:
-        await _finish(held, world, journal, result, ports)
+        await _finish(drive_state, world, journal, result, ports)
 
 
-def _broke(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
-    """The conversation stays as the run found it."""
+def _build_failure(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
+    """Build the result of a run that failed inside the engine; its conversation stays as it was."""
     return RunResult(
         RunStatus.FAILED,
         error=error,
@@ -174,21 +187,21 @@ def _broke(start: RunStart, error: str, error_type: str | None = None) -> RunRes
     )
 
 
-async def _history(
-    claim: Claim, debug: Debug, db: Database, journal: DurableJournal, mask: Mask
+async def _load_history(
+    claim: Claim, debug: Debug, db: Database, journal: DurableJournal, redactor: Redactor
 ) -> Sequence[Mapping[str, Json]]:
-    """Finished steps of earlier attempts; the nodes these left open are announced as tried again."""
+    """Return the finished steps of earlier attempts, and announce the nodes they left open as retried."""
     if claim.last_seq == 0:
         journal.note(RunStarted(claim.row["inputs"]))
     if claim.attempt == 1 and not debug.has_history:
         return ()
-    steps, begun = await claims.history(db, claim)
-    if mask.pairs:
-        steps = loads(mask.off(dump(steps)))
+    steps, open_steps = await claims.load_history(db, claim)
+    if redactor:
+        steps = loads(redactor.restore_json_text(dump(steps)))
     if claim.last_seq == 0:
-        for event in reused_events(steps, debug):
+        for event in list_reused_events(steps, debug):
             journal.note(event)
-    for step in begun:
+    for step in open_steps:
         journal.note(
             NodeStateChange(
                 step.node_id,
@@ -196,7 +209,7 @@ async def _history(
                 rounds=step.rounds,
                 at=time.time(),
                 attempt=claim.attempt,
-                error="The worker was lost before this step was done.",
+                error="The worker was lost before this step finished.",
                 error_type="WorkerLost",
             )
         )
@@ -204,32 +217,36 @@ async def _history(
 
 
 async def _pause(
-    held: Drive,
-    world: World,
+    drive_state: Drive,
+    world: WorkerContext,
     journal: DurableJournal,
     ready: Prepared,
     result: RunResult,
-    kept: int,
+    inserted: int,
     reason: str,
 ) -> None:
     at = time.time()
-    event, state = paused(held.claim, result, ready.document, kept, reason, at)
+    event, state = build_pause(drive_state.claim, result, ready.document, inserted, reason, at)
     try:
-        await journal.pause([*held_events(ready, result, at), event], state)
+        await journal.pause([*list_paused_events(ready, result, at), event], state)
     except WorkflowFault:
-        await _interrupted(held, world, journal)
+        await _handle_interruption(drive_state, world, journal)
 
 
 async def _finish(
-    held: Drive, world: World, journal: DurableJournal, result: RunResult, ports: Ports
+    drive_state: Drive,
+    world: WorkerContext,
+    journal: DurableJournal,
+    result: RunResult,
+    ports: Ports,
 ) -> None:
     try:
-        await journal.finish(result.event(), _end(held.claim, result))
+        await journal.finish(result.event(), _end(drive_state.claim, result))
     except WorkflowFault:
-        await _interrupted(held, world, journal)
+        await _handle_interruption(drive_state, world, journal)
     else:
-        await run_ended(ports)
-        await plan_curation(ports, held.claim)
+        await run_ended(drive_state.claim, ports)
+        await plan_curation(ports, drive_state.claim)
 
 
 def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
@@ -250,31 +267,35 @@ def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     return end
 
 
-async def _interrupted(held: Drive, world: World, journal: DurableJournal) -> None:
+async def _handle_interruption(
+    drive_state: Drive, world: WorkerContext, journal: DurableJournal
+) -> None:
     """The run isn't over, but this worker is done with it."""
-    if isinstance(held.lost, JournalRefused):
-        await _fail(held, world, held.lost)
-    elif held.lost is not None:
-        log.warning("run_lost", extra={"run": str(held.claim.run_id), "why": str(held.lost)})
-    elif held.handing_over:
+    if isinstance(drive_state.lost, JournalRefused):
+        await _fail(drive_state, world, drive_state.lost)
+    elif drive_state.lost is not None:
+        log.warning(
+            "run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(drive_state.lost)}
+        )
+    elif drive_state.handing_over:
         try:
             await journal.flush()
         except WorkflowFault as fault:
-            log.warning("run_lost", extra={"run": str(held.claim.run_id), "why": str(fault)})
+            log.warning("run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(fault)})
             return
-        await claims.release(world.db, held.claim)
+        await claims.release_run(world.db, drive_state.claim)
 
 
-async def _fail(held: Drive, world: World, fault: WorkflowFault) -> None:
+async def _fail(drive_state: Drive, world: WorkerContext, fault: WorkflowFault) -> None:
     """Its journal can't take it any further: say so in a journal of its own, after what was stored."""
-    seq = held.journal.seq if held.journal is not None else held.claim.last_seq
+    seq = drive_state.journal.seq if drive_state.journal is not None else drive_state.claim.last_seq
     claim = Claim(
-        held.claim.run_id,
-        held.claim.team_id,
-        held.claim.attempt,
+        drive_state.claim.run_id,
+        drive_state.claim.team_id,
+        drive_state.claim.attempt,
         seq,
-        held.claim.age,
-        held.claim.row,
+        drive_state.claim.age,
+        drive_state.claim.row,
     )
     journal = DurableJournal(claim, world.db, world.outbox)
     try:

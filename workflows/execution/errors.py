@@ -1,4 +1,4 @@
-"""What can go wrong between a run and its journal."""
+"""Errors between a run and its journal."""
 
 from workflows.engine.errors import WorkflowFault
 

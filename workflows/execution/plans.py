@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from workflows.engine.document import Document
-from workflows.engine.plan import Plan, compile_plan
-from workflows.execution.kinds import kinds
-from workflows.execution.threads import in_thread
+from workflows.engine.language.document import Document
+from workflows.engine.language.plan import Plan, compile_plan
+from workflows.execution.kinds import load_kinds
+from workflows.execution.threads import run_in_thread
 from workflows.models import Snapshot
 from workflows.models.documents import from_json
 
 
-KEPT = 256
+CACHE_SIZE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +28,33 @@ class Prepared:
     secret_names: frozenset[str]
 
 
-_kept: OrderedDict[UUID, Prepared] = OrderedDict()
+_cache: OrderedDict[UUID, Prepared] = OrderedDict()
 _coming: dict[UUID, "asyncio.Task[Prepared]"] = {}
 
 
-async def prepared(team_id: UUID, snapshot_id: UUID) -> Prepared:
+async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
     """Raises DocumentInvalid, which fails the run: a newer release may refuse what an older one took."""
-    known = _kept.get(snapshot_id)
+    known = _cache.get(snapshot_id)
     if known is not None:
-        _kept.move_to_end(snapshot_id)
+        _cache.move_to_end(snapshot_id)
         return known
     # Two hundred runs of a fresh version start at once: one of them compiles.
     task = _coming.get(snapshot_id)
     if task is None or task.get_loop() is not asyncio.get_running_loop():
-        task = asyncio.create_task(in_thread(_load, team_id, snapshot_id))
+        task = asyncio.create_task(run_in_thread(_load, team_id, snapshot_id))
         _coming[snapshot_id] = task
         task.add_done_callback(lambda _done: _coming.pop(snapshot_id, None))
     found = await asyncio.shield(task)
-    _kept[snapshot_id] = found
-    while len(_kept) > KEPT:
-        _kept.popitem(last=False)
+    _cache[snapshot_id] = found
+    while len(_cache) > CACHE_SIZE:
+        _cache.popitem(last=False)
     return found
 
 
 def prepare(document: Document) -> Prepared:
     return Prepared(
         document,
-        compile_plan(document, kinds()),
+        compile_plan(document, load_kinds()),
         {node.id: node.title for node in document.nodes},
         frozenset(item.name for item in document.environment if item.value_type == "secret"),
     )

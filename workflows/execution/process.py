@@ -6,5 +6,5 @@ from workflows.execution.worker import Worker
 
 
 @cache
-def worker() -> Worker:
+def get_worker() -> Worker:
     return Worker()

@@ -9,8 +9,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from workflows.execution import claims
-from workflows.execution.bus import bus_url
 from workflows.execution.db import Database
+from workflows.execution.events.bus import get_bus_url
 
 
 # With a broker its message usually wins; without one, looking is the only way to learn of a run.
@@ -18,8 +18,8 @@ QUEUED_FOR = timedelta(seconds=3)
 AT_MOST = 32  # a look
 
 POISONED = (
-    "The worker died three times while it was running this workflow, so the run was given up. "
-    "A step may need more memory than the worker has, or crash it."
+    "The worker crashed three times during this run, so the run was aborted. "
+    "A step may use more memory than the worker has, or crash it."
 )
 
 
@@ -27,10 +27,10 @@ async def find(db: Database, free: int) -> list[UUID]:
     """Oldest first, no more than there is room for."""
     if free <= 0:
         return []
-    waited = QUEUED_FOR if bus_url() else timedelta(0)
-    return await claims.unattended(db, waited, min(free, AT_MOST))
+    waited = QUEUED_FOR if get_bus_url() else timedelta(0)
+    return await claims.list_unattended(db, waited, min(free, AT_MOST))
 
 
 async def park_if_poisoned(db: Database, run_id: UUID) -> bool:
-    """Whether this was a run that had killed its third worker; it is failed now."""
-    return await claims.park(db, run_id, POISONED)
+    """Fail a run that has killed its third worker, and say whether this was one."""
+    return await claims.park_run(db, run_id, POISONED)

@@ -1,16 +1,16 @@
-"""What an attempt at a run needs from the database besides its own row; often nothing."""
+"""The data that an attempt at a run needs besides its own row; often none."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from config.crypto import decrypt
-from workflows.engine.document import Json
+from config.encryption.crypto import decrypt
+from workflows.engine.language.document import Json
 from workflows.execution.claims import Claim
-from workflows.execution.debugging import Debug
+from workflows.execution.debugging.run_options import Debug
 from workflows.execution.plans import Prepared
-from workflows.execution.threads import in_thread
+from workflows.execution.threads import run_in_thread
 from workflows.models import Conversation, WorkflowSecret
 
 
@@ -33,12 +33,12 @@ NOTHING = Setup()
 async def load_setup(claim: Claim, ready: Prepared) -> Setup:
     if _talk_of(claim) is None and not ready.secret_names:
         return NOTHING
-    return await in_thread(_load, claim, ready)
+    return await run_in_thread(_load, claim, ready)
 
 
 def _load(claim: Claim, ready: Prepared) -> Setup:
     with tenant([claim.team_id]):
-        secrets, which = _secrets(claim, ready), _talk_of(claim)
+        secrets, which = _load_secrets(claim, ready), _talk_of(claim)
         talk = Conversation.objects.unscoped().filter(pk=which).first() if which else None
         if talk is None:
             return Setup(secrets=secrets)
@@ -49,12 +49,12 @@ def _load(claim: Claim, ready: Prepared) -> Setup:
 
 def _talk_of(claim: Claim) -> UUID | None:
     """Its conversation; of a turn that is tried once more, the one it stood in."""
-    turn = Debug.of(claim.row).turn
+    turn = Debug.from_row(claim.row).turn
     talk = claim.row["conversation_id"] if turn is None else turn["conversation"]
     return UUID(str(talk)) if talk else None
 
 
-def _secrets(claim: Claim, ready: Prepared) -> Mapping[str, str]:
+def _load_secrets(claim: Claim, ready: Prepared) -> Mapping[str, str]:
     if not ready.secret_names:
         return {}
     rows = WorkflowSecret.objects.unscoped().filter(

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Not asgiref's one thread for everybody: runs of one worker would wait for each other there."""
 
     def section() -> T:
@@ -24,9 +24,9 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         finally:
             connections.close_all()
 
-    return await asyncio.get_running_loop().run_in_executor(_pool(), section)
+    return await asyncio.get_running_loop().run_in_executor(_get_pool(), section)
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _get_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="runs-orm")

@@ -20,15 +20,15 @@ from psycopg_pool import PoolTimeout
 
 from config.ids import uuid7
 from workflows.execution import claims, recovery
-from workflows.execution.adapters import Services
-from workflows.execution.bus import Publisher, bus_url
-from workflows.execution.cancels import listen_for_cancels
+from workflows.execution.cancellation import listen_for_cancels
 from workflows.execution.db import Database
-from workflows.execution.driver import Drive, World, drive_run
+from workflows.execution.driver import Drive, WorkerContext, drive_run
 from workflows.execution.errors import FencedOut
-from workflows.execution.models_port import models_for
-from workflows.execution.outbox import Outbox
-from workflows.execution.texts import save_texts
+from workflows.execution.events.bus import Publisher, get_bus_url
+from workflows.execution.journal.outbox import Outbox
+from workflows.execution.journal.partial_saver import save_texts
+from workflows.execution.ports.adapters import Services
+from workflows.execution.ports.models import build_models
 
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class Worker:
 
     def __init__(self, *, capacity: int | None = None, name: str = "") -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid7().hex[-8:]}"
-        self.held: dict[UUID, Drive] = {}
+        self.drives: dict[UUID, Drive] = {}
         self._capacity = capacity or settings.WORKER_THREADS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -73,10 +73,10 @@ class Worker:
         if self._thread is None or self._loop is None:
             return
         if self._thread.is_alive():
-            self.wind_down_soon(grace)
+            self.schedule_wind_down(grace)
         self._thread.join(timeout=grace + 10)
 
-    def wind_down_soon(self, grace: float = SOFT_STOP) -> None:
+    def schedule_wind_down(self, grace: float = SOFT_STOP) -> None:
         """The same from a signal handler, which may not wait."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._begin_wind_down, grace)
@@ -92,19 +92,19 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._db = Database()
-        publisher = Publisher(bus_url())
+        publisher = Publisher(get_bus_url())
         self._outbox = Outbox(publisher)
-        services = Services(models=models_for)
-        self._world = World(self._db, self._outbox, services)
+        services = Services(models=build_models)
+        self._world = WorkerContext(self._db, self._outbox, services)
         await self._db.open()
         duties = [
             asyncio.create_task(duty)
             for duty in (
-                self._every(claims.RENEW_EVERY, self._renew),
-                self._every(LOOK_FOR_CANCELS, self._look_for_cancels),
-                self._every(SAVE_TEXT, self._save_texts),
-                self._every(LOOK_AROUND, self._look_around),
-                listen_for_cancels(bus_url(), self._cancel),
+                self._repeat(claims.RENEW_EVERY, self._renew),
+                self._repeat(LOOK_FOR_CANCELS, self._look_for_cancels),
+                self._repeat(SAVE_TEXT, self._save_texts),
+                self._repeat(LOOK_AROUND, self._look_around),
+                listen_for_cancels(get_bus_url(), self._cancel),
             )
         ]
         self._ready.set()
@@ -121,46 +121,46 @@ class Worker:
 
     async def _advance(self, run_id: UUID) -> bool:
         """False: there was nothing to claim."""
-        if self._stopping or run_id in self.held:
+        if self._stopping or run_id in self.drives:
             return False
-        claim = await claims.claim(self._db, run_id, self.name)
+        claim = await claims.claim_run(self._db, run_id, self.name)
         if claim is None:
             return False
-        drive = self.held[run_id] = Drive(claim)
+        drive = self.drives[run_id] = Drive(claim)
         drive.task = asyncio.create_task(drive_run(drive, self._world))
         try:
             await asyncio.wait([drive.task])
             if not drive.task.cancelled() and (broke := drive.task.exception()):
                 log.error("run_dropped", exc_info=broke, extra={"run": str(run_id)})
         finally:
-            del self.held[run_id]
+            del self.drives[run_id]
         await self._let_next_turn_begin(claim)
         return True
 
-    async def _let_next_turn_begin(self, done: claims.Claim) -> None:
+    async def _let_next_turn_begin(self, finished: claims.Claim) -> None:
         """Its own message came too early and was dropped; looking around would find it seconds later."""
-        waiting = await claims.next_turn(self._db, done)
+        waiting = await claims.find_next_turn(self._db, finished)
         if waiting is not None and not self._stopping:
             asyncio.get_running_loop().create_task(self._take(waiting))
 
     def _begin_wind_down(self, grace: float) -> None:
         if not self._stopping:
             self._stopping = True
-            self._winding = asyncio.create_task(self._wind_down(grace))
+            self._winding = asyncio.create_task(self._stop_gracefully(grace))
 
-    async def _wind_down(self, grace: float) -> None:
-        tasks = [drive.task for drive in self.held.values() if drive.task]
+    async def _stop_gracefully(self, grace: float) -> None:
+        tasks = [drive.task for drive in self.drives.values() if drive.task]
         if tasks:
             await asyncio.wait(tasks, timeout=grace)
-        for drive in list(self.held.values()):
+        for drive in list(self.drives.values()):
             drive.hand_over()
-        while self.held:
+        while self.drives:
             await asyncio.sleep(0.02)
         self._ended.set()
 
     # -- duties ---------------------------------------------------------------------------------
 
-    async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _repeat(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(seconds * random.uniform(0.9, 1.1))  # noqa: S311 - no secret
             try:
@@ -171,29 +171,29 @@ class Worker:
                 log.exception("duty_broke", extra={"duty": duty.__name__})
 
     async def _renew(self) -> None:
-        drives = list(self.held.values())
+        drives = list(self.drives.values())
         if not drives:
             return
-        kept = await claims.renew(self._db, [drive.claim for drive in drives])
+        renewed = await claims.renew_claims(self._db, [drive.claim for drive in drives])
         for drive in drives:
             # A run that ended while the statement was on its way is gone from ``held`` by now.
-            if drive.claim.run_id not in kept and self._still_open(drive):
+            if drive.claim.run_id not in renewed and self._is_open(drive):
                 drive.lose(FencedOut())
 
     async def _look_for_cancels(self) -> None:
-        if self.held:
-            for run_id in await claims.cancelled(
-                self._db, [drive.claim for drive in self.held.values()]
+        if self.drives:
+            for run_id in await claims.list_cancelled(
+                self._db, [drive.claim for drive in self.drives.values()]
             ):
                 self._cancel(run_id)
 
     async def _save_texts(self) -> None:
-        await save_texts(self._db, list(self.held.values()))
+        await save_texts(self._db, list(self.drives.values()))
 
     async def _look_around(self) -> None:
         if self._stopping:
             return
-        free = self._capacity - len(self.held)
+        free = self._capacity - len(self.drives)
         for run_id in await recovery.find(self._db, free):
             asyncio.get_running_loop().create_task(self._take(run_id))
 
@@ -205,11 +205,11 @@ class Worker:
             log.warning("take_waits", extra={"run": str(run_id), "why": str(away)})
 
     def _cancel(self, run_id: UUID) -> None:
-        drive = self.held.get(run_id)
+        drive = self.drives.get(run_id)
         if drive is not None:
             drive.stop()
 
-    def _still_open(self, drive: Drive) -> bool:
-        return self.held.get(drive.claim.run_id) is drive and not (
+    def _is_open(self, drive: Drive) -> bool:
+        return self.drives.get(drive.claim.run_id) is drive and not (
             drive.journal is not None and drive.journal.finishing
         )

@@ -1,1 +1,1 @@
-"""What several people on one draft hear of each other: its revisions, who is here, comments, runs."""
+"""Live news for several people on one draft: its revisions, who is here, comments, runs."""

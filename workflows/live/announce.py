@@ -9,11 +9,11 @@ from uuid import UUID
 from redis import Redis as SyncRedis
 from redis.exceptions import RedisError
 
-from workflows.engine.document import Json
-from workflows.execution.bus import bus_url
+from workflows.engine.language.document import Json
+from workflows.execution.events.bus import get_bus_url
 from workflows.live.board import update_card
-from workflows.live.hub import hubs
-from workflows.live.speaking import channel
+from workflows.live.draft_feed import list_draft_feeds
+from workflows.live.publish import channel
 
 
 log = logging.getLogger(__name__)
@@ -30,11 +30,11 @@ def announce_published(workflow_id: UUID, number: int) -> None:
 
 
 def announce_card(workflow_id: UUID, key: str, more: dict[str, Json]) -> None:
-    """What a tab says of itself: what is selected there, what is being edited."""
-    url = bus_url()
+    """Publish what a tab shows of itself: its selection, and the field being edited there."""
+    url = get_bus_url()
     if url is not None:
         try:
-            update_card(_redis(url), workflow_id, key, more)
+            update_card(_get_redis(url), workflow_id, key, more)
         except (RedisError, OSError) as error:
             log.debug("presence_lost", extra={"why": str(error)})
     _say(workflow_id, {"kind": "card", "from": key, "card": more})
@@ -45,19 +45,19 @@ def announce_cursor(workflow_id: UUID, key: str, cursor: Json) -> None:
 
 
 def _say(workflow_id: UUID, body: dict[str, Any]) -> None:
-    url = bus_url()
+    url = get_bus_url()
     if url is None:
-        for hub in hubs():
-            hub.hear_from_thread(workflow_id, body)
+        for feed in list_draft_feeds():
+            feed.hear_from_thread(workflow_id, body)
         return
     try:
-        _redis(url).publish(channel(workflow_id), dumps(body))
+        _get_redis(url).publish(channel(workflow_id), dumps(body))
     except (RedisError, OSError) as error:
         log.debug("announcement_lost", extra={"why": str(error)})
 
 
 @cache
-def _redis(url: str) -> "SyncRedis":
+def _get_redis(url: str) -> "SyncRedis":
     """One pool a process: a cursor moves ten times a second."""
     return SyncRedis.from_url(
         url, socket_connect_timeout=1, socket_timeout=1, decode_responses=True

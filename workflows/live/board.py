@@ -1,7 +1,6 @@
-"""Who is where at the moment: cards by tab, each alive as long as somebody renews it.
+"""Presence: the cards of open tabs, each alive as long as somebody renews it.
 
-Nothing of it is saved. With Valkey all web processes share one board; without, each has its own,
-which is all of it where there is one process.
+Nothing of it is saved. With Valkey all web processes share one board; without, each has its own.
 """
 
 import time
@@ -14,8 +13,8 @@ from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from workflows.engine.document import Json
-from workflows.execution.bus import connect
+from workflows.engine.language.document import Json
+from workflows.execution.events.bus import connect
 
 
 FRESH = 12.0  # seconds a card is good for; its stream renews it every few
@@ -81,17 +80,17 @@ class SharedBoard:
 
     async def read(self, workflow_id: UUID) -> dict[str, Card]:
         try:
-            asked: Any = self._redis.hgetall(place(workflow_id))  # Any: redis-py is half typed
-            found: dict[str, str] = await asked
+            keys: Any = self._redis.hgetall(place(workflow_id))  # Any: redis-py is half typed
+            values: dict[str, str] = await keys
         except (RedisError, OSError):
             return {}
-        return fresh(found)
+        return is_fresh(values)
 
     async def close(self) -> None:
         await self._redis.aclose()
 
 
-def board_of(url: str | None) -> Board:
+def build_board(url: str | None) -> Board:
     return SharedBoard(url) if url else LocalBoard()
 
 
@@ -99,7 +98,7 @@ def place(workflow_id: UUID) -> str:
     return f"presence:{workflow_id}"
 
 
-def fresh(texts: Mapping[str, str]) -> dict[str, Card]:
+def is_fresh(texts: Mapping[str, str]) -> dict[str, Card]:
     cards: dict[str, Card] = {}
     for key, text in texts.items():
         try:
@@ -113,8 +112,8 @@ def fresh(texts: Mapping[str, str]) -> dict[str, Card]:
 
 def update_card(redis: "SyncRedis", workflow_id: UUID, key: str, more: Card) -> Card | None:
     """From a request: what a tab says of itself. None where no stream of it stands anywhere."""
-    known: Any = redis.hget(place(workflow_id), key)  # Any: redis-py is half typed
-    cards = fresh({key: known}) if known else {}
+    current: Any = redis.hget(place(workflow_id), key)  # Any: redis-py is half typed
+    cards = is_fresh({key: current}) if current else {}
     if key not in cards:
         return None
     card = {**cards[key], **more}

@@ -3,21 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from workflows.live.hub import LiveHub
-from workflows.live.seats import Said, Seat
+from workflows.live.draft_feed import DraftFeed
+from workflows.live.seats import LiveEvent, Seat
 
 
-async def follow(hub: LiveHub, seat: Seat, *, patience: float) -> AsyncIterator[Said | None]:
-    """None: nothing happened for a while. Ends when access does, or when the tab can't keep up."""
-    async with hub.sitting(seat):
+async def follow(
+    feed: DraftFeed, seat: Seat, *, patience: float
+) -> AsyncIterator[LiveEvent | None]:
+    """Yield events, and None when nothing happened for a while. It ends when access does, or when the tab can't keep
+    up.
+    """
+    async with feed.take_seat(seat):
         while not seat.cut_off:
             try:
                 # Not wait_for: Python 3.11's swallows a cancel that comes as the wait is over.
                 async with asyncio.timeout(patience):
-                    said = await seat.queue.get()
+                    event = await seat.queue.get()
             except TimeoutError:
                 yield None
                 continue
-            if said is None:
+            if event is None:
                 return
-            yield said
+            yield event

@@ -1,4 +1,4 @@
-"""The channel of a draft, and speaking on it from an event loop."""
+"""The channel of a draft, and publishing on it from an event loop."""
 
 import logging
 from json import dumps
@@ -7,20 +7,22 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from workflows.engine.document import Json
-from workflows.execution.bus import connect
+from workflows.engine.language.document import Json
+from workflows.execution.events.bus import connect
 
 
 log = logging.getLogger(__name__)
 
+PREFIX = "draft"
+
 
 def channel(workflow_id: object) -> str:
     """``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment" | "published", …}``."""
-    return f"draft:{workflow_id}"
+    return f"{PREFIX}:{workflow_id}"
 
 
-class Speaker:
-    """Unheard, what it says is found by the next look."""
+class DraftPublisher:
+    """Publishes to a draft's channel. A message that is lost is found by the next poll."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None

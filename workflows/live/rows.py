@@ -1,6 +1,6 @@
-"""What the rows say of the drafts that are watched: one look for all tabs of a web process.
+"""News about the watched drafts, read from the rows: one poll for all tabs of a web process.
 
-The bus only says when to look sooner. Whether each tab may still watch is part of every look.
+The bus only says when to poll sooner. Each poll also checks whether every tab may still watch.
 """
 
 from collections.abc import Collection
@@ -28,16 +28,16 @@ Watch = tuple[UUID, UUID, str]  # workflow, person, session
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DraftNews:
     revisions: dict[UUID, int] = field(default_factory=dict)
     comments: dict[UUID, str] = field(default_factory=dict)  # changes when a comment does
     admitted: frozenset[Watch] = frozenset()
-    runs: tuple["Running", ...] = ()
+    runs: tuple["RunNews", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A run, and the people whose business it is."""
+class RunNews:
+    """A run, and the people it concerns."""
 
     id: str
     workflow_id: UUID
@@ -45,25 +45,25 @@ class Running:
     people: frozenset[UUID | None]
 
 
-def look(team_ids: Collection[UUID], watches: Collection[Watch]) -> Look:
+def load_news(team_ids: Collection[UUID], watches: Collection[Watch]) -> DraftNews:
     drafts = {workflow_id for workflow_id, _user, _session in watches}
     with tenant(team_ids):
-        found = {
+        drafts_by_id = {
             row.pk: row
             for row in Workflow.objects.unscoped().filter(pk__in=drafts, archived_at=None)
         }
-        return Look(
-            revisions={pk: row.revision for pk, row in found.items()},
-            comments=_marks(found),
-            admitted=_admitted(found, watches),
-            runs=_runs(found),
+        return DraftNews(
+            revisions={pk: row.revision for pk, row in drafts_by_id.items()},
+            comments=_load_comment_marks(drafts_by_id),
+            admitted=_list_admitted(drafts_by_id, watches),
+            runs=_load_runs(drafts_by_id),
         )
 
 
-def _marks(found: Collection[UUID]) -> dict[UUID, str]:
+def _load_comment_marks(draft_ids: Collection[UUID]) -> dict[UUID, str]:
     rows = (
         Comment.objects.unscoped()
-        .filter(workflow_id__in=found)
+        .filter(workflow_id__in=draft_ids)
         .values("workflow_id")
         .annotate(count=Count("pk"), last=Max("changed_at"))
         .order_by("workflow_id")
@@ -71,29 +71,31 @@ def _marks(found: Collection[UUID]) -> dict[UUID, str]:
     return {row["workflow_id"]: f"{row['count']}:{row['last'].timestamp()}" for row in rows}
 
 
-def _admitted(found: dict[UUID, Workflow], watches: Collection[Watch]) -> frozenset[Watch]:
-    """Asked of ``permissions``, as everywhere, with the roles people have now."""
+def _list_admitted(drafts: dict[UUID, Workflow], watches: Collection[Watch]) -> frozenset[Watch]:
+    """Return the watches that are still allowed, by the permissions and roles that people have now."""
     people = {user_id for _workflow, user_id, _session in watches}
     users = {user.pk: user for user in User.objects.filter(pk__in=people, is_active=True)}
     roles: dict[UUID, dict[UUID, Role]] = {}
     members = Membership.objects.unscoped().filter(user_id__in=people)
     for user_id, team_id, role in members.values_list("user_id", "team_id", "role"):
         roles.setdefault(user_id, {})[team_id] = Role(role)
-    open_sessions = _open_sessions({session for _workflow, _user, session in watches if session})
+    open_sessions = _list_open_sessions(
+        {session for _workflow, _user, session in watches if session}
+    )
 
     def may(watch: Watch) -> bool:
         workflow_id, user_id, session = watch
-        if workflow_id not in found or user_id not in users:
+        if workflow_id not in drafts or user_id not in users:
             return False
         principal = UserPrincipal(users[user_id], roles.get(user_id, {}))
         is_in = not session or session in open_sessions
-        return is_in and permissions.may_view(principal, found[workflow_id])
+        return is_in and permissions.may_view(principal, drafts[workflow_id])
 
     return frozenset(watch for watch in watches if may(watch))
 
 
-def _open_sessions(keys: set[str]) -> set[str]:
-    """Who signed out, in whatever tab, hears no more."""
+def _list_open_sessions(keys: set[str]) -> set[str]:
+    """Return the sessions that are still signed in."""
     store = import_module(settings.SESSION_ENGINE).SessionStore
     if not hasattr(store, "get_model_class"):  # not in the database: asked one by one
         return {key for key in keys if store().exists(key)}
@@ -101,11 +103,11 @@ def _open_sessions(keys: set[str]) -> set[str]:
     return set(rows.values_list("pk", flat=True))
 
 
-def _runs(found: Collection[UUID]) -> tuple[Running, ...]:
+def _load_runs(draft_ids: Collection[UUID]) -> tuple[RunNews, ...]:
     lately = timezone.now() - ENDED_LATELY
     rows = (
         Run.objects.unscoped()
-        .filter(workflow_id__in=found)
+        .filter(workflow_id__in=draft_ids)
         .filter(Q(status__in=UNFINISHED) | Q(finished_at__gt=lately))
         .order_by("created_at", "id")
         .values_list(
@@ -118,6 +120,6 @@ def _runs(found: Collection[UUID]) -> tuple[Running, ...]:
         )[:500]
     )
     return tuple(
-        Running(str(pk), workflow_id, status, frozenset(people))
+        RunNews(str(pk), workflow_id, status, frozenset(people))
         for pk, workflow_id, status, *people in rows
     )

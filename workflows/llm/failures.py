@@ -31,26 +31,26 @@ _FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
 
 # status → sentence, and whether the same request may do better later
 _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
-    400: ("{provider} refused the request as malformed; check the model's parameters.", False),
-    401: ("{provider} refused the credential. Check its API key.", False),
-    402: ("{provider} says the account has no credit left.", False),
-    403: ("{provider} refused the credential for the model {model!r}.", False),
-    404: ("{provider} doesn't know the model {model!r}, or its address is wrong.", False),
-    405: ("The address of {provider} is not that of a model provider.", False),
-    408: ("{provider} gave up waiting.", True),
+    400: ("{provider} rejected the request as malformed. Check the model parameters.", False),
+    401: ("{provider} rejected the credential. Check the API key.", False),
+    402: ("{provider} reports that the account has no credit left.", False),
+    403: ("{provider} rejected the credential for the model {model!r}.", False),
+    404: ("{provider} doesn't have the model {model!r}, or the base URL is wrong.", False),
+    405: ("The base URL of {provider} is not a model provider API.", False),
+    408: ("{provider} timed out.", True),
     409: ("{provider} is busy with a conflicting request.", True),
     413: ("The request is too large for {provider}.", False),
-    422: ("{provider} refused the request as malformed; check the model's parameters.", False),
+    422: ("{provider} rejected the request as malformed. Check the model parameters.", False),
 }
-_SERVER_ERROR: Final = ("{provider} failed on its side (status {status}).", True)
-_REDIRECT: Final = ("The address of {provider} points elsewhere; enter the final address.", False)
-_OTHER: Final = ("{provider} refused the request (status {status}).", False)
+_SERVER_ERROR: Final = ("{provider} had a server error (status {status}).", True)
+_REDIRECT: Final = ("The base URL of {provider} redirects. Enter the final URL.", False)
+_OTHER: Final = ("{provider} rejected the request (status {status}).", False)
 
 TOO_LONG: Final = "The prompt is too long for the model {model!r}."
 FILTERED: Final = "The content filter of {provider} stopped the answer."
-BROKE_OFF: Final = "The answer of {provider} broke off."
-UNREADABLE: Final = "{provider} sent an answer that is not of the OpenAI protocol."
-NO_ADDRESS: Final = "{provider} has no address. Enter one under Model providers."
+BROKE_OFF: Final = "The response of {provider} was cut off."
+UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
+NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
 
 
 def failure_of(error: Exception, *, provider: str, model: str) -> ModelFailed:
@@ -88,9 +88,9 @@ def _rate_limited(error: openai.APIStatusError, words: dict[str, str]) -> ModelF
         sentence, _ = _BY_STATUS[402]
         return ModelFailed(sentence.format(**words), status=429)
     wait = _seconds(error.response.headers.get("retry-after", ""))
-    when = "" if wait is None else f" It asks to wait {wait:g} s."
+    when = "" if wait is None else f" Retry after {wait:g} s."
     return ModelRateLimited(
-        "{provider} limits how often it may be asked.".format(**words) + when, retry_after=wait
+        "The rate limit of {provider} was reached.".format(**words) + when, retry_after=wait
     )
 
 
@@ -102,9 +102,9 @@ def _by_cause(cause: BaseException, words: dict[str, str]) -> ModelFailed | None
     if isinstance(cause, net.BodyTooLarge | net.HeadersTooLarge | net.RedirectRefused):
         return ModelFailed(f"{words['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
-        return ModelFailed("{provider} took too long to answer.".format(**words), retryable=True)
+        return ModelFailed("{provider} took too long to respond.".format(**words), retryable=True)
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
-        return ModelFailed("The address of {provider} can't be used.".format(**words))
+        return ModelFailed("The base URL of {provider} can't be used.".format(**words))
     if name in {"RemoteProtocolError", "ReadError"}:
         return ModelFailed(BROKE_OFF.format(**words), retryable=True)
     return None
@@ -114,11 +114,11 @@ def _unreached(error: Exception, words: dict[str, str]) -> ModelFailed:
     causes = tuple(_chain(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return ModelFailed(
-            "The host name of {provider} isn't known.".format(**words), retryable=True
+            "The host name of {provider} could not be resolved.".format(**words), retryable=True
         )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return ModelFailed("{provider} has no valid certificate.".format(**words))
-    sentence = "Nothing answers at the address of {provider}. Is it running?"
+    sentence = "{provider} is not responding at its base URL. Is it running?"
     return ModelFailed(sentence.format(**words), retryable=True)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.engine.ports import ModelRequest
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Literal
 
 from config import plugins
+from config.redaction import StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, canonical
@@ -32,7 +33,7 @@ _BUILT_IN: Mapping[str, Factory] = {
 
 def kinds() -> dict[str, Factory]:
     """What can stand behind a provider; plug-ins add to it through ``model_providers``."""
-    added = plugins.offered("model_providers")
+    added = plugins.collect_mappings("model_providers")
     for name in _BUILT_IN.keys() & added.keys():
         raise plugins.PluginClash("model_providers", name)
     return {**_BUILT_IN, **added}
@@ -69,8 +70,10 @@ class TeamModels:
         config = self._configs.get(canonical(request.provider))
         if config and not request.model:
             request = replace(request, model=config.default_model)
+        redactor = build_redactor([config.api_key] if config else [])
+        text, reasoning = redactor.stream(), redactor.stream()
         async for chunk in self.port(request.provider).stream(request):
-            yield chunk
+            yield _without_key(chunk, text, reasoning) if redactor else chunk
 
     def port(self, provider: str) -> ModelPort:
         name = canonical(provider)
@@ -84,12 +87,20 @@ class TeamModels:
             return OfflineModels()
         if config is None:
             raise ModelFailed(
-                f"The model provider {written[:80]!r} isn't connected. "
-                "Connect it under Model providers, or choose another one in the node."
+                f"The model provider {written[:80]!r} is not connected. "
+                "Connect it under Models, or select another one in the node."
             )
         factory = kinds().get(config.kind)
         if factory is None:
-            raise ModelFailed(
-                f"No installed plug-in answers for providers of kind {config.kind!r}."
-            )
+            raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")
         return factory(config)
+
+
+def _without_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
+    """Redact a provider's key where its answer repeats it: nobody but the provider should see it."""
+    is_last = chunk.finish_reason is not None
+    return replace(
+        chunk,
+        text=text.add(chunk.text) + (text.end() if is_last else ""),
+        reasoning=reasoning.add(chunk.reasoning) + (reasoning.end() if is_last else ""),
+    )

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from workflows import memory_app
-from workflows.engine.backends import Backend, InProcess
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
-from workflows.execution.http import GuardedHttp
+from workflows.engine.testing.backends import Backend, InProcess
+from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
-from workflows.services.durable import DurableBackend
+from workflows.services.runs.durable_backend import DurableBackend
 
 
 class BackendRefused(Exception):
@@ -24,7 +24,7 @@ class OfflineOnly:
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         if request.provider != "offline":
             raise ModelFailed(
-                f"No credential for the provider {request.provider!r} here: "
+                f"No credential for the provider {request.provider!r}: "
                 "use --offline, --mocks or --durable"
             )
         return OfflineModels().stream(request)
@@ -69,17 +69,17 @@ def backend_for(*, durable: bool, offline: bool, remembers: Remembers = HERE) ->
     if not durable:
         return ShellBackend(offline=offline, remembers=remembers)
     if remembers != HERE:
-        raise BackendRefused("--durable runs remember where the server does")
+        raise BackendRefused("--durable runs use the server's memory")
     return DurableBackend()
 
 
 def _memory(remembers: Remembers) -> "memory_app.MemoryProvider | None":
     if not memory_app.is_on():
         if remembers != HERE:
-            raise BackendRefused("there is no memory here: MEMORY_ENABLED is off")
+            raise BackendRefused("memory is disabled: MEMORY_ENABLED is off")
         return None
     if remembers.provider == "postgres":  # it asks nobody's permission
-        raise BackendRefused("the server's own memory is for --durable runs")
+        raise BackendRefused("the server's memory can only be used with --durable")
     try:
         return memory_app.make_provider(remembers.provider, **remembers.options)
     except (memory_app.MemoryFault, TypeError) as wrong:

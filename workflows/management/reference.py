@@ -8,10 +8,11 @@ from typing import TypeVar
 import yaml
 
 from accounts.roles import render_permissions
-from workflows.engine.describing import example_data, outputs_declared
+from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.state import NODE_MOVES, RUN_MOVES
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.state import NODE_MOVES, RUN_MOVES
 
 
 State = TypeVar("State", bound=StrEnum)
@@ -22,10 +23,10 @@ def node_kinds() -> str:
     lines = [
         "# Node kinds",
         "",
-        "What a node may be. `type` in the node's data names the kind.",
+        "The node kinds. `type` in a node's data names its kind.",
         "",
     ]
-    kinds = builtin_kinds()
+    kinds = build_kinds()
     for name in sorted(kinds):
         lines += _kind(kinds[name])
     return "\n".join(lines).rstrip() + "\n"
@@ -36,7 +37,7 @@ def run_states() -> str:
         [
             "# States",
             "",
-            "What may follow what. A state without a successor is the end.",
+            "The allowed transitions. A state without a successor is final.",
             "",
             "## Of a run",
             "",
@@ -66,8 +67,8 @@ def _kind(kind: AnyKind) -> Iterable[str]:
             [f"Also called: {', '.join(f'`{alias}`' for alias in kind.aliases)}"]
             * bool(kind.aliases)
         ),
-        *(["Has an effect outside the run"] * kind.has_effect),
-        *(["Can be retried"] * kind.retryable),
+        *(["Has side effects"] * kind.has_effect),
+        *([_retry(kind.retry)] if kind.retry else []),
         *(["Needs memory"] * kind.needs_memory),
     ]
     yield from (f"- {trait}" for trait in traits)
@@ -76,12 +77,17 @@ def _kind(kind: AnyKind) -> Iterable[str]:
         yield from ("| field | label | form | required | default | |", "|---|---|---|---|---|---|")
         yield from _fields(kind.fields)
         yield ""
-    if outputs := outputs_declared(kind):
+    if outputs := list_outputs(kind):
         yield from ("| output | type | |", "|---|---|---|")
         yield from (f"| `{one.name}` | {one.type} | {one.help} |" for one in outputs)
         yield ""
-    example = yaml.safe_dump(example_data(kind), allow_unicode=True, sort_keys=False)
+    example = yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False)
     yield from ("```yaml", *example.rstrip().splitlines(), "```", "")
+
+
+def _retry(retry: Retry) -> str:
+    interval = f"{retry.interval_ms:,g} ms"
+    return f"Supports retry; once switched on, {retry.max_retries} times after {interval} each"
 
 
 def _fields(fields: Iterable[Field], prefix: str = "") -> Iterable[str]:

@@ -25,7 +25,7 @@ class TestCase(Authored, TenantModel):
         "workflows.Workflow", on_delete=models.CASCADE, related_name="test_cases", db_index=False
     )
     name = models.CharField(_("name"), max_length=200)
-    rank = models.PositiveIntegerField(_("place"), default=0)
+    rank = models.PositiveIntegerField(_("position"), default=0)
     spec = VerbatimJSONField(_("case"), default=dict)
 
     class Meta:
@@ -62,8 +62,8 @@ class TestResult(TenantModel):
         _("status"), max_length=8, choices=ResultStatus, default=ResultStatus.QUEUED
     )
     offline = models.BooleanField(_("offline"), default=False)
-    spec = VerbatimJSONField(_("case as it was"), default=dict)
-    detail = VerbatimJSONField(_("what came of it"), default=dict)
+    spec = VerbatimJSONField(_("test case snapshot"), default=dict)
+    detail = VerbatimJSONField(_("result details"), default=dict)
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         verbose_name=_("started by"),

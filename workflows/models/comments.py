@@ -24,7 +24,7 @@ class Comment(TenantModel):
     )
     thread = models.ForeignKey(
         "self",
-        verbose_name=_("answers"),
+        verbose_name=_("replies"),
         null=True,
         blank=True,
         on_delete=models.CASCADE,

@@ -26,9 +26,9 @@ class Conversation(Personal):
     key = models.CharField(_("key"), max_length=255, default=new_key)
     name = models.CharField(_("name"), max_length=255, blank=True)
     variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
-    # Names, as ``workflows.engine.outside`` has them: of its variables, and of what was answered.
+    # Names, as ``workflows.engine.language.untrusted`` has them: of its variables, and of what was answered.
     outside = ArrayField(
-        models.TextField(), verbose_name=_("where strangers' words stand"), default=list, blank=True
+        models.TextField(), verbose_name=_("external content"), default=list, blank=True
     )
     dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -55,9 +55,9 @@ class WouldBe(TenantModel):
         FORGET = "forget", _("Forget")
 
     class Fate(models.TextChoices):
-        OPEN = "open", _("Undecided")
+        OPEN = "open", _("Not reviewed")
         KEPT = "kept", _("Kept")
-        DROPPED = "dropped", _("Dropped")
+        DROPPED = "dropped", _("Discarded")
 
     team = models.ForeignKey(
         Team, on_delete=models.PROTECT, db_index=False, db_constraint=False, related_name="+"
@@ -72,14 +72,14 @@ class WouldBe(TenantModel):
     scope = models.CharField(_("scope"), max_length=64)
     namespace = models.TextField(_("namespace"))
     key = models.TextField(_("key"))
-    entry = VerbatimJSONField(_("entry as it would be"), null=True, blank=True)
+    entry = VerbatimJSONField(_("entry after"), null=True, blank=True)
     before = VerbatimJSONField(_("entry before"), null=True, blank=True)
-    fate = models.CharField(_("fate"), max_length=8, choices=Fate, default=Fate.OPEN)
-    at = models.DateTimeField(_("at"), auto_now_add=True)
+    fate = models.CharField(_("decision"), max_length=8, choices=Fate, default=Fate.OPEN)
+    at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
-        verbose_name = _("would-be memory")
-        verbose_name_plural = _("would-be memories")
+        verbose_name = _("dry run change")
+        verbose_name_plural = _("dry run changes")
         ordering = ["run", "number"]
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="would_be_number_once"),

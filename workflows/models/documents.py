@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from workflows.engine.document import Document, Json, VariableSpec
-from workflows.engine.dsl import document_tree, load_document
+from workflows.engine.language.document import Document, Json, VariableSpec
+from workflows.engine.language.dsl import document_tree, load_document
 
 
 def to_json(document: Document) -> dict[str, Json]:

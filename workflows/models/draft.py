@@ -20,7 +20,7 @@ class Node(TenantModel):
         related_name="nodes",
         db_index=False,
     )
-    key = models.CharField(_("id in the document"), max_length=255)
+    key = models.CharField(_("ID in the document"), max_length=255)
     rank = models.PositiveIntegerField(default=0)
     kind = models.CharField(_("kind"), max_length=255, blank=True)
     title = models.TextField(_("title"), blank=True)
@@ -58,7 +58,7 @@ class Edge(TenantModel):
         related_name="edges",
         db_index=False,
     )
-    key = models.CharField(_("id in the document"), max_length=1024)
+    key = models.CharField(_("ID in the document"), max_length=1024)
     rank = models.PositiveIntegerField(default=0)
     # Keys, not foreign keys: a draft may hold an edge to a node that isn't there (yet); the
     # validator says so, and the import loses nothing.
@@ -102,7 +102,7 @@ class Variable(TenantModel):
     )
     area = models.CharField(_("area"), max_length=16, choices=VariableArea)
     name = models.CharField(_("name"), max_length=255)
-    key = models.CharField(_("id in the document"), max_length=255, blank=True)
+    key = models.CharField(_("ID in the document"), max_length=255, blank=True)
     rank = models.PositiveIntegerField(default=0)
     value_type = models.CharField(_("type"), max_length=64)
     value = VerbatimJSONField(_("value"), null=True, blank=True)

@@ -28,9 +28,9 @@ class Revision(TenantModel):
         db_index=False,
     )
     number = models.PositiveIntegerField(_("number"))
-    base = models.PositiveIntegerField(_("made on"))
+    base = models.PositiveIntegerField(_("based on"))
     kind = models.CharField(_("kind"), max_length=8, choices=RevisionKind, default="edit")
-    undoes = models.PositiveIntegerField(_("takes back"), null=True, blank=True)
+    undoes = models.PositiveIntegerField(_("undoes"), null=True, blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         verbose_name=_("author"),
@@ -46,7 +46,7 @@ class Revision(TenantModel):
     key = models.CharField(_("idempotency key"), max_length=100, null=True, blank=True)  # noqa: DJ001 - none of them is another's double
     label = models.CharField(_("label"), max_length=255, blank=True)
     ops = VerbatimJSONField(_("operations"))
-    inverse = VerbatimJSONField(_("what takes them back"))
+    inverse = VerbatimJSONField(_("inverse operations"))
     at = models.DateTimeField(_("at"), auto_now_add=True)
 
     class Meta:

@@ -13,13 +13,13 @@ class FirstSteps(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
-        verbose_name=_("person"),
+        verbose_name=_("user"),
         on_delete=models.CASCADE,
         related_name="+",
     )
     done = models.JSONField(_("done"), default=dict, blank=True)
     dismissed_at = models.DateTimeField(_("dismissed at"), null=True, blank=True)
-    tour = models.CharField(_("place in the tour"), max_length=40, blank=True)
+    tour = models.CharField(_("tour step"), max_length=40, blank=True)
 
     class Meta:
         verbose_name = _("first steps")

@@ -18,7 +18,7 @@ class Folder(Authored, TenantModel):
     name = models.CharField(_("name"), max_length=255)
     parent = models.ForeignKey(
         "self",
-        verbose_name=_("in the folder"),
+        verbose_name=_("parent folder"),
         null=True,
         blank=True,
         on_delete=models.PROTECT,

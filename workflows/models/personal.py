@@ -34,7 +34,7 @@ class Personal(TenantModel):
     subject = models.CharField(_("subject"), max_length=255)
     subject_user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
-        verbose_name=_("account it is for"),
+        verbose_name=_("account of the user"),
         null=True,
         blank=True,
         on_delete=models.SET_NULL,

@@ -12,7 +12,7 @@ from accounts.tenancy import TenantModel
 class ProviderKind(models.TextChoices):
     OFFLINE = (
         "offline",
-        _("Offline (extractive)"),
+        _("Offline demo"),
     )  # answers from memory and inputs, no network
     OPENAI_COMPATIBLE = "openai_compatible", _("OpenAI-compatible endpoint")
 
@@ -30,7 +30,9 @@ class Credential(TenantModel):
         _("hosts"),
         max_length=255,
         blank=True,
-        help_text=_("The host this secret may be sent to; *.example.com for all below it."),
+        help_text=_(
+            "Hosts that this secret can be sent to; *.example.com includes all subdomains."
+        ),
     )
     secret = models.BinaryField(_("secret"))
     hint = models.CharField(_("hint"), max_length=16, blank=True)

@@ -12,9 +12,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Team
-from accounts.personas import persona_name
+from accounts.personas import strip_player
 from accounts.tenancy import TenantModel
-from workflows.engine import records
+from workflows.engine.runtime import step_records
 from workflows.models.fields import VerbatimJSONField
 from workflows.models.personal import Personal
 
@@ -22,25 +22,25 @@ from workflows.models.personal import Personal
 class RunStatus(models.TextChoices):
     """``engine.records.RunStatus`` in the words people read."""
 
-    QUEUED = records.RunStatus.QUEUED.value, _("Queued")
-    RUNNING = records.RunStatus.RUNNING.value, _("Running")
-    SUCCEEDED = records.RunStatus.SUCCEEDED.value, _("Succeeded")
-    PARTIAL = records.RunStatus.PARTIAL.value, _("Succeeded in part")
-    FAILED = records.RunStatus.FAILED.value, _("Failed")
-    STOPPED = records.RunStatus.STOPPED.value, _("Stopped")
-    PAUSED = records.RunStatus.PAUSED.value, _("Paused")
+    QUEUED = step_records.RunStatus.QUEUED.value, _("Queued")
+    RUNNING = step_records.RunStatus.RUNNING.value, _("Running")
+    SUCCEEDED = step_records.RunStatus.SUCCEEDED.value, _("Succeeded")
+    PARTIAL = step_records.RunStatus.PARTIAL.value, _("Partially succeeded")
+    FAILED = step_records.RunStatus.FAILED.value, _("Failed")
+    STOPPED = step_records.RunStatus.STOPPED.value, _("Stopped")
+    PAUSED = step_records.RunStatus.PAUSED.value, _("Paused")
 
 
 class StepStatus(models.TextChoices):
     """``engine.records.StepStatus`` in the words people read, and ``running``: begun, not done."""
 
     RUNNING = "running", _("Running")
-    SUCCEEDED = records.StepStatus.SUCCEEDED.value, _("Succeeded")
-    FAILED = records.StepStatus.FAILED.value, _("Failed")
-    EXCEPTION = records.StepStatus.EXCEPTION.value, _("Failed, handled")
-    SKIPPED = records.StepStatus.SKIPPED.value, _("Skipped")
-    STOPPED = records.StepStatus.STOPPED.value, _("Stopped")
-    PAUSED = records.StepStatus.PAUSED.value, _("Paused")
+    SUCCEEDED = step_records.StepStatus.SUCCEEDED.value, _("Succeeded")
+    FAILED = step_records.StepStatus.FAILED.value, _("Failed")
+    EXCEPTION = step_records.StepStatus.EXCEPTION.value, _("Failed (handled)")
+    SKIPPED = step_records.StepStatus.SKIPPED.value, _("Skipped")
+    STOPPED = step_records.StepStatus.STOPPED.value, _("Stopped")
+    PAUSED = step_records.StepStatus.PAUSED.value, _("Paused")
 
 
 ENDED = (RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.STOPPED)
@@ -110,6 +110,8 @@ class Run(Personal):
     kill_count = models.PositiveSmallIntegerField(_("workers lost"), default=0)
     worker = models.CharField(_("worker"), max_length=255, blank=True)
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
+    # When a paused run goes on by itself. Claims honour it already, but nothing sets it yet: that
+    # is for the durable timers (issue 13).
     wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
     cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
     last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
@@ -177,7 +179,7 @@ class Run(Personal):
     def person(self) -> str:
         """Whom the run is for, as people call them."""
         user = self.subject_user
-        return (user.name or user.email) if user else persona_name(self.subject)
+        return (user.name or user.email) if user else strip_player(self.subject)
 
 
 class Step(TenantModel):
@@ -213,7 +215,7 @@ class Step(TenantModel):
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
     # Defaults of the database's: the function that writes steps knows nothing of these.
-    reused_from = models.UUIDField(_("kept from run"), null=True, blank=True)
+    reused_from = models.UUIDField(_("reused from run"), null=True, blank=True)
     edited_by = models.CharField(_("edited by"), max_length=255, blank=True, db_default="")
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.engine.document import Dialect, Mode
+from workflows.engine.language.document import Dialect, Mode
 from workflows.models.authored import Authored
 
 
@@ -19,7 +19,7 @@ class WorkflowDialect(models.TextChoices):
     """Which dialect a draft was written in: exports go back to it unless asked otherwise."""
 
     DIFY = Dialect.DIFY.value, _("Dify")
-    XWORKFLOW = Dialect.XWORKFLOW.value, _("xworkflow")
+    XWORKFLOW = Dialect.XWORKFLOW.value, _("Mnemoflow")
 
 
 class Workflow(Authored, TenantModel):
@@ -29,14 +29,14 @@ class Workflow(Authored, TenantModel):
     description = models.TextField(_("description"), blank=True)
     icon = models.CharField(_("icon"), max_length=64, blank=True)
     mode = models.CharField(_("mode"), max_length=16, choices=WorkflowMode)
-    dialect = models.CharField(_("dialect"), max_length=16, choices=WorkflowDialect)
-    dialect_version = models.CharField(_("dialect version"), max_length=64, blank=True)
+    dialect = models.CharField(_("format"), max_length=16, choices=WorkflowDialect)
+    dialect_version = models.CharField(_("format version"), max_length=64, blank=True)
     features = models.JSONField(_("features"), default=dict, blank=True)
     extra = models.JSONField(
         _("extra"),
         default=dict,
         blank=True,
-        help_text=_("What the document held at its top level that we don't read ourselves."),
+        help_text=_("Unknown top-level parts of the imported document."),
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
     # How large the draft is at most, kept up by what each edit adds, so that no edit has to count
@@ -73,7 +73,7 @@ class Workflow(Authored, TenantModel):
         _("sample"),
         blank=True,
         db_index=False,
-        help_text=_("The shipped workflow this began as."),
+        help_text=_("The sample that this workflow was created from."),
     )
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
 

@@ -1,7 +1,7 @@
-"""Workflows we ship, as documents beside this file: each with what it remembers at first, and its tests.
+"""The workflows we ship, each in a folder named by its slug.
 
-``<slug>.yml`` is the document, ``<slug>.tests.yml`` three saved cases, ``<slug>.memories.yml`` what is
-there for whoever takes a copy. What the gallery says about each is in ``catalogue``.
+``workflow.yml`` is the document, ``tests.yml`` holds three saved test cases, and ``memories.yml`` the memories
+that a copy starts with. The texts of the gallery's cards are in ``catalogue``.
 """
 
 from workflows.samples.catalogue import SAMPLES

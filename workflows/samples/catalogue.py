@@ -13,10 +13,12 @@ SAMPLES = (
         "chatbot",
         _("A chatbot that remembers"),
         (
-            _("It remembers what each person tells it, across conversations, and for nobody else."),
-            _("Tell it something about yourself, open a new conversation, and ask for it."),
-            _("Watch the run: what was recalled, with its score, and what was written."),
-            _("Forget the memory on its page and ask again; undo, and it is known once more."),
+            _("Remembers what each user says, across conversations and privately."),
+            _("Tell it something about yourself, start a new conversation, and ask about it."),
+            _(
+                "Open the run to see the recalled memories with their relevance, and what was stored."
+            ),
+            _("Forget the memory and ask again. Undo, and it knows it again."),
         ),
         shows=(_("recall and remember"), _("where it comes from")),
         scopes=(PERSON,),
@@ -26,12 +28,12 @@ SAMPLES = (
         "profile",
         _("Profile card"),
         (
-            _("It keeps three fields about each person: name, diet and language."),
+            _("Keeps three fields about each user: name, diet and language."),
             _(
-                "Tell it that you speak Spanish: it knows another language, and asks before it changes."
+                "Tell it that you speak Spanish. It knows another language and asks before changing it."
             ),
-            _("Look at the variable that waits for your yes, and at the field's earlier values."),
-            _("Add a field: one more line in the code node, and it is asked for as well."),
+            _("See the variable that waits for confirmation, and the earlier values of the field."),
+            _("To add a field, add one line to the Code node."),
         ),
         shows=(_("typed fields"), _("ask before changing")),
         scopes=(PERSON,),
@@ -42,14 +44,12 @@ SAMPLES = (
         "support",
         _("Support desk with case memory"),
         (
-            _(
-                "What belongs to a case stays in its conversation; what is true of the customer is kept."
-            ),
-            _("Report an error, say which plan you have, close the case, and begin a new one."),
-            _("Look at the two recalls that run side by side: this case, and this customer."),
-            _("Put an LLM node in place of the summary's template."),
+            _("Case details stay in their conversation. Facts about the customer are kept."),
+            _("Report an error, name your plan, close the case, and start a new one."),
+            _("See the two recalls that run in parallel: this case and this customer."),
+            _("Replace the summary template with an LLM node."),
         ),
-        shows=(_("two memories at once"), _("summary at the end")),
+        shows=(_("two memories in parallel"), _("summary at the end")),
         scopes=(CONVERSATION, PERSON),
         is_chat=True,
         has_memories=True,
@@ -58,10 +58,10 @@ SAMPLES = (
         "handbook",
         _("Team handbook"),
         (
-            _("Facts that everybody in the team reads; what is proposed waits for an editor."),
-            _("Ask when the kitchen is cleaned, then propose a fact: it isn't told yet."),
-            _("Look under Memory for the proposal in quarantine, and set it to long-term."),
-            _("Keep proposals at once: change the tier of the memory node."),
+            _("Facts for the whole team. Proposed facts wait for approval by an editor."),
+            _("Ask when the kitchen is cleaned, then propose a fact. It isn't used yet."),
+            _("Find the proposal in quarantine under Memory and set it to long-term."),
+            _("To accept proposals directly, change the tier in the Remember node."),
         ),
         shows=(_("shared facts"), _("quarantine")),
         scopes=(EVERYONE,),
@@ -72,14 +72,14 @@ SAMPLES = (
         "wiki",
         _("A wiki from conversations"),
         (
-            _("It makes pages of what is said: one about each thing, that refer to each other."),
+            _("Turns conversations into linked pages, one per topic."),
             _(
                 "Tell it two things about the blue printer, write “make pages”, and ask where it is."
             ),
             _(
-                "Look under Memory, Knowledge: it went into the page that was there, not into a twin."
+                "Under Memory → Knowledge, see that the existing page was extended instead of duplicated."
             ),
-            _("With a model, put an LLM node with structured output in place of the code."),
+            _("With a model, replace the code with an LLM node with structured output."),
         ),
         shows=(_("knowledge pages"), _("conversation history")),
         scopes=(CONVERSATION, EVERYONE),
@@ -90,10 +90,12 @@ SAMPLES = (
         "meeting",
         _("Meeting notes to decisions and owners"),
         (
-            _("It takes decisions and tasks out of notes, and keeps each of them once."),
-            _("Give it “Decision on launch: 2 June”: it says which older decision this replaces."),
-            _("Look at the iteration: one round for each decision, one key for each topic."),
-            _("With a model, put an LLM node with structured output in place of the code."),
+            _("Extracts decisions and tasks from notes and stores each of them once."),
+            _(
+                "Enter “Decision on launch: 2 June”. It names the older decision that this replaces."
+            ),
+            _("See the iteration: one round per decision, one key per topic."),
+            _("With a model, replace the code with an LLM node with structured output."),
         ),
         shows=(_("iteration"), _("merging duplicates")),
         scopes=(EVERYONE,),
@@ -103,10 +105,10 @@ SAMPLES = (
         "reminder",
         _("Follow-up reminder"),
         (
-            _("It keeps what is to be followed up until its day, and forgets it by itself."),
-            _("Ask what is due; then remember something for tomorrow, and ask again."),
-            _("Look at a reminder under Memory: its day, and when it expires."),
-            _("Give an address, and what is due is sent there; a schedule is still to come."),
+            _("Keeps follow-ups until they are due and forgets them automatically."),
+            _("Ask what is due, add a reminder for tomorrow, and ask again."),
+            _("Open a reminder under Memory to see its date and when it expires."),
+            _("Enter a URL to send due reminders there."),
         ),
         shows=(_("expiry"), _("HTTP request")),
         scopes=(PERSON,),
@@ -116,10 +118,10 @@ SAMPLES = (
         "study",
         _("Study coach"),
         (
-            _("It keeps a mark for each topic, lets it fade, and asks for the weakest."),
-            _("Write “quiz me”, answer once right and once wrong, and add a card of your own."),
-            _("Look at the marks under Memory, and how each answer becomes a revision."),
-            _("Change how quickly a mark fades: one number at the top of the code."),
+            _("Scores each topic, lets scores fade over time, and asks about the weakest one."),
+            _("Write “quiz me”, give one right and one wrong answer, and add your own card."),
+            _("See the scores under Memory, and how each answer becomes a revision."),
+            _("To change how quickly scores fade, edit the number at the top of the code."),
         ),
         shows=(_("numbers in memory"), _("code node")),
         scopes=(PERSON,),
@@ -130,10 +132,10 @@ SAMPLES = (
         "sales",
         _("Sales call brief"),
         (
-            _("Facts about an account are the team's; notes about it are your own."),
-            _("Ask for the brief of Northwind, then add a note only for yourself."),
-            _("Look at the two memories: who may read each of them is not the same."),
-            _("Add a third recall, of what was said in this conversation."),
+            _("Facts about an account belong to the team. Your notes are private."),
+            _("Ask for the Northwind brief, then add a private note."),
+            _("See the two memories: they have different read access."),
+            _("Add a third recall for the current conversation."),
         ),
         shows=(_("two permissions"), _("template")),
         scopes=(EVERYONE, PERSON),
@@ -143,12 +145,10 @@ SAMPLES = (
         "router",
         _("A router that learns corrections"),
         (
-            _(
-                "It sorts tickets; a correction becomes a rule, and the next ticket profits from it."
-            ),
-            _("Sort “My subscription renewed.” and say that billing is correct."),
-            _("Look at the result: how many tickets were sorted right before, and after."),
-            _("Add tickets to measure with: memories of the category “exam”."),
+            _("Sorts tickets. Each correction becomes a rule for the next tickets."),
+            _("Sort “My subscription renewed.” and correct it to billing."),
+            _("The result shows the accuracy before and after the correction."),
+            _("Add test tickets as memories with the category “exam”."),
         ),
         shows=(_("learning from corrections"), _("measuring")),
         scopes=(EVERYONE,),
@@ -158,10 +158,10 @@ SAMPLES = (
         "diary",
         _("Research diary"),
         (
-            _("It keeps findings one by one, each with its source and its day."),
-            _("Ask what bees see; then ask again as of 31 January, before the second finding."),
-            _("Look at the loop: one finding a round, until none is left."),
-            _("Keep who found it as well: one more line of metadata on the memory node."),
+            _("Stores findings one by one, each with its source and date."),
+            _("Ask what bees see, then ask again as of 31 January, before the second finding."),
+            _("See the loop: one finding per round until none is left."),
+            _("To store who found it, add a line of metadata to the Remember node."),
         ),
         shows=(_("loop"), _("sources")),
         scopes=(PERSON,),
@@ -171,10 +171,10 @@ SAMPLES = (
         "forget-me",
         _("Forget me"),
         (
-            _("It shows everything known about a person, asks, and makes it vanish."),
-            _("Be the test person sam, write “forget me”, and then ERASE."),
-            _("Look at the receipt: it names what was forgotten, never what it said."),
-            _("It forgets what other workflows know about the person, too: try it as sam first."),
+            _("Shows everything known about a user, asks for confirmation, and forgets it."),
+            _("Switch to the test user sam, write “forget me”, and then ERASE."),
+            _("The receipt lists the forgotten keys without their values."),
+            _("It also forgets what other workflows know about the user. Try it as sam first."),
         ),
         shows=(_("export and forget"), _("asking first")),
         scopes=(PERSON, CONVERSATION),
@@ -185,10 +185,10 @@ SAMPLES = (
         "feedback",
         _("Answers from documents, with feedback"),
         (
-            _("It answers from passages and says which; a wrong one isn't used again."),
-            _("Ask how long a refund takes, write “wrong”, and ask once more."),
-            _("Look at the passages and at the feedback: both are memories of this workflow."),
-            _("Add passages of your own; uploading documents is still to come."),
+            _("Answers from passages and cites them. A passage marked wrong isn't used again."),
+            _("Ask how long a refund takes, write “wrong”, and ask again."),
+            _("See the passages and the feedback: both are memories of this workflow."),
+            _("Add your own passages under Memory."),
         ),
         shows=(_("documents"), _("feedback")),
         scopes=(EVERYONE,),
@@ -197,16 +197,12 @@ SAMPLES = (
     ),
     Sample(
         "exchange",
-        _("A workflow with a conversation's memory"),
+        _("A workflow with conversation memory"),
         (
-            _(
-                "Recall what fits the query, answer with it, and keep the exchange for the next run."
-            ),
-            _("Run it twice in one conversation: tell it a fact, then ask for the fact."),
-            _("Look at the two memory nodes: what one run stores, the next one recalls."),
-            _(
-                "Change the scope of both from conversation to user, and it holds in every conversation."
-            ),
+            _("Recalls relevant memories, answers, and stores the exchange for the next run."),
+            _("Run it twice in one conversation: state a fact, then ask about it."),
+            _("See the two memory nodes: what one run stores, the next run recalls."),
+            _("Change both scopes from conversation to user to remember across conversations."),
         ),
         scopes=(CONVERSATION,),
         is_block=True,
@@ -215,10 +211,10 @@ SAMPLES = (
         "scopes",
         _("Three memories, one router"),
         (
-            _("One form, three memories: this conversation's, this person's, and everyone's."),
-            _("Tell it something for one of them, then ask in another: it isn't known there."),
-            _("Look at the taken branch: a question is looked up, a statement is kept."),
-            _("Put a node before the router that chooses the memory instead of the person."),
+            _("One form, three memory scopes: conversation, user and global."),
+            _("Store something in one scope, then ask in another. It isn't known there."),
+            _("See the branch taken: questions are looked up, statements are stored."),
+            _("Add a node before the router that selects the scope automatically."),
         ),
         scopes=(CONVERSATION, PERSON, EVERYONE),
         is_block=True,

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 from django.utils.functional import Promise
 
-from workflows.engine.cases import Case, Seed, read_cases
-from workflows.engine.dsl import load_document
-from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.dsl.yaml_reading import read_yaml
+from workflows.engine.testing.cases import Case, Seed, read_cases
 from workflows.samples.wording import FOLDER, in_language, text_in_language
-
-
-DOTS = frozenset({"iteration-start", "loop-start"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +32,17 @@ class Sample:
     @property
     def source(self) -> str:
         """The document, in the language of who reads."""
-        return text_in_language(self._text("yml"))
+        return text_in_language(self._text("workflow"))
 
     @property
     def cases(self) -> list[Case]:
-        return read_cases(in_language(read_yaml(self._text("tests.yml"))))
+        return read_cases(in_language(read_yaml(self._text("tests"))))
 
     @property
     def memories(self) -> list[Seed]:
         if not self.has_memories:
             return []
-        seeds = in_language(read_yaml(self._text("memories.yml")))
+        seeds = in_language(read_yaml(self._text("memories")))
         return [Seed.model_validate(seed) for seed in seeds]
 
     @property
@@ -52,7 +50,7 @@ class Sample:
         """Of its nodes, from left to right."""
         nodes = [node for node in load_document(self.source).document.nodes if not node.parent]
         nodes.sort(key=lambda node: (node.position.x, node.position.y))
-        return tuple(node.kind for node in nodes if node.kind not in DOTS)
+        return tuple(node.kind for node in nodes if node.kind not in ENTRY_KINDS)
 
-    def _text(self, ending: str) -> str:
-        return (FOLDER / f"{self.slug}.{ending}").read_text(encoding="utf-8")
+    def _text(self, name: str) -> str:
+        return (FOLDER / self.slug / f"{name}.yml").read_text(encoding="utf-8")

@@ -14,9 +14,9 @@ from typing import Final
 
 from django.utils.translation import pgettext
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.emit import to_yaml
-from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.emit import to_yaml
+from workflows.engine.language.dsl.yaml_reading import read_yaml
 
 
 __all__ = ["CONTEXT", "in_language", "text_in_language", "texts_of_files"]
@@ -67,10 +67,10 @@ def in_language(tree: Json) -> Json:
 
 def texts_of_files() -> Iterator[tuple[str, str]]:
     """Every text for people in the documents beside this file, and the file it stands in."""
-    for path in sorted(FOLDER.glob("*.yml")):
+    for path in sorted(FOLDER.glob("*/*.yml")):
         found: list[str] = []
         _Wording(_noted(found), _options_of(tree := read_yaml(path.read_text("utf-8")))).of(tree)
-        yield from ((path.name, text) for text in dict.fromkeys(found))
+        yield from ((path.relative_to(FOLDER).as_posix(), text) for text in dict.fromkeys(found))
 
 
 def _noted(found: list[str]) -> Say:

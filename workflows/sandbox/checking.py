@@ -82,7 +82,7 @@ def _checker() -> CodeChecker:
     return _shared[0]
 
 
-_UNREADABLE: Final = CodeProblem(1, 1, "This code is too much for the parser")
+_UNREADABLE: Final = CodeProblem(1, 1, "This code is too complex for the parser")
 
 
 def _message(source: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _message(source: str) -> dict[str, Any]:
 
 def _refused(source: str, language: str) -> CodeProblem | None:
     if language not in PYTHON and (language != FULL or not is_jailed()):
-        return CodeProblem(1, 1, f"{language} code can't be run here, only Python")
+        return CodeProblem(1, 1, f"{language} code is not supported, only Python")
     if len(source.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return CodeProblem(1, 1, "The code is larger than 256 kB")
     return None

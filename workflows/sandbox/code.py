@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 Calling = Literal["keywords", "inputs"]  # main(a=…, b=…), or main({"a": …, "b": …})
@@ -59,10 +59,10 @@ SENTENCES: Final[Mapping[str, str]] = {
     "time": "The code took longer than {seconds:g} seconds",
     "memory": "The code used more than {megabytes} MB of memory",
     "output": "The code's result is larger than 1 MB",
-    "json": "The code's result isn't JSON: {message}",
-    "crash": "The code brought its interpreter down; it may use too much memory",
+    "json": "The code's result is not JSON: {message}",
+    "crash": "The code crashed its interpreter; it may use too much memory",
     "inputs": "The code's inputs are larger than 8 MB",
     "foreign": "The code's inputs are not JSON",
     "main": "The code must define a function main",
-    "module": "There is no module {module!r} here; there are {modules}",
+    "module": "Module {module!r} is not available; available modules: {modules}",
 }

@@ -38,7 +38,7 @@ def _program() -> Path:
     beside = Path(sysconfig.get_path("scripts")) / "monty"
     found = beside if beside.is_file() else shutil.which("monty")
     if found is None:
-        raise SystemExit("The monty interpreter isn't installed")
+        raise SystemExit("The monty interpreter is not installed")
     return Path(found).resolve()
 
 

@@ -25,7 +25,7 @@ class CodePool:
         """Raises CodeFailed with a sentence for the author of the code."""
         runner = self._runners.get(request.language)
         if runner is None:
-            raise CodeFailed(f"{request.language} code can't be run here")
+            raise CodeFailed(f"{request.language} code is not supported")
         if len(request.source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
             raise CodeFailed("The code is larger than 256 kB")
         limits = CodeLimits(seconds=min(request.timeout_seconds, MAX_SECONDS))

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.sandbox.code import Calling, CodeLimits, CodeOutcome
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
@@ -15,7 +15,7 @@ from workflows.sandbox.process import is_jailed
 
 
 LANGUAGE = "python-full"
-_MISSING = "Complete Python needs bubblewrap, which isn't usable here: choose Python 3"
+_MISSING = "Full Python needs bubblewrap, which is not available here: select Python 3"
 
 
 class FullPython(MontyRunner):
@@ -48,4 +48,4 @@ class FullPython(MontyRunner):
 
 def offered_languages() -> list[tuple[str, str]]:
     """Languages beyond the default that this machine can run: value and label."""
-    return [(LANGUAGE, "Python 3, complete")] if is_jailed() else []
+    return [(LANGUAGE, "Python 3 (full)")] if is_jailed() else []

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.sandbox.code import MODULES, SENTENCES, Calling, CodeLimits, CodeOutcome
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 

@@ -137,12 +137,12 @@ class Runner:
 
 def command(program: Program = "child") -> list[str]:
     """How a runner is started: inside bubblewrap where that works, else as a plain process."""
-    return [*(_jail() or ()), *_python(program)]
+    return [*jail(), *_python(program)]
 
 
 def is_jailed() -> bool:
-    """Whether runners start inside bubblewrap on this machine."""
-    return _jail() is not None
+    """Return whether runners start inside bubblewrap on this machine."""
+    return bool(jail())
 
 
 def _python(program: Program) -> list[str]:
@@ -150,29 +150,37 @@ def _python(program: Program) -> list[str]:
 
 
 @functools.cache
-def _jail() -> tuple[str, ...] | None:
+def jail() -> tuple[str, ...]:
+    """Return the command that starts a program inside bubblewrap, empty where that doesn't work.
+
+    The answer is kept: finding it starts a program in the jail.
+    """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return None
-    jail = (bwrap, *_jail_arguments(), "--")
-    probe = [*jail, sys.executable, "-I", "-c", "import jinja2"]
+        return ()
+    inside = (bwrap, *_jail_arguments(), "--")
+    probe = [*inside, sys.executable, "-I", "-c", "import jinja2"]
     try:
         works = subprocess.run(
             probe, env={}, capture_output=True, timeout=START_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    return jail if works.returncode == 0 else None
+        return ()
+    return inside if works.returncode == 0 else ()
 
 
 def _jail_arguments() -> list[str]:
-    """No network, no processes but its own, and of the file system only what Python is made of."""
+    """Give no network, no processes but its own, and of the file system only what Python is made of.
+
+    No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one would
+    take the program out of the process group that ``Runner.kill`` ends. No ``--die-with-parent`` either:
+    it follows the thread that started the runner, and the pool's threads end before their runners do.
+    """
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))
     ours = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
     arguments = [
         "--unshare-all",
-        "--new-session",
         "--clearenv",
         "--cap-drop",
         "ALL",

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import TemplateFailed
+from workflows.engine.language.document import Json
 from workflows.sandbox.lookups import substitute
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
@@ -17,12 +17,12 @@ SECONDS: Final = 1.8  # with starting over it stays below the two seconds promis
 _MESSAGES: Final = {
     "syntax": "The template has a syntax error in line {line}: {message}",
     "undefined": "The template uses something undefined: {message}",
-    "security": "The template tried something that is not allowed: {message}",
-    "template": "The template couldn't be rendered: {message}",
-    "memory": "The template used more memory than it may.",
+    "security": "The template did something that is not allowed: {message}",
+    "template": "The template could not be rendered: {message}",
+    "memory": "The template used too much memory.",
     "recursion": "The template is nested too deeply.",
     "output": "The template's output is larger than 1 MB.",
-    "other": "The template couldn't be rendered: {message}",
+    "other": "The template could not be rendered: {message}",
 }
 
 
@@ -53,7 +53,7 @@ class TemplatePool:
             raise TemplateFailed("The template took longer than two seconds.") from error
         except RunnerGone as error:
             raise TemplateFailed(
-                "The template brought its runner down; it may use too much memory.", retryable=True
+                "The template crashed its runner; it may use too much memory.", retryable=True
             ) from error
         except ValueError as error:
             raise TemplateFailed("The template's inputs are larger than 8 MB.") from error

@@ -7,7 +7,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from config.schema import Body
+from config.http.openapi import Body
 
 
 class CaseIn(Body):

@@ -7,8 +7,8 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from config.schema import Limit, Offset
-from workflows.engine.records import RunStatus
+from config.http.openapi import Limit, Offset
+from workflows.engine.runtime.step_records import RunStatus
 from workflows.run_filters import RunFilter
 
 

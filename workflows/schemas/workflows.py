@@ -12,7 +12,7 @@ Name = Annotated[str, Field(min_length=1, max_length=255)]
 Document = Annotated[
     str | dict[str, Any],  # Any: the document's own rules are the loader's
     Field(
-        description="A workflow document of either dialect: YAML or JSON text, or the object itself."
+        description="A workflow document in Dify or Mnemoflow format: YAML or JSON text, or the object itself."
     ),
 ]
 Kind = Literal["offline", "openai_compatible"]
@@ -42,10 +42,10 @@ class ReportOut(Schema):
 
 class WorkflowIn(In):
     document: Document
-    name: Name | None = Field(None, description="Instead of the document's own name.")
-    folder: UUID | None = Field(None, description="Where it is put; null is the top.")
+    name: Name | None = Field(None, description="Overrides the name in the document.")
+    folder: UUID | None = Field(None, description="Target folder; null for the top level.")
     confirm_newer: bool = Field(
-        False, description="Read a document of a newer version of the language all the same."
+        False, description="Import a document of a newer format version anyway."
     )
 
 
@@ -70,7 +70,7 @@ class MoveIn(In):
     """All or none."""
 
     workflows: list[UUID] = Field(min_length=1, max_length=200)
-    folder: UUID | None = Field(description="null is the top.")
+    folder: UUID | None = Field(description="null for the top level.")
 
 
 class DuplicateIn(In):
@@ -78,7 +78,7 @@ class DuplicateIn(In):
 
 
 class PublishIn(In):
-    note: str = Field("", max_length=2_000, description="What is new, in a sentence.")
+    note: str = Field("", max_length=2_000, description="Version note.")
 
 
 class WorkflowOut(Schema):
@@ -88,10 +88,10 @@ class WorkflowOut(Schema):
     description: str
     mode: Literal["workflow", "advanced-chat"]
     dialect: Literal["dify", "xworkflow"]
-    revision: int = Field(description="Counts the draft's changes.")
+    revision: int = Field(description="The revision number of the draft.")
     published_version: int | None = Field(description="Number of the published version, if any.")
     sample: str
-    folder: UUID | None = Field(description="The folder it lies in; null is the top.")
+    folder: UUID | None = Field(description="The folder of the workflow; null for the top level.")
     archived: bool
     created_at: dt.datetime
     updated_at: dt.datetime
@@ -99,7 +99,7 @@ class WorkflowOut(Schema):
 
 class WorkflowDetailOut(WorkflowOut):
     document: dict[str, Any] = Field(
-        description="The draft in its own dialect, secret values left out."
+        description="The draft in its own format, without secret values."
     )
 
 
@@ -133,12 +133,12 @@ class SampleOut(Schema):
 
 
 class ProviderIn(In):
-    name: Name = Field(description="What documents say in model.provider, such as openai.")
+    name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
     base_url: str = Field("", max_length=2048, examples=["https://api.example.com/v1"])
     default_model: str = Field("", max_length=255)
     secret: str | None = Field(
-        None, min_length=1, max_length=4096, description="The API key; it is never shown again."
+        None, min_length=1, max_length=4096, description="The API key. It is never shown again."
     )
     enabled: bool = True
 
@@ -158,7 +158,7 @@ class ProviderOut(Schema):
     default_model: str
     enabled: bool
     has_secret: bool
-    hint: str = Field(description="The end of the secret, to tell two apart.")
+    hint: str = Field(description="The last characters of the secret.")
 
 
 class CredentialIn(In):

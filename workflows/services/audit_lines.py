@@ -33,9 +33,11 @@ def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> 
     )
 
 
-def names(principal: HasTeams, team_id: UUID, subjects: Sequence[str]) -> dict[str, audit.Told]:
+def names(
+    principal: HasTeams, team_id: UUID, subjects: Sequence[str]
+) -> dict[str, audit.DisplayName]:
     """What the trail's subjects are called; a run by its workflow, since whose it is stays its people's."""
-    found: dict[str, audit.Told] = {}
+    found: dict[str, audit.DisplayName] = {}
     for model, (field, address) in _NAMED.items():
         ids = _ids(subjects, str(model._meta.model_name))
         if not ids:
@@ -43,7 +45,7 @@ def names(principal: HasTeams, team_id: UUID, subjects: Sequence[str]) -> dict[s
         rows = model._base_manager.filter(team_id=team_id, pk__in=ids).values_list("pk", field)
         for pk, name in rows:
             url = reverse(address, args=[pk]) if address else ""
-            found[f"{model._meta.model_name}:{pk}"] = audit.Told(_said(model, name), url)
+            found[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(_said(model, name), url)
     return found
 
 

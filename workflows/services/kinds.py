@@ -1,6 +1,6 @@
 """The node kinds of this installation, for whoever stands above the execution."""
 
-from workflows.execution.kinds import kinds as installed_kinds
+from workflows.execution.kinds import load_kinds as installed_kinds
 
 
 __all__ = ["installed_kinds"]

@@ -6,16 +6,17 @@ from django.db.models import Max
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.document import Document
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import errors_of
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document
+from workflows.engine.language.problems import errors_of
+from workflows.engine.language.validation import validate
 from workflows.errors import NothingToPublish
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 from workflows.live.announce import announce_published
 from workflows.models import Snapshot, Version, Workflow
 from workflows.models.documents import content_hash, from_json, to_json
-from workflows.services import audited, drafts
+from workflows.services import audit_lines
+from workflows.services.editor import drafts
 
 
 def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
@@ -42,7 +43,7 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
         if newest is not None and newest.snapshot_id == snapshot.pk:
             raise NothingToPublish
         version = _number(principal, locked, snapshot, note)
-        audited.note(
+        audit_lines.note(
             principal, locked, "workflow.numbered", number=version.number, hash=snapshot.hash
         )
     return version
@@ -67,7 +68,7 @@ def differs(workflow: Workflow, draft: Document) -> bool:
 
 
 def _check(snapshot: Snapshot) -> None:
-    if errors := errors_of(validate(from_json(snapshot.document), kinds())):
+    if errors := errors_of(validate(from_json(snapshot.document), load_kinds())):
         raise DocumentInvalid(errors)
 
 
@@ -85,7 +86,7 @@ def _number(principal: Principal, workflow: Workflow, snapshot: Snapshot, note: 
 def _make_public(principal: Principal, workflow: Workflow, version: Version) -> None:
     Workflow.objects.unscoped().filter(pk=workflow.pk).update(published_version=version)
     workflow.published_version = version
-    audited.note(
+    audit_lines.note(
         principal,
         workflow,
         "workflow.published",

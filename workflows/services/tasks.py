@@ -13,24 +13,25 @@ from django.utils.translation import gettext_lazy
 
 from accounts.access import Principal
 from accounts.errors import NotFound
-from accounts.principals import key_id_of
+from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
-from workflows.engine.document import Json
-from workflows.engine.dsl import load_document
-from workflows.engine.inputs import TEXT_FIELDS, fields_of
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.start_form import TEXT_FIELDS, fields_of
 from workflows.errors import InvalidValue
 from workflows.models import ModelProvider, Run, Task, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED
-from workflows.services import audited, importing, publishing
-from workflows.services.runs import pinned_snapshot, start_run, subject_of
+from workflows.services import audit_lines, publishing
+from workflows.services.catalog import importing
+from workflows.services.runs.runs import pinned_snapshot, start_run, subject_of
 
 
 SAMPLE = "task"  # how the team's workflow for tasks is known again
 LONGEST_TITLE = 255
 NOT_YOURS = gettext_lazy(
-    "An API key wrote this task down, for somebody who isn't you. Only a key can execute it."
+    "This task was created through the API for another user. Only an API key can run it."
 )
 
 
@@ -50,7 +51,7 @@ def create_task(
             raise NotFound(field="workflow")
     named = " ".join(title.split())[:LONGEST_TITLE]
     if not named:
-        raise InvalidValue(_("A task needs a title."), field="title")
+        raise InvalidValue(_("Enter a title."), field="title")
     with tenant([team_id]):
         person = subject_of(principal, subject)
         task = Task.objects.create(
@@ -61,9 +62,9 @@ def create_task(
             subject=person.id,
             subject_user_id=person.user_id,
             started_by_id=principal.user_id,
-            api_key_id=key_id_of(principal),
+            api_key_id=get_key_id(principal),
         )
-        audited.note(principal, task, "task.created")
+        audit_lines.note(principal, task, "task.created")
     return task
 
 
@@ -78,7 +79,7 @@ def execute_task(principal: Principal, *, task: Task) -> Task:
         workflow = locked.workflow or team_workflow(principal, locked.team_id)
         locked.run = _started(principal, locked, workflow)
         locked.save(update_fields=["run"])
-        audited.note(principal, locked, "task.executed", run=str(locked.run.pk))
+        audit_lines.note(principal, locked, "task.executed", run=str(locked.run.pk))
     return locked
 
 
@@ -186,7 +187,7 @@ def _document(provider: ModelProvider | None) -> Mapping[str, Json]:
                 "id": "start",
                 "data": {
                     "type": "start",
-                    "title": _("A task arrives"),
+                    "title": _("Task"),
                     "variables": [
                         {"variable": "title", "type": "string", "required": True},
                         {"variable": "description", "type": "string", "required": False},
@@ -197,10 +198,13 @@ def _document(provider: ModelProvider | None) -> Mapping[str, Json]:
                 "id": "llm",
                 "data": {
                     "type": "llm",
-                    "title": _("Do it"),
+                    "title": _("Run task"),
                     "model": model,
                     "prompt_template": [
-                        {"role": "system", "text": "You do the task you are given, and say how."},
+                        {
+                            "role": "system",
+                            "text": "You complete the task that you are given and explain how.",
+                        },
                         {"role": "user", "text": "{{#start.title#}}\n\n{{#start.description#}}"},
                     ],
                 },

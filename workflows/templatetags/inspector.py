@@ -5,7 +5,7 @@ import json
 from django import template
 from django.utils.translation import gettext
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 register = template.Library()

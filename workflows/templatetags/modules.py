@@ -10,7 +10,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from config.assets import digest
+from config.http.assets import hash_file
 
 
 register = template.Library()
@@ -66,4 +66,4 @@ def _digested(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str
 
 @lru_cache(maxsize=1024)
 def _digest(file: Path, _changed: int) -> str:
-    return digest(file)
+    return hash_file(file)

@@ -12,9 +12,9 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from workflows.engine.document import Document, NodeSpec
 from workflows.engine.kinds import AnyKind
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.problems import Problem
 from workflows.templatetags.problem_sentences import translated
 
 
@@ -23,84 +23,84 @@ register = template.Library()
 
 SENTENCES: Mapping[str, str | Promise] = {
     "assigner.invalid": _("An assignment is incomplete"),
-    "code.empty": _("There is no code"),
-    "code.language": _("The code's language can't be run here"),
+    "code.empty": _("The code is empty"),
+    "code.language": _("The code's language is not supported"),
     "code.main": _("The code must define a function main"),
     "code.output_type": _("An output has an unknown type"),
-    "code.variable": _("A variable can't be an argument of the code"),
+    "code.variable": _("A variable name can't be used as an argument"),
     "condition.invalid": _("A condition is incomplete"),
-    "config.empty": _("What the node needs to be of use is empty"),
-    "config.unknown_field": _("A setting of the node is not known"),
-    "config.unknown_scope": _("There is no such memory scope"),
-    "container.start_missing": _("The container doesn't say where it begins"),
-    "container.start_unknown": _("The container can't begin there"),
+    "config.empty": _("A required setting is empty"),
+    "config.unknown_field": _("Unknown setting"),
+    "config.unknown_scope": _("Unknown memory scope"),
+    "container.start_missing": _("The container has no start node"),
+    "container.start_unknown": _("The container's start node is invalid"),
     "document.edges": _("The workflow has too many edges"),
-    "document.kind": _("The document's kind is not the usual one"),
+    "document.kind": _("Unusual document kind"),
     "document.nodes": _("The workflow has too many nodes"),
-    "document.unknown_key": _("A part is not understood; it is kept"),
-    "edge.crosses": _("The edge leads across the border of a container"),
-    "edge.dangling": _("The edge leads to a node that isn't there"),
-    "edge.duplicate": _("The same edge is drawn twice"),
-    "edge.duplicate_id": _("Several edges have the same id"),
-    "edge.end_too_long": _("A name at an edge is too long"),
+    "document.unknown_key": _("Unknown part (kept)"),
+    "edge.crosses": _("The edge crosses the border of a container"),
+    "edge.dangling": _("The edge connects to a node that doesn't exist"),
+    "edge.duplicate": _("Duplicate edge"),
+    "edge.duplicate_id": _("Duplicate edge ID"),
+    "edge.end_too_long": _("A name on an edge is too long"),
     "edge.ends": _("An edge needs a source and a target"),
-    "edge.handle": _("The edge leaves by a handle the node doesn't have"),
-    "edit.base": _("The edit is about a draft that is gone"),
-    "edit.ops": _("The edit isn't understood"),
-    "export.assigner": _("An assignment can't be written in this language"),
-    "export.container": _("A container can't be written in this language"),
-    "export.enhanced_memory": _("The model's memory can't be written in this language"),
-    "export.kind": _("A kind of node can't be written in this language"),
-    "export.parts": _("Parts can't be written in this language"),
-    "export.variable": _("A variable can't be written in this language"),
-    "graph.cycle": _("The nodes form a circle"),
-    "http.authorization": _("The authorization has no key"),
-    "http.body": _("The body has the wrong number of parts"),
-    "http.file": _("No file is chosen"),
-    "http.method": _("The method can't be used"),
-    "http.url": _("The address can't be called"),
-    "input.invalid": _("The input doesn't fit"),
-    "kind.unknown": _("There is no such kind of node here"),
+    "edge.handle": _("The edge uses a branch that doesn't exist"),
+    "edit.base": _("The edit is based on a draft that no longer exists"),
+    "edit.ops": _("The edit is invalid"),
+    "export.assigner": _("An assignment can't be exported to this format"),
+    "export.container": _("A container can't be exported to this format"),
+    "export.enhanced_memory": _("The model's memory can't be exported to this format"),
+    "export.kind": _("A node type can't be exported to this format"),
+    "export.parts": _("Parts can't be exported to this format"),
+    "export.variable": _("A variable can't be exported to this format"),
+    "graph.cycle": _("The nodes form a cycle"),
+    "http.authorization": _("The authorization has no API key"),
+    "http.body": _("The body has the wrong number of items"),
+    "http.file": _("No file selected"),
+    "http.method": _("Unsupported HTTP method"),
+    "http.url": _("Invalid URL"),
+    "input.invalid": _("Invalid input"),
+    "kind.unknown": _("Unknown node type"),
     "list.operator": _("A condition on the list has an unknown operator"),
-    "list.variable": _("There is no list to work on"),
-    "loop.variable": _("A loop variable isn't as it has to be"),
-    "memory.waits": _("What comes from outside waits for a review"),
-    "mode.answer": _("An answer node may go unheard here"),
-    "mode.end": _("An end node may go unheard here"),
-    "mode.no_answer": _("Without an answer node nothing comes out"),
-    "mode.no_end": _("Without an end node nothing comes out"),
+    "list.variable": _("No list selected"),
+    "loop.variable": _("Invalid loop variable"),
+    "memory.waits": _("External content needs review"),
+    "mode.answer": _("An Answer node may be ignored here"),
+    "mode.end": _("An End node may be ignored here"),
+    "mode.no_answer": _("There is no answer node, so the workflow has no output"),
+    "mode.no_end": _("There is no end node, so the workflow has no output"),
     "node.data_missing": _("The node has no data"),
-    "node.disabled_start": _("A start node can't be switched off"),
-    "node.duplicate_id": _("Several nodes have the same id"),
-    "node.id_missing": _("A node has no id"),
-    "node.id_reserved": _("The node's id is the name of built-in variables"),
-    "node.id_too_long": _("The node's id is too long"),
-    "node.id_twice": _("Several nodes have the same id"),
-    "node.kind_missing": _("The node doesn't say its type"),
-    "node.misplaced": _("The node can't lie where it lies"),
-    "node.parent_circle": _("The node lies inside itself"),
-    "node.parent_kind": _("The node lies in one that can't hold others"),
-    "node.parent_unknown": _("The node lies in one that isn't there"),
-    "node.too_deep": _("Too many containers lie in one another"),
-    "node.unreachable": _("No edge leads to the node"),
-    "policy.invalid": _("What to do about errors is set wrongly"),
-    "reference.disabled_node": _("A variable comes from a node that is switched off"),
-    "reference.inside_container": _("A variable lies inside a container"),
-    "reference.malformed": _("This isn't a reference and stays as it is written"),
+    "node.disabled_start": _("A Start node can't be disabled"),
+    "node.duplicate_id": _("Duplicate node ID"),
+    "node.id_missing": _("A node has no ID"),
+    "node.id_reserved": _("The node ID is reserved for built-in variables"),
+    "node.id_too_long": _("The node ID is too long"),
+    "node.id_twice": _("Duplicate node ID"),
+    "node.kind_missing": _("The node has no type"),
+    "node.misplaced": _("The node can't be placed here"),
+    "node.parent_circle": _("The node is nested in itself"),
+    "node.parent_kind": _("The parent node is not a container"),
+    "node.parent_unknown": _("The parent container doesn't exist"),
+    "node.too_deep": _("Containers are nested too deeply"),
+    "node.unreachable": _("The node is not reachable"),
+    "policy.invalid": _("Invalid error handling"),
+    "reference.disabled_node": _("A variable comes from a disabled node"),
+    "reference.inside_container": _("A variable is inside a container"),
+    "reference.malformed": _("Invalid reference, kept as text"),
     "reference.not_upstream": _("A variable comes from a node that doesn't run before this one"),
-    "reference.unknown_node": _("A variable comes from a node that isn't there"),
-    "reference.unknown_variable": _("The node has no such variable"),
-    "root.missing": _("The workflow has no start node"),
-    "root.mixed": _("A workflow begins at a start node or at triggers, not at both"),
-    "root.several": _("There is a start node already"),
+    "reference.unknown_node": _("A variable comes from a node that doesn't exist"),
+    "reference.unknown_variable": _("Unknown variable"),
+    "root.missing": _("The workflow has no Start node"),
+    "root.mixed": _("A workflow starts with a Start node or with triggers, not both"),
+    "root.several": _("There is already a Start node"),
     "value.missing": _("A value is missing"),
     "variable.description": _("The description of a variable is too long"),
-    "variable.duplicate": _("Two variables have the same name"),
+    "variable.duplicate": _("Duplicate variable name"),
     "variable.incomplete": _("A variable is incomplete"),
     "variable.name_too_long": _("The name of a variable is too long"),
     "variable.size": _("The value of a variable is too large"),
-    "variable.type": _("The type of a variable is not known"),
-    "variable.value": _("The value of a variable is not of its type"),
+    "variable.type": _("Unknown variable type"),
+    "variable.value": _("The value doesn't match the variable type"),
 }
 
 
@@ -116,7 +116,7 @@ def in_words(problem: Problem) -> str:
 
 
 def _of_family(code: str) -> str | Promise | None:
-    return _("A setting of the node isn't as it has to be") if code.startswith("config.") else None
+    return _("Invalid setting") if code.startswith("config.") else None
 
 
 @register.filter
@@ -148,7 +148,7 @@ def titles_in(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str
 
 # Where a sentence begins or goes on to name a node: "a.text is unknown: a has no text".
 _ID = re.compile(
-    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=what )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
+    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
 )
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.principals import principal_of
+from accounts.principals import get_principal
 from workflows import permissions
 
 
@@ -46,7 +46,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 def _is_open(request: HttpRequest, name: str) -> bool:
     """Nobody is shown a door that is closed to them."""
     if name == "workflows:providers":
-        principal = principal_of(request)
+        principal = get_principal(request)
         return any(permissions.may_view_credentials(principal, t) for t in principal.team_ids)
     return not name.startswith("memory:") or apps.is_installed("memory")
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from config.moments import kept
+from config.timestamps import to_utc
 
 
 PER_PAGE = 30
@@ -87,7 +87,7 @@ class Mark:
     def read(cls, text: str) -> "Mark | None":
         moment, _middle, pk = text.partition("~")
         try:
-            return cls(kept(datetime.fromisoformat(moment)), UUID(pk))
+            return cls(to_utc(datetime.fromisoformat(moment)), UUID(pk))
         except ValueError:
             return None
 
@@ -123,9 +123,7 @@ class TimedPage(Generic[D]):
         if not self.items:
             return ""
         first, last = (_day(_mark(one)) for one in (self.items[0], self.items[-1]))
-        return (
-            first if first == last else _("%(first)s to %(last)s") % {"first": last, "last": first}
-        )
+        return first if first == last else _("%(first)s–%(last)s") % {"first": last, "last": first}
 
     @property
     def next_url(self) -> str:

@@ -9,18 +9,18 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.forms import ProviderForm
-from workflows.services import connection, credentials
-from workflows.views.finding import posted, provider_for
+from workflows.services.models import connection, credentials
+from workflows.views.request_context import posted, provider_for
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     providers = selectors.providers_for(principal, team_id)
     form = ProviderForm(posted(request))
     if request.method == "POST" and form.is_valid():
@@ -33,7 +33,7 @@ def index(request: HttpRequest) -> HttpResponse:
             default_model=values["default_model"],
             secret=values["api_key"] or None,
         )
-        messages.success(request, _("Connected. Try it with Test."))
+        messages.success(request, _("Connected. Select Test to check the connection."))
         return redirect("workflows:providers")
     context = {
         "form": form,
@@ -60,5 +60,5 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     principal, provider = provider_for(request, provider_id)
     credentials.delete_provider(principal, provider=provider)
-    messages.success(request, _("“%(name)s” and its key are gone.") % {"name": provider.name})
+    messages.success(request, _("Removed “%(name)s” and its key.") % {"name": provider.name})
     return redirect("workflows:providers")

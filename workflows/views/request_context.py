@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, QueryDict
 
 from accounts.errors import NotFound
-from accounts.principals import Principal, principal_of
+from accounts.principals import Principal, get_principal
 from workflows import selectors
 from workflows.models import ModelProvider, Run, Workflow
 
@@ -17,7 +17,7 @@ from workflows.models import ModelProvider, Run, Workflow
 def workflow_for(
     request: HttpRequest, workflow_id: UUID, verb: str = "view", *, archived: bool = False
 ) -> tuple[Principal, Workflow]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, verb)
     if workflow.is_archived and not archived:
         raise NotFound
@@ -25,12 +25,12 @@ def workflow_for(
 
 
 def run_for(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return principal, selectors.run_for(principal, run_id)
 
 
 def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return principal, selectors.provider_for(principal, provider_id, change=True)
 
 

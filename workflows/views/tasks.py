@@ -10,26 +10,26 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotAllowed, NotFound
-from accounts.principals import Principal, current_team_id, principal_of
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import memory_app, selectors
 from workflows.engine.errors import InputRejected
 from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
-from workflows.views.finding import posted
-from workflows.views.paging import page_of
-from workflows.views.recollections import Recollection
-from workflows.views.run_learnt import learnt_of
-from workflows.views.run_memory import looked_at, recalled_in
-from workflows.views.values import shown
+from workflows.views.pagination import page_of
+from workflows.views.request_context import posted
+from workflows.views.runs.lessons import learnt_of
+from workflows.views.runs.memory import looked_at, recalled_in
+from workflows.views.runs.recalled_memory import Recollection
+from workflows.views.value_text import shown
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
     """Written down here; with ``then=execute`` it is begun at once."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     form = TaskForm(posted(request), workflows=selectors.workflows_for(principal, team_id=team_id))
     if form.is_valid():
         task = tasks.create_task(
@@ -55,17 +55,17 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    principal = principal_of(request)
+    principal = get_principal(request)
     context = _page(principal, selectors.task_for(principal, task_id))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
-        return render(request, "tasks/_refreshed.html", context)
+        return render(request, "tasks/_update.html", context)
     return render(request, "tasks/detail.html", context)
 
 
 @login_required
 @require_POST
 def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return _executed(request, principal, selectors.task_for(principal, task_id))
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 LONGEST_SHOWN = 20_000

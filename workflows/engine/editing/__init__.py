@@ -5,16 +5,16 @@ back; ``rebase`` fits operations to what others did meanwhile; ``diff`` finds wh
 document to another. ``Memory`` is the plain store, and the oracle for the rows.
 """
 
-from workflows.engine.editing.applying import apply, apply_all
+from workflows.engine.editing.apply import apply, apply_all
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.diffing import Drawn, diff, drawn
+from workflows.engine.editing.decode import read_ops
+from workflows.engine.editing.diff import Drawn, diff, drawn
+from workflows.engine.editing.encode import read_log, write_ops
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.ops import Op
-from workflows.engine.editing.performing import Performed, check, perform
-from workflows.engine.editing.reading import read_ops
-from workflows.engine.editing.rebasing import Clash, Rebased, rebase
+from workflows.engine.editing.perform import Performed, check, perform
+from workflows.engine.editing.rebase import Clash, Rebased, rebase
 from workflows.engine.editing.store import Memory, Store
-from workflows.engine.editing.writing import read_log, write_ops
 
 
 __all__ = [

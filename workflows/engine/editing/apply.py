@@ -48,13 +48,13 @@ def apply_all(store: Store, ops: Iterable[Op]) -> tuple[tuple[Op, ...], tuple[Op
 def item_at(store: Store, id_: str) -> Item:
     item = store.item(id_)
     if item is None:
-        raise refuse("unknown", f"There is no node {id_}", node=id_)
+        raise refuse("unknown", f"Node {id_} doesn't exist", node=id_)
     return item
 
 
 def _add(store: Store, op: Add) -> Done:
     if store.item(op.item.id) is not None:
-        raise refuse("taken", f"There is a node {op.item.id} already", node=op.item.id)
+        raise refuse("taken", f"Node {op.item.id} already exists", node=op.item.id)
     if op.item.parent is not None:
         _container(store, op.item.parent, op.item.id)
     return Add(store.put_item(op.item)), Delete(op.item.id)
@@ -63,7 +63,7 @@ def _add(store: Store, op: Add) -> Done:
 def _delete(store: Store, op: Delete) -> Done:
     item = item_at(store, op.id)
     if store.wires_at(op.id) or store.children(op.id):
-        raise refuse("in_use", f"Something is still connected to {op.id}, or in it", node=op.id)
+        raise refuse("in_use", f"Node {op.id} still has connections or nodes inside", node=op.id)
     store.drop_item(op.id)
     return Delete(op.id), Add(item)
 
@@ -91,7 +91,7 @@ def _rename(store: Store, op: Rename) -> Done:
 def _connect(store: Store, op: Connect) -> Done:
     wire = op.wire
     if store.wire(wire.id) is not None:
-        raise refuse("edge_taken", f"There is an edge {wire.id} already", edge=wire.id)
+        raise refuse("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
     for end in (wire.source, wire.target):
         item_at(store, end)
     return Connect(store.put_wire(wire)), Disconnect(wire.id)
@@ -100,7 +100,7 @@ def _connect(store: Store, op: Connect) -> Done:
 def _disconnect(store: Store, op: Disconnect) -> Done:
     wire = store.wire(op.id)
     if wire is None:
-        raise refuse("edge_unknown", f"There is no edge {op.id}", edge=op.id)
+        raise refuse("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     store.drop_wire(op.id)
     return op, Connect(wire)
 
@@ -123,7 +123,7 @@ def _variable(store: Store, op: Variable) -> Done:
     former = store.named(op.area, op.name)
     if op.spec is None:
         if former is None:
-            raise refuse("variable_unknown", f"There is no variable {op.name}", field=op.name)
+            raise refuse("variable_unknown", f"Variable {op.name} doesn't exist", field=op.name)
         store.drop_named(op.area, op.name)
         return Variable(op.area, op.name, None), Variable(op.area, op.name, former)
     rank = former.rank if former is not None and op.spec.rank < 0 else op.spec.rank
@@ -156,11 +156,11 @@ def _container(store: Store, parent: str, child: str) -> None:
     around: str | None = parent
     while around is not None and around not in seen:
         if around == child:
-            raise refuse("inside_itself", "A container can't lie in itself", node=child)
+            raise refuse("inside_itself", "A container can't be moved into itself", node=child)
         seen.add(around)
         found = store.item(around)
         if found is None and around == parent:
-            raise refuse("parent_unknown", f"There is no container {parent}", node=child)
+            raise refuse("parent_unknown", f"Container {parent} doesn't exist", node=child)
         around = found.parent if found else None
 
 

@@ -4,29 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.editing.records import Item
 from workflows.engine.kinds import AnyKind, Execution, Field
+from workflows.engine.language.containers import CONTAINERS, inside_marks
+from workflows.engine.language.document import Json
 from workflows.engine.layout import Box
 
 
 CARD: Final = Box(244, 90)
 CONTAINER: Final = Box(400, 200)
 
-# Containers begin at a node of their own.
-CONTAINER_STARTS: Final[Mapping[str, str]] = {
-    "iteration": "iteration-start",
-    "loop": "loop-start",
-}
-# What Dify writes into the data of whatever lies in a container: the switch, and the container's id.
-CONTAINER_MARKS: Final[Mapping[str, tuple[str, str]]] = {
-    "iteration": ("isInIteration", "iteration_id"),
-    "loop": ("isInLoop", "loop_id"),
-}
-
 
 def box_of(item: Item) -> Box:
-    usual = CONTAINER if item.kind in CONTAINER_STARTS else CARD
+    usual = CONTAINER if item.kind in CONTAINERS else CARD
     return Box(item.width or usual.width, item.height or usual.height)
 
 
@@ -39,7 +29,7 @@ class Context:
     size_of: Callable[[Item], Box] = box_of
 
     def is_container(self, item: Item) -> bool:
-        if item.kind in CONTAINER_STARTS:
+        if item.kind in CONTAINERS:
             return True
         kind = self.kinds.get(item.kind)
         return kind is not None and kind.execution is Execution.CONTAINER
@@ -66,10 +56,7 @@ def _defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
 
 def marks_of(parent: Item | None) -> dict[str, Json]:
     """What data of a node in this container says about it."""
-    if parent is None or parent.kind not in CONTAINER_MARKS:
+    if parent is None or parent.kind not in CONTAINERS:
         return {}
-    switch, key = CONTAINER_MARKS[parent.kind]
+    switch, key = inside_marks(parent.kind)
     return {switch: True, key: parent.id}
-
-
-ALL_MARKS: Final = tuple(name for pair in CONTAINER_MARKS.values() for name in pair)

@@ -14,8 +14,6 @@ from pydantic import (
     model_validator,
 )
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.strict import MAX_BYTES, checked_tree
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.ops import (
     Add,
@@ -37,7 +35,9 @@ from workflows.engine.editing.ops import (
 )
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.strict import MAX_BYTES, checked_tree
+from workflows.engine.language.problems import Problem
 
 
 MAX_OPS: Final = 5_000
@@ -193,7 +193,7 @@ class HeaderIn(_In):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.field == "name" and not 0 < len(self._words) <= MAX_KEY:
-            raise ValueError(f"A name has 1 to {MAX_KEY} characters")
+            raise ValueError(f"A name must have 1 to {MAX_KEY} characters")
         return self
 
     @property
@@ -317,9 +317,9 @@ _ASKED: Final[TypeAdapter[Any]] = TypeAdapter(Asked)  # Any: a union, whose memb
 def read_ops(values: object) -> tuple[Op, ...]:
     """What a client asks for. Raises EditRefused with every problem of every operation."""
     if not isinstance(values, list):
-        raise EditRefused((Problem("edit.ops", "Operations come in a list", field="ops"),))
+        raise EditRefused((Problem("edit.ops", "Operations must be a list", field="ops"),))
     if len(values) > MAX_OPS:
-        message = f"One edit may hold {MAX_OPS} operations, not {len(values)}"
+        message = f"An edit can have at most {MAX_OPS} operations, this one has {len(values)}"
         raise EditRefused((Problem("edit.ops", message, field="ops"),))
     ops: list[Op] = []
     problems: list[Problem] = []

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from workflows.engine.document import Document, Json
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -24,6 +23,7 @@ from workflows.engine.editing.ops import (
 from workflows.engine.editing.paths import same, written
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import HEADER, Memory
+from workflows.engine.language.document import Document, Json
 
 
 Change = tuple[Path, Json, How]

@@ -6,7 +6,6 @@ The shape is the one ``reading`` takes; the log is ours, so reading it back chec
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from workflows.engine.document import Json
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -27,6 +26,7 @@ from workflows.engine.editing.ops import (
     Variable,
 )
 from workflows.engine.editing.records import Item, Named, Wire
+from workflows.engine.language.document import Json
 
 
 Tree = dict[str, Json]

@@ -1,7 +1,7 @@
 """Why an operation can't be done."""
 
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 
 
 class EditRefused(WorkflowFault):

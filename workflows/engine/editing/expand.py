@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from workflows.engine.document import Json
-from workflows.engine.editing import guarding
-from workflows.engine.editing.applying import item_at
+from workflows.engine.editing import guards
+from workflows.engine.editing.apply import item_at
 from workflows.engine.editing.context import (
-    ALL_MARKS,
     CONTAINER,
-    CONTAINER_STARTS,
     Context,
     marks_of,
 )
 from workflows.engine.editing.errors import refuse
+from workflows.engine.editing.layout.auto_layout import tidy
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -37,13 +35,14 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.pasting import paste
+from workflows.engine.editing.paste import paste
 from workflows.engine.editing.paths import NOTHING, look, settled
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.store import Store
-from workflows.engine.editing.tidying import tidy
 from workflows.engine.editing.variables import variable
 from workflows.engine.editing.wiring import dressed
+from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, entry_kind
+from workflows.engine.language.document import Json
 
 
 Plain = Iterator[Op]
@@ -59,16 +58,16 @@ def expand(store: Store, op: Op, context: Context, together: Companions = frozen
 
 def _add(store: Store, op: Add, context: Context) -> Plain:
     item = op.item
-    guarding.check_new_id(store, item.id)
-    parent = guarding.container_for(store, item.id, item.parent, context)
+    guards.check_new_id(store, item.id)
+    parent = guards.container_for(store, item.id, item.parent, context)
     if item.is_note:
         yield op
         return
-    guarding.check_root(store, item)
+    guards.check_root(store, item)
     title = item.title or context.title_of(item.kind)
     data = {**context.defaults_of(item.kind), **item.data, **marks_of(parent)}
     data |= {"type": item.kind, "title": title}
-    begins = item.kind in CONTAINER_STARTS and not data.get("start_node_id")
+    begins = item.kind in CONTAINERS and not data.get("start_node_id")
     if begins:
         data["start_node_id"] = f"{item.id}start"
         item = replace(
@@ -83,7 +82,7 @@ def _add(store: Store, op: Add, context: Context) -> Plain:
 
 
 def _start_of(container: Item) -> Item:
-    kind = CONTAINER_STARTS[container.kind]
+    kind = entry_kind(container.kind)
     return Item(
         id=f"{container.id}start",
         kind=kind,
@@ -99,7 +98,7 @@ def _start_of(container: Item) -> Item:
 
 def _delete(store: Store, op: Delete, context: Context) -> Plain:
     item = item_at(store, op.id)
-    guarding.check_not_start_of(store, item, "deleted")
+    guards.check_not_start_of(store, item, "deleted")
     yield from _emptied(store, item, heal=op.heal)
 
 
@@ -126,7 +125,7 @@ def _healed(store: Store, id_: str, wires: list[Wire]) -> Plain:
             bridge = Wire(
                 "", before.source, after.target, before.handle, after.target_handle, before.extra
             )
-            if before.source != after.target and not guarding.is_drawn(store, bridge):
+            if before.source != after.target and not guards.is_drawn(store, bridge):
                 yield Connect(dressed(store, bridge))
 
 
@@ -142,7 +141,7 @@ def _set(store: Store, op: Set, context: Context) -> Plain:
         yield from _retitled(item, op.value)
         return
     if not item.is_note and op.path[0] == "type":
-        raise refuse("kind", "A node keeps its kind", node=op.id, field="type")
+        raise refuse("kind", "The type of a node can't be changed", node=op.id, field="type")
     found = settled(item.data, op.path, op.value, op.how)
     if found is not None:
         path, value, how = found
@@ -151,7 +150,7 @@ def _set(store: Store, op: Set, context: Context) -> Plain:
 
 def _retitled(item: Item, title: Json) -> Plain:
     if not isinstance(title, str):
-        raise refuse("title", "A title is a text", node=item.id, field="title")
+        raise refuse("title", "A title must be text", node=item.id, field="title")
     if item.title != title:
         yield Rename(item.id, title)
     if look(item.data, ("title",)) not in (NOTHING, title):
@@ -164,27 +163,27 @@ def _rename(store: Store, op: Rename, context: Context) -> Plain:
 
 def _connect(store: Store, op: Connect, context: Context) -> Plain:
     wire = op.wire
-    guarding.check_wire(store, wire)
+    guards.check_wire(store, wire)
     if wire.id and store.wire(wire.id) is not None:
-        raise refuse("edge_taken", f"There is an edge {wire.id} already", edge=wire.id)
+        raise refuse("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
     yield Connect(dressed(store, wire))
 
 
 def _disconnect(store: Store, op: Disconnect, context: Context) -> Plain:
     if store.wire(op.id) is None:
-        raise refuse("edge_unknown", f"There is no edge {op.id}", edge=op.id)
+        raise refuse("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     yield op
 
 
 def _reparent(store: Store, op: Reparent, context: Context, together: Companions) -> Plain:
     item = item_at(store, op.id)
-    guarding.check_not_start_of(store, item, "moved elsewhere")
-    parent = guarding.container_for(store, item.id, op.parent, context)
+    guards.check_not_start_of(store, item, "moved elsewhere")
+    parent = guards.container_for(store, item.id, op.parent, context)
     if op.parent == item.parent:
         yield from _move(store, Move(op.id, op.x, op.y), context)
         return
     if parent is not None:
-        guarding.check_root(store, replace(item, parent=parent.id))
+        guards.check_root(store, replace(item, parent=parent.id))
     for wire in store.wires_at(op.id):
         if not {wire.source, wire.target} <= together | {op.id}:
             yield Disconnect(wire.id)
@@ -194,7 +193,7 @@ def _reparent(store: Store, op: Reparent, context: Context, together: Companions
 
 
 def _marked(item: Item, marks: Mapping[str, Json]) -> Plain:
-    for name in ALL_MARKS:
+    for name in INSIDE_MARKS:
         if name in marks:
             found = settled(item.data, (name,), marks[name], How.PUT)
         else:

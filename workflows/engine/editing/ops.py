@@ -7,8 +7,8 @@ A client asks for any of them. *Plain* ones say exactly what changes and are all
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workflows.engine.document import Json
 from workflows.engine.editing.records import Item, Named, Wire
+from workflows.engine.language.document import Json
 
 
 Step = str | int

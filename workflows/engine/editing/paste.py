@@ -4,18 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from workflows.engine.document import Document, Json
-from workflows.engine.dsl import load_document, load_tree
-from workflows.engine.dsl.versions import DIFY
-from workflows.engine.editing import guarding
-from workflows.engine.editing.context import ALL_MARKS, Context, marks_of
+from workflows.engine.editing import guards
+from workflows.engine.editing.context import Context, marks_of
 from workflows.engine.editing.errors import refuse
-from workflows.engine.editing.frames import frame_of
+from workflows.engine.editing.layout.extents import frame_of
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, Item
 from workflows.engine.editing.references import Names, renamed
 from workflows.engine.editing.store import AREAS, Memory, Store, is_root
 from workflows.engine.editing.wiring import dressed
+from workflows.engine.language.containers import INSIDE_MARKS
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.dsl import load_document, load_tree
+from workflows.engine.language.dsl.versions import DIFY
 
 
 OFFSET: Final = 40.0  # beside the original, where nobody said where
@@ -30,10 +31,10 @@ def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     A second start stays behind; what followed it follows the one that is there.
     """
     pasted = Memory(read_fragment(op.text))
-    parent = guarding.container_for(store, "", op.parent, context)
+    parent = guards.container_for(store, "", op.parent, context)
     kept, stand_ins = _kept(store, pasted, parent)
     if not kept and not pasted.variables:
-        raise refuse("paste_empty", "There is nothing in it that could be pasted here")
+        raise refuse("paste_empty", "There are no nodes to paste")
     ids = {item.id: _fresh(store, item, context) for item in kept}
     ids |= _starts(kept, ids)
     names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
@@ -157,7 +158,7 @@ def _fresh(store: Store, item: Item, context: Context) -> str:
         made = context.fresh("note" if item.is_note else item.kind)
         if store.item(made) is None:
             return made
-    raise refuse("fresh", "No free id was found; try again")
+    raise refuse("fresh", "No free ID was found; try again")
 
 
 def _starts(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
@@ -178,7 +179,7 @@ def _copied(
     )
     if item.parent is not None and item.parent in ids:
         return replace(copy, parent=ids[item.parent])
-    data = {name: value for name, value in copy.data.items() if name not in ALL_MARKS}
+    data = {name: value for name, value in copy.data.items() if name not in INSIDE_MARKS}
     return replace(
         copy,
         parent=parent.id if parent else None,

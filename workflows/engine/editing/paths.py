@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, TypeGuard
 
-from workflows.engine.document import Json
 from workflows.engine.editing.errors import EditRefused, refuse
 from workflows.engine.editing.ops import How, Path, Step
+from workflows.engine.language.document import Json
 
 
 class _Nothing:
@@ -119,5 +119,5 @@ def _is_index(step: Step) -> TypeGuard[int]:
 
 
 def _nowhere(path: Path, node: str | None) -> EditRefused:
-    message = f"There is nothing at {written(path)} that could be changed this way"
+    message = f"{written(path)} can't be changed this way"
     return refuse("path", message, node=node, field=written(path))

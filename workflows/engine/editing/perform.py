@@ -3,13 +3,13 @@
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from workflows.engine.editing import guarding
-from workflows.engine.editing.applying import apply
-from workflows.engine.editing.beginning import begun
+from workflows.engine.editing import guards
+from workflows.engine.editing.apply import apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
-from workflows.engine.editing.expanding import expand
-from workflows.engine.editing.growing import grown
+from workflows.engine.editing.expand import expand
+from workflows.engine.editing.initial_text import with_initial_data
+from workflows.engine.editing.layout.container_growth import grown
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -20,7 +20,7 @@ from workflows.engine.editing.ops import (
 )
 from workflows.engine.editing.records import Wire
 from workflows.engine.editing.store import Store
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def perform(
     done: list[Op] = []
     inverse: list[Op] = []
     origins: list[int] = []
-    for index, op in enumerate(begun(store, asked, context)):
+    for index, op in enumerate(with_initial_data(store, asked, context)):
         try:
             for plain in expand(store, op, context, together):
                 made, back = apply(store, plain)
@@ -72,9 +72,9 @@ def check(store: Store, done: Sequence[Op], *, bridges: Container[str] = ()) -> 
             wires.pop(op.id, None)
         elif isinstance(op, Reparent):
             moved.append(op.id)
-    guarding.check_whole(store, wires, moved, bridges)
+    guards.check_whole(store, wires, moved, bridges)
     if any(isinstance(op, Add | Connect) for op in done):
-        guarding.check_size(store)
+        guards.check_size(store)
 
 
 def _bridges(asked: Sequence[Op], done: Sequence[Op], origins: Sequence[int]) -> frozenset[str]:

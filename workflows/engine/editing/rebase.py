@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from workflows.engine.document import Json
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -31,6 +30,7 @@ from workflows.engine.editing.ops import (
 )
 from workflows.engine.editing.paths import same, written
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
+from workflows.engine.language.document import Json
 
 
 GONE: Final = "gone"  # what a clash says where one side has no value any more

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workflows.engine.document import EdgeSpec, Json, NodeSpec, Note, Position, VariableSpec
+from workflows.engine.language.document import (
+    EdgeSpec,
+    Json,
+    NodeSpec,
+    Note,
+    Position,
+    VariableSpec,
+)
 
 
 UNRANKED = -1  # takes the next place when it is put in

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 # The first one, or first few, parts of a selector → what stands there instead.

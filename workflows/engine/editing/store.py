@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from workflows.engine.document import Dialect, Document, Json, Mode
 from workflows.engine.editing.records import (
     UNRANKED,
     Item,
@@ -22,6 +21,7 @@ from workflows.engine.editing.records import (
     variable_of,
     wire_of,
 )
+from workflows.engine.language.document import Dialect, Document, Json, Mode
 
 
 T = TypeVar("T", Item, Wire, Named)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.diffing import changes
+from workflows.engine.editing.diff import changes
 from workflows.engine.editing.errors import refuse
 from workflows.engine.editing.ops import Op, Set, Variable
 from workflows.engine.editing.paths import same
 from workflows.engine.editing.records import Named
 from workflows.engine.editing.references import renamed
 from workflows.engine.editing.store import Store
-from workflows.engine.values import parse_type
+from workflows.engine.language.values import parse_type
 
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,29}")
@@ -27,7 +27,7 @@ def variable(store: Store, op: Variable, context: Context) -> Iterator[Op]:
         yield from _renamed(store, op, former)
     elif op.spec is None:
         if former is None:
-            raise refuse("variable_unknown", f"There is no variable {op.name}", field=op.name)
+            raise refuse("variable_unknown", f"Variable {op.name} doesn't exist", field=op.name)
         yield Variable(op.area, op.name, None)
     else:
         spec = op.spec if former is None else _kept(op.spec, former)
@@ -41,10 +41,10 @@ def variable(store: Store, op: Variable, context: Context) -> Iterator[Op]:
 def _renamed(store: Store, op: Variable, former: Named | None) -> Iterator[Op]:
     name = op.rename or ""
     if former is None:
-        raise refuse("variable_unknown", f"There is no variable {op.name}", field=op.name)
+        raise refuse("variable_unknown", f"Variable {op.name} doesn't exist", field=op.name)
     _check_name(name)
     if store.named(op.area, name) is not None:
-        raise refuse("variable_taken", f"There is a variable {name} already", field=name)
+        raise refuse("variable_taken", f"Variable {name} already exists", field=name)
     spec = former if op.spec is None else _kept(op.spec, former)
     _check_type(spec)
     yield Variable(op.area, op.name, None)
@@ -76,7 +76,7 @@ def _is_same(former: Named, spec: Named) -> bool:
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        message = "A variable's name has up to 30 letters, digits and _, and begins with a letter"
+        message = "A variable name has up to 30 letters, digits and _ and starts with a letter"
         raise refuse("variable_name", message, field=name)
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workflows.engine.document import Json
-from workflows.engine.editing.applying import item_at
-from workflows.engine.editing.context import ALL_MARKS, marks_of
+from workflows.engine.editing.apply import item_at
+from workflows.engine.editing.context import marks_of
 from workflows.engine.editing.records import Wire
 from workflows.engine.editing.store import Store
+from workflows.engine.language.containers import INSIDE_MARKS
+from workflows.engine.language.document import Json
 
 
 def dressed(store: Store, wire: Wire) -> Wire:
@@ -21,7 +22,7 @@ def dressed(store: Store, wire: Wire) -> Wire:
     parent = store.item(source.parent) if source.parent else None
     about = wire.extra.get("data")
     kept = {} if not isinstance(about, Mapping) else about
-    data: dict[str, Json] = {name: v for name, v in kept.items() if name not in ALL_MARKS}
+    data: dict[str, Json] = {name: v for name, v in kept.items() if name not in INSIDE_MARKS}
     data |= {"sourceType": source.kind, "targetType": target.kind, **marks_of(parent)}
     return replace(wire, id=id_, extra={**wire.extra, "data": data})
 

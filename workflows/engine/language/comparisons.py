@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import ConditionInvalid, ValueMismatch
-from workflows.engine.values import parse_number
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import parse_number
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 Test = Callable[[Json, Json], bool]
@@ -26,6 +27,17 @@ def canonical_operator(name: str) -> str | None:
     if text in OPERATORS:
         return text
     return ALIASES.get(text)
+
+
+def operator_label(name: str) -> Text:
+    """Return what people read of an operator, however a document spells it; signs speak for themselves."""
+    known = canonical_operator(name) or name.replace("_", " ")
+    label = OPERATOR_LABELS.get(known)
+    return Phrase(label) if label else known
+
+
+def is_unary(name: str) -> bool:
+    return canonical_operator(name) in UNARY
 
 
 def expected_for(actual: Json, expected: Json) -> Json:
@@ -203,6 +215,24 @@ OPERATORS: Final[Mapping[str, Test]] = {
 
 # Operators that expect nothing.
 UNARY: Final = frozenset({"empty", "not empty", "null", "not null", "exists", "not exists"})
+
+OPERATOR_LABELS: Final[Mapping[str, str]] = {
+    "contains": gettext_noop("contains"),
+    "not contains": gettext_noop("doesn't contain"),
+    "start with": gettext_noop("starts with"),
+    "end with": gettext_noop("ends with"),
+    "is": gettext_noop("is"),
+    "is not": gettext_noop("is not"),
+    "empty": gettext_noop("is empty"),
+    "not empty": gettext_noop("is not empty"),
+    "in": gettext_noop("is one of"),
+    "not in": gettext_noop("is none of"),
+    "all of": gettext_noop("has all of"),
+    "null": gettext_noop("is null"),
+    "not null": gettext_noop("is not null"),
+    "exists": gettext_noop("exists"),
+    "not exists": gettext_noop("doesn't exist"),
+}
 
 # The names of xworkflow documents (with spaces for underscores), and the keyboard's spellings.
 ALIASES: Final[Mapping[str, str]] = {

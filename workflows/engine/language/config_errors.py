@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 
 
 class Labelled(Protocol):
@@ -22,13 +22,13 @@ class Labelled(Protocol):
 # By the type of the error; the first whose beginning fits. What is in braces is of the error's context.
 SENTENCES: Final[Mapping[str, str]] = {
     "missing": "{label} is missing",
-    "string": "{label} must be a text",
+    "string": "{label} must be text",
     "int_from_float": "{label} must be a whole number",
     "int": "{label} must be a whole number",
     "float": "{label} must be a number",
     "decimal": "{label} must be a number",
     "finite_number": "{label} must be a number",
-    "bool": "{label} must be yes or no",
+    "bool": "{label} must be true or false",
     "list": "{label} must be a list",
     "tuple": "{label} must be a list",
     "dict": "{label} must be an object",
@@ -40,10 +40,10 @@ SENTENCES: Final[Mapping[str, str]] = {
     "less_than": "{label} must be less than {lt}",
     "enum": "{label} must be one of: {expected}",
     "literal_error": "{label} must be one of: {expected}",
-    "too_short": "{label} has too few parts: at least {min_length}",
-    "too_long": "{label} has too many parts: at most {max_length}",
-    "string_too_short": "{label} must be at least {min_length} letters long",
-    "string_too_long": "{label} must be at most {max_length} letters long",
+    "too_short": "{label} must have at least {min_length} items",
+    "too_long": "{label} must have at most {max_length} items",
+    "string_too_short": "{label} must have at least {min_length} characters",
+    "string_too_long": "{label} must have at most {max_length} characters",
 }
 _OTHERWISE: Final = "{label}: {message}"
 _EMPTY: Final = frozenset({"too_short", "string_too_short"})

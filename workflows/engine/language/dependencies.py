@@ -9,13 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from workflows.engine.document import Document, Json, Mode, NodeSpec, Selector, VariableSpec
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Likeness, Output, gettext_noop
-from workflows.engine.templating import REFERENCE
-from workflows.engine.validation.references import ERROR_OUTPUTS
-from workflows.engine.values import ELEMENTS, FILE_ATTRIBUTES, ValueType, parse_type
-from workflows.engine.variables import CONVERSATION, ENVIRONMENT, SYSTEM
+from workflows.engine.language.document import (
+    Document,
+    Json,
+    Mode,
+    NodeSpec,
+    Selector,
+    VariableSpec,
+)
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.templating import REFERENCE
+from workflows.engine.language.validation.references import ERROR_OUTPUTS
+from workflows.engine.language.values import ELEMENTS, FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
 # Deeper ones can be written by hand; a list nobody reads to its end helps nobody.
@@ -61,15 +68,15 @@ _CHAT = frozenset({Mode.CHAT})
 _WORKFLOW = frozenset({Mode.WORKFLOW})
 
 SYSTEM_TABLE: Final = (
-    SystemVariable("query", "string", gettext_noop("What the person just said"), _CHAT),
-    SystemVariable("files", "array[file]", gettext_noop("Files that came along")),
-    SystemVariable("conversation_id", "string", gettext_noop("Which conversation it is"), _CHAT),
-    SystemVariable("dialogue_count", "number", gettext_noop("How many turns there were"), _CHAT),
-    SystemVariable("user_id", "string", gettext_noop("The person the run is for")),
-    SystemVariable("app_id", "string", gettext_noop("This workflow, for memory of everyone")),
-    SystemVariable("workflow_id", "string", gettext_noop("This workflow")),
-    SystemVariable("workflow_run_id", "string", gettext_noop("This run")),
-    SystemVariable("timestamp", "number", gettext_noop("When it began, in seconds"), _WORKFLOW),
+    SystemVariable("query", "string", gettext_noop("User message"), _CHAT),
+    SystemVariable("files", "array[file]", gettext_noop("Uploaded files")),
+    SystemVariable("conversation_id", "string", gettext_noop("Conversation ID"), _CHAT),
+    SystemVariable("dialogue_count", "number", gettext_noop("Number of turns"), _CHAT),
+    SystemVariable("user_id", "string", gettext_noop("User ID")),
+    SystemVariable("app_id", "string", gettext_noop("App ID (namespace of global memory)")),
+    SystemVariable("workflow_id", "string", gettext_noop("Workflow ID")),
+    SystemVariable("workflow_run_id", "string", gettext_noop("Run ID")),
+    SystemVariable("timestamp", "number", gettext_noop("Start time (Unix seconds)"), _WORKFLOW),
 )
 
 
@@ -264,7 +271,7 @@ def _variable(selector: Selector, type_: str, help_: str, parts: Json = None) ->
 def _errors(spec: NodeSpec) -> Iterator[Output]:
     """Behind a handled failure it can be asked what went wrong."""
     if spec.data.get("error_strategy") not in (None, "", "none"):
-        words = (gettext_noop("What went wrong"), gettext_noop("The kind of error"))
+        words = (gettext_noop("Error message"), gettext_noop("Error type"))
         for name, help_ in zip(ERROR_OUTPUTS, words, strict=True):
             yield Output(name, "string", help_)
 

@@ -6,9 +6,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from workflows.engine.document import Document, EdgeSpec, NodeSpec
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.problems import Problem, warning
+from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
+from workflows.engine.language.problems import Problem, warning
 
 
 def is_disabled(node: NodeSpec) -> bool:
@@ -34,7 +34,7 @@ def without_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Docume
 def bypass_problems(document: Document, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
     for node in document.nodes:
         if is_disabled(node) and _is_root(node, kinds):
-            message = "A start node can't be switched off; it runs all the same"
+            message = "A Start node can't be disabled; it still runs"
             yield warning("node.disabled_start", message, node=node.id, field="disabled")
 
 

@@ -1,14 +1,14 @@
-"""What a node does about its own failures: retries, time limit, and what happens after the last try."""
+"""The policy of a node for its own failures: retries, time limit, and where a run goes after the last try."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
 
-from workflows.engine.document import Json, NodeSpec
 from workflows.engine.errors import ValueMismatch
-from workflows.engine.problems import Problem
-from workflows.engine.values import parse_constant, parse_type
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.values import parse_constant, parse_type
 
 
 class Strategy(StrEnum):
@@ -25,6 +25,8 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
+    """How often a failed node runs again, and how long it waits before. A kind declares its defaults with it."""
+
     max_retries: int = 0
     interval_ms: float = 0
     backoff: Backoff = Backoff.FIXED
@@ -56,13 +58,16 @@ class Policy:
 NO_POLICY = Policy()
 
 
-def read_policy(spec: NodeSpec, *, retryable: bool) -> tuple[Policy, list[Problem]]:
-    """Only kinds that say so are tried again; the rest of the policy is everybody's."""
+def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, list[Problem]]:
+    """Return the policy and what is wrong with it.
+
+    ``retry_defaults`` are those of the node's kind; without them the node never runs again.
+    """
     problems: list[Problem] = []
     strategy, given = _strategy(spec, problems)
     defaults = _defaults(spec, given, problems) if strategy is Strategy.DEFAULT_VALUE else {}
-    retry = _retry(spec, problems) if retryable else None
-    timeout = _number(spec, "timeout_secs", spec.data.get("timeout_secs"), problems)
+    retry = _retry(spec, retry_defaults, problems) if retry_defaults else None
+    timeout = _number(spec, "timeout_secs", 0, problems)
     if retry is None and strategy is Strategy.ABORT and not timeout:
         return NO_POLICY, problems
     return Policy(retry, strategy, defaults, timeout or None), problems
@@ -89,7 +94,7 @@ def _defaults(spec: NodeSpec, given: Json, problems: list[Problem]) -> dict[str,
         try:
             defaults[item["key"]] = _typed(item.get("type", "string"), item.get("value"))
         except (KeyError, TypeError, AttributeError, ValueMismatch):
-            message = "The default value doesn't fit its type"
+            message = "The default value doesn't match its type"
             problems.append(_problem(spec, f"default_value.{index}", message))
     return defaults
 
@@ -103,37 +108,40 @@ def _typed(name: str, value: Json) -> Json:
     return float(typed) if isinstance(value, str) and value_type.is_number else typed
 
 
-def _retry(spec: NodeSpec, problems: list[Problem]) -> Retry | None:
+def _retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Retry | None:
     written = spec.data.get("retry_config")
     if not isinstance(written, Mapping):
         return None
     # Off unless switched on, as in Dify; the reader of xworkflow, which knows no flag, sets it.
-    retries = _number(spec, "retry_config.max_retries", written.get("max_retries"), problems)
+    retries = _number(spec, "retry_config.max_retries", defaults.max_retries, problems)
     if not written.get("retry_enabled", False) or not retries:
         return None
-    interval = _number(spec, "retry_config.retry_interval", written.get("retry_interval"), problems)
+    interval = _number(spec, "retry_config.retry_interval", defaults.interval_ms, problems)
     try:
-        backoff = Backoff(written.get("backoff_strategy") or "fixed")
+        backoff = Backoff(written.get("backoff_strategy") or defaults.backoff)
     except ValueError:
         problems.append(_problem(spec, "retry_config.backoff_strategy", "Unknown backoff strategy"))
-        backoff = Backoff.FIXED
+        backoff = defaults.backoff
     return Retry(
         max_retries=int(retries),
-        interval_ms=interval or 0,
+        interval_ms=interval,
         backoff=backoff,
-        multiplier=written.get("backoff_multiplier") or 2,
-        max_interval_ms=written.get("max_retry_interval") or 60_000,
+        multiplier=written.get("backoff_multiplier") or defaults.multiplier,
+        max_interval_ms=written.get("max_retry_interval") or defaults.max_interval_ms,
         only_retryable=bool(written.get("retry_on_retryable_only", "backoff_strategy" in written)),
     )
 
 
-def _number(spec: NodeSpec, name: str, value: Json, problems: list[Problem]) -> float | None:
+def _number(spec: NodeSpec, path: str, default: float, problems: list[Problem]) -> float:
+    value: Json = spec.data
+    for key in path.split("."):
+        value = value.get(key)
     if value is None:
-        return None
+        return default
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         return value
-    problems.append(_problem(spec, name, "This must be a number, zero or more"))
-    return None
+    problems.append(_problem(spec, path, "Enter a number, zero or greater"))
+    return default
 
 
 def _problem(spec: NodeSpec, name: str, message: str) -> Problem:

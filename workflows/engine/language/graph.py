@@ -8,13 +8,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
-from workflows.engine.document import Document, EdgeSpec, NodeSpec
-
-
-# The markers a container's body begins with.
-ENTRY_KINDS: Final = frozenset({"iteration-start", "loop-start"})
+from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ circles, the second is a regular expression somebody else wrote.
 from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 MAX_DEPTH: Final = 64

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import NodeSpec
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.problems import Problem
 
 
 MAX_NESTING: Final = 10
@@ -28,10 +28,10 @@ def container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[Probl
 def _entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
     start, children = spec.data.get("start_node_id"), graph.children(spec.id)
     if start and start not in children:
-        message = f"The body can't begin at {start}: it isn't a node inside"
+        message = f"The container can't start at {start}: it is not a node inside"
         return [Problem("container.start_unknown", message, node=spec.id, field="start_node_id")]
     if graph.entry(spec.id) is None:
-        message = "The body doesn't say where it begins" if children else "There is nothing inside"
+        message = "The container has no start node" if children else "The container is empty"
         return [Problem("container.start_missing", message, node=spec.id, field="start_node_id")]
     return []
 
@@ -39,14 +39,12 @@ def _entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
 def _place_problems(spec: NodeSpec, kind: AnyKind, graph: Graph) -> list[Problem]:
     around = graph.containers_around(spec.id)
     if len(around) > MAX_NESTING:
-        message = f"Containers may lie {MAX_NESTING} deep in one another, not more"
+        message = f"Containers can be nested at most {MAX_NESTING} levels deep"
         return [Problem("node.too_deep", message, node=spec.id)]
     if kind.lives_in and (not around or graph.nodes[around[0]].kind not in kind.lives_in):
-        message = (
-            f"A node of type {kind.name} lies directly inside: {', '.join(sorted(kind.lives_in))}"
-        )
+        message = f"A node of type {kind.name} must be placed directly inside: {', '.join(sorted(kind.lives_in))}"
         return [Problem("node.misplaced", message, node=spec.id)]
     if kind.execution is Execution.ROOT and around:
-        message = "A run can't begin inside a container"
+        message = "A run can't start inside a container"
         return [Problem("node.misplaced", message, node=spec.id)]
     return []

@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from workflows.engine.bypass import disabled_ids, without_disabled
-from workflows.engine.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.graph import Graph
-from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import AnyKind, Execution, Kinds
-from workflows.engine.nesting import container_problems
-from workflows.engine.outside import Flow
-from workflows.engine.policy import Policy, Strategy, read_policy
-from workflows.engine.problems import Problem, errors_of
-from workflows.engine.records import StepKey
-from workflows.engine.templating import Segment
-from workflows.engine.values import ValueType, parse_type
-from workflows.engine.variables import CONVERSATION
+from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.disabled_nodes import disabled_ids, without_disabled
+from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Policy, Strategy, read_policy
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.nesting import container_problems
+from workflows.engine.language.problems import Problem, errors_of
+from workflows.engine.language.templating import Segment
+from workflows.engine.language.untrusted import Flow
+from workflows.engine.language.values import ValueType, parse_type
+from workflows.engine.language.variables import CONVERSATION
+from workflows.engine.runtime.step_records import StepKey
 
 
 FAIL_HANDLE = "fail-branch"
@@ -191,7 +191,7 @@ def _problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
             )
             continue
         problems += kind.check(spec)
-        problems += read_policy(spec, retryable=kind.retryable)[1]
+        problems += read_policy(spec, kind.retry)[1]
     known = {node.id for node in document.nodes}
     problems += [
         Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
@@ -224,7 +224,7 @@ def _root(
     ]
     if wanted in roots or (wanted is None and roots):
         return wanted or roots[0]
-    problems.append(Problem("root.missing", "The workflow has no start node"))
+    problems.append(Problem("root.missing", "The workflow has no Start node"))
     return None
 
 
@@ -265,7 +265,7 @@ def _node(
     indegree: int,
     body: Plan | None,
 ) -> PlanNode:
-    policy = read_policy(spec, retryable=kind.retryable)[0]
+    policy = read_policy(spec, kind.retry)[0]
     try:
         prepared = kind.prepare(spec)
     except ValidationError as invalid:

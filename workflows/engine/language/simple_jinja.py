@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from workflows.engine.document import Json, Selector
+from workflows.engine.language.document import Json, Selector
 
 
 _LOOKUP: Final = re.compile(

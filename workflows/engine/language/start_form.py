@@ -8,11 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.errors import InputRejected, ValueMismatch
-from workflows.engine.problems import Problem
-from workflows.engine.schemas import schema_complaint
-from workflows.engine.values import ValueType, matches, parse_constant, parse_number, parse_type
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.json_schema import schema_complaint
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.values import (
+    ValueType,
+    matches,
+    parse_constant,
+    parse_number,
+    parse_type,
+)
 
 
 # Where anything may be written.

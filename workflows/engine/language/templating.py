@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from workflows.engine.document import Json, Selector
-from workflows.engine.rendering import as_markdown, as_text
-from workflows.engine.variables import MISSING, VariablePool
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.variables import MISSING, VariablePool
+from workflows.engine.text_rendering import as_markdown, as_text
 
 
 REFERENCE: Final = re.compile(

@@ -13,10 +13,10 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from workflows.engine.document import Json, NodeSpec, Selector
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.templating import references
-from workflows.engine.variables import CONVERSATION
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.templating import references
+from workflows.engine.language.variables import CONVERSATION
 
 
 # Whose words are remembered, as memory's gate knows them.

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import ValueMismatch
+from workflows.engine.language.document import Json
 
 
 class ValueType(StrEnum):
@@ -117,7 +117,7 @@ def infer(value: Json) -> ValueType:
         return ValueType.FILE if is_file(value) else ValueType.OBJECT
     if isinstance(value, list | tuple):
         return _infer_array(value)
-    raise ValueMismatch(f"A {type(value).__name__} is no workflow value")
+    raise ValueMismatch(f"A {type(value).__name__} is not a workflow value")
 
 
 def matches(value: Json, expected: ValueType) -> bool:
@@ -217,7 +217,7 @@ def _from_text(text: str, kind: ValueType) -> Json:
 
 
 def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _short(text: str) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import VariableNotFound
-from workflows.engine.values import FILE_ATTRIBUTES, file_attribute, is_file
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import FILE_ATTRIBUTES, file_attribute, is_file
 
 
 SYSTEM: Final = "sys"

@@ -1,66 +1,52 @@
-"""The built-in node kinds: a file each, and a row in this table."""
+"""The built-in node kinds: each is a file of this package, found by itself."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Final
 
-from workflows.engine.kinds import AnyKind, Field, Kinds, Widget
-from workflows.engine.nodes.answer import Answer
-from workflows.engine.nodes.assigner import Assigner
-from workflows.engine.nodes.code import Code
-from workflows.engine.nodes.container_start import IterationStart, LoopStart
-from workflows.engine.nodes.conversation_memory import ConversationMemory
-from workflows.engine.nodes.end import End
-from workflows.engine.nodes.http_request import HttpRequestNode
-from workflows.engine.nodes.if_else import IfElse
-from workflows.engine.nodes.iteration import Iteration
-from workflows.engine.nodes.knowledge_retrieval import KnowledgeRetrieval
-from workflows.engine.nodes.knowledge_write import KnowledgeWrite
-from workflows.engine.nodes.list_operator import ListOperator
-from workflows.engine.nodes.llm import Llm
-from workflows.engine.nodes.loop import Loop
-from workflows.engine.nodes.loop_end import LoopEnd
-from workflows.engine.nodes.memory_delete import MemoryDelete
-from workflows.engine.nodes.memory_recall import MemoryRecall
-from workflows.engine.nodes.memory_retrieval import MemoryRetrieval
-from workflows.engine.nodes.memory_store import MemoryStore
-from workflows.engine.nodes.start import Start
-from workflows.engine.nodes.template_transform import TemplateTransform
-from workflows.engine.nodes.variable_aggregator import VariableAggregator
-from workflows.engine.remembering import RECALLING
+from workflows.engine.appearance import Appearance
+from workflows.engine.foreign_kinds import FOREIGN_KINDS, UnknownAppearance
+from workflows.engine.kinds import AnyKind, Field, Kinds, NodeKind, Widget
+from workflows.engine.language.memory_usage import RECALLING
 
 
-NODE_KINDS: tuple[AnyKind, ...] = (
-    Start(),
-    End(),
-    Answer(),
-    Llm(),
-    IfElse(),
-    Iteration(),
-    IterationStart(),
-    Loop(),
-    LoopStart(),
-    LoopEnd(),
-    TemplateTransform(),
-    VariableAggregator(),
-    Assigner(),
-    Code(),
-    HttpRequestNode(),
-    ListOperator(),
-    MemoryRecall(),
-    MemoryStore(),
-    MemoryRetrieval(),
-    MemoryDelete(),
-    ConversationMemory(),
-    KnowledgeRetrieval(),
-    KnowledgeWrite(),
-)
+def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
+    """Make one of each kind that a module defines; a class without a name is a base for others."""
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    for value in classes:
+        is_own = value.__module__ == module.__name__
+        if is_own and issubclass(value, NodeKind) and "name" in vars(value):
+            yield value()
+
+
+def find_kinds() -> Iterator[AnyKind]:
+    """Make the kinds of all modules of this package."""
+    for module in walk_packages(__path__, f"{__name__}."):
+        yield from _make_kinds(import_module(module.name))
+
+
+NODE_KINDS: Final = tuple(sorted(find_kinds(), key=lambda kind: (kind.palette_order, kind.name)))
+
+# Also those that are not installed here, by every name that documents have for them.
+KNOWN_KINDS: Final[Mapping[str, Appearance]] = {
+    **FOREIGN_KINDS,
+    **{name: kind for kind in NODE_KINDS for name in (kind.name, *kind.aliases)},
+}
+
+
+def find_appearance(name: str, installed: Mapping[str, AnyKind]) -> Appearance:
+    """Return the kind by that name if it is installed, or else what is known of it."""
+    return installed.get(name) or KNOWN_KINDS.get(name) or UnknownAppearance()
 
 
 Choices = Sequence[tuple[str, str]]  # value, label
 
 
-def builtin_kinds(
+def build_kinds(
     *,
     memory: bool = True,
     remembers: bool | None = None,
@@ -68,42 +54,44 @@ def builtin_kinds(
     scopes: Choices = (),
     languages: Choices = (),
 ) -> Kinds:
-    """``memory=False`` leaves out the kinds that need a memory: the validator then names them unknown.
+    """Return the built-in kinds and those of plug-ins; without ``memory`` none that need one, which the validator then
+    names unknown.
 
-    ``remembers`` is whether nodes of other kinds may recall into their prompts; as ``memory`` if not said.
-    ``scopes`` are words that plug-ins add to those a memory field offers, ``languages`` those of code
-    that this installation can run besides.
+    ``remembers`` says whether nodes of other kinds may recall into their prompts; it is as ``memory`` unless given.
+    ``scopes`` are words that plug-ins add to those a memory field offers, ``languages`` those of code that this
+    installation
+    can run besides.
     """
-    more = {"scope": scopes, "code_language": languages}
+    choices = {"scope": scopes, "code_language": languages}
     offered = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
-    wider = [_offering(kind, more) for kind in offered]
+    kinds = [_add_choices(kind, choices) for kind in offered]
     if not (memory if remembers is None else remembers):
-        wider = [_forgetting(kind) for kind in wider]
-    return Kinds([*wider, *plugins])
+        kinds = [_remove_memory_field(kind) for kind in kinds]
+    return Kinds([*kinds, *plugins])
 
 
-def _forgetting(kind: AnyKind) -> AnyKind:
-    """Without memory the language has no such field; the validator finds that out from here."""
-    kept = tuple(field for field in kind.fields if field.name != RECALLING)
-    return kind if kept == kind.fields else _with_fields(kind, kept)
+def _remove_memory_field(kind: AnyKind) -> AnyKind:
+    """Remove the field that recalls into a prompt: without memory the language has no such field."""
+    fields = tuple(field for field in kind.fields if field.name != RECALLING)
+    return kind if fields == kind.fields else _replace_fields(kind, fields)
 
 
-def _offering(kind: AnyKind, more: Mapping[str, Choices]) -> AnyKind:
+def _add_choices(kind: AnyKind, more: Mapping[str, Choices]) -> AnyKind:
     if not any(more.values()):
         return kind
-    return _with_fields(kind, _widened(kind.fields, more))
+    return _replace_fields(kind, _extend_choices(kind.fields, more))
 
 
-def _with_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
+def _replace_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
     other = copy(kind)
     vars(other)["fields"] = fields
     return other
 
 
-def _widened(fields: tuple[Field, ...], more: Mapping[str, Choices]) -> tuple[Field, ...]:
+def _extend_choices(fields: tuple[Field, ...], more: Mapping[str, Choices]) -> tuple[Field, ...]:
     return tuple(
         replace(field, choices=(*field.choices, *more[field.name]))
         if field.name in more and field.widget is Widget.CHOICE
-        else replace(field, fields=_widened(field.fields, more))
+        else replace(field, fields=_extend_choices(field.fields, more))
         for field in fields
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from workflows.engine.records import StepKey
+from workflows.engine.runtime.step_records import StepKey
 
 
 @dataclass(slots=True)

@@ -2,39 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
-from workflows.engine.document import Json
-from workflows.engine.events import (
-    ContainerEnded,
-    ContainerEvent,
-    Event,
-    IterationCompleted,
-    IterationNext,
-    IterationStarted,
-    LoopCompleted,
-    LoopNext,
-    LoopStarted,
-    RoundEvent,
-)
-from workflows.engine.frame import Frame
 from workflows.engine.kinds import Execution
-from workflows.engine.plan import Plan, PlanNode, Session, spoken
-from workflows.engine.records import StepError, StepRecord, Write
-from workflows.engine.rounds import Heads, Held, Round, RoundFailed
-from workflows.engine.shared import Body, RunHalted
-from workflows.engine.variables import CONVERSATION, VariablePool
-
-
-STARTED: Final[Mapping[str, type[ContainerEvent]]] = {
-    "iteration": IterationStarted,
-    "loop": LoopStarted,
-}
-NEXT: Final[Mapping[str, type[RoundEvent]]] = {"iteration": IterationNext, "loop": LoopNext}
-ENDED: Final[Mapping[str, type[ContainerEnded]]] = {
-    "iteration": IterationCompleted,
-    "loop": LoopCompleted,
-}
+from workflows.engine.language.document import Json
+from workflows.engine.language.plan import Plan, PlanNode, Session, spoken
+from workflows.engine.language.variables import CONVERSATION, VariablePool
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.frame import Frame
+from workflows.engine.runtime.rounds import Heads, Held, Round, RoundFailed
+from workflows.engine.runtime.run_context import Body, RunHalted
+from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 
 
 class BodyRounds:
@@ -52,7 +29,7 @@ class BodyRounds:
     def begin(self, total: int | None) -> None:
         self._total = total
         if not self._frame.shared.earlier.inside(self._node.id, self._frame.rounds):
-            event = STARTED[self._node.kind.rounds_named]
+            event = self._node.kind.round_events.started
             self._frame.shared.journal.note(event(*self._about()))
 
     async def run(self, index: int, heads: Heads) -> Round:
@@ -61,7 +38,7 @@ class BodyRounds:
         frame = Frame(shared, self._plan, self._pool(heads, rounds), rounds)
         self._count += 1
         if not shared.earlier.steps(self._node.id, rounds):
-            event = NEXT[self._node.kind.rounds_named]
+            event = self._node.kind.round_events.next
             shared.journal.note(event(*self._about(), index=index))
         try:
             failure = await frame.run()
@@ -94,7 +71,7 @@ class BodyRounds:
             Write((CONVERSATION, name), pool.get((CONVERSATION, name)))
             for name in sorted(self._touched)
         )
-        event = ENDED[self._node.kind.rounds_named](
+        event = self._node.kind.round_events.ended(
             *self._about(),
             count=self._count,
             failed=self._failed,

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,19 @@ class IterationCompleted(ContainerEnded):
 @dataclass(frozen=True, slots=True)
 class LoopCompleted(ContainerEnded):
     name: ClassVar[str] = "loop_completed"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEvents:
+    """The events of one kind of container."""
+
+    started: type[ContainerEvent]
+    next: type[RoundEvent]
+    ended: type[ContainerEnded]
+
+
+ITERATION_EVENTS: Final = RoundEvents(IterationStarted, IterationNext, IterationCompleted)
+LOOP_EVENTS: Final = RoundEvents(LoopStarted, LoopNext, LoopCompleted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,24 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Sequence
 
-from workflows.engine.earlier import Earlier
-from workflows.engine.events import Event, NodeStateChange
 from workflows.engine.kinds import Execution, NodeContext, NodeResult
-from workflows.engine.mocks import Mock
-from workflows.engine.plan import Plan, PlanNode
-from workflows.engine.records import RunStatus, StepError, StepKey, StepRecord, StepStatus
-from workflows.engine.reporting import ENDS, ended
-from workflows.engine.shared import Failure, RunHalted, Shared
-from workflows.engine.state import NodeState, ScopeState
-from workflows.engine.stepping import Begun, made, take_step
-from workflows.engine.streaming import Streaming
-from workflows.engine.variables import CONVERSATION, VariablePool
+from workflows.engine.language.plan import Plan, PlanNode
+from workflows.engine.language.variables import CONVERSATION, VariablePool
+from workflows.engine.runtime.events import Event, NodeStateChange
+from workflows.engine.runtime.history import Earlier
+from workflows.engine.runtime.run_context import Failure, RunHalted, Shared
+from workflows.engine.runtime.state import NodeState, ScopeState
+from workflows.engine.runtime.step import Begun, made, take_step
+from workflows.engine.runtime.step_records import (
+    RunStatus,
+    StepError,
+    StepKey,
+    StepRecord,
+    StepStatus,
+)
+from workflows.engine.runtime.step_reports import ENDS, ended
+from workflows.engine.runtime.streaming import Streaming
+from workflows.engine.testing.mocks import Mock
 
 
 # After so many steps that never waited the run lets others on its event loop have a turn.

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from workflows.engine.document import Document
-from workflows.engine.records import StepRecord, StepStatus
+from workflows.engine.language.document import Document
+from workflows.engine.runtime.step_records import StepRecord, StepStatus
 
 
 _FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})

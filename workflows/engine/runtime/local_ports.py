@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from workflows.engine.events import Event
-from workflows.engine.records import StepKey, StepRecord
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.step_records import StepKey, StepRecord
 
 
 class SystemClock:

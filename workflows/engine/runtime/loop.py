@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Sequence
 
-from workflows.engine.bodies import ScopedBodies
-from workflows.engine.brake import Brake
-from workflows.engine.earlier import Earlier
 from workflows.engine.errors import LimitReached, RunTimedOut, WorkflowFault
-from workflows.engine.frame import Frame
-from workflows.engine.mocks import Mocks
-from workflows.engine.outside import left_of
-from workflows.engine.plan import Plan
+from workflows.engine.language.plan import Plan
+from workflows.engine.language.untrusted import left_of
 from workflows.engine.ports import Journal, Ports
-from workflows.engine.records import RunStatus, StepRecord
-from workflows.engine.runs import RunControl, RunResult, RunStart
-from workflows.engine.shared import Failure, RunHalted, Shared
+from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.container_bodies import ScopedBodies
+from workflows.engine.runtime.frame import Frame
+from workflows.engine.runtime.history import Earlier
+from workflows.engine.runtime.run_context import Failure, RunHalted, Shared
+from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
+from workflows.engine.runtime.step_records import RunStatus, StepRecord
+from workflows.engine.testing.mocks import Mocks
 
 
 async def drive(
@@ -61,7 +61,7 @@ async def drive(
 async def _run(top: Frame) -> Failure | None:
     shared = top.shared
     try:
-        async with asyncio.timeout(_remaining(shared)) as limit:
+        async with asyncio.timeout(shared.seconds_left()) as limit:
             return await top.run()
     except TimeoutError:
         if not limit.expired():
@@ -82,14 +82,6 @@ async def _run(top: Frame) -> Failure | None:
 
 def _failed(fault: WorkflowFault) -> Failure:
     return Failure(RunStatus.FAILED, fault.error_type, fault.message)
-
-
-def _remaining(shared: Shared) -> float | None:
-    limit = shared.start.timeout_seconds
-    if limit is None or shared.start.started_at is None:
-        return limit
-    gone = shared.wall + shared.started - shared.start.started_at
-    return max(limit - gone, 0)
 
 
 def _result(shared: Shared, failure: Failure | None, *, paused: bool) -> RunResult:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from workflows.engine.document import Document, EdgeSpec, Json, NodeSpec, Selector
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.plan import Plan
-from workflows.engine.records import StepKey, StepRecord, StepStatus
-from workflows.engine.scheduler import Scheduler
-from workflows.engine.templating import references
+from workflows.engine.language.document import Document, EdgeSpec, Json, NodeSpec, Selector
+from workflows.engine.language.plan import Plan
+from workflows.engine.language.templating import references
+from workflows.engine.runtime.scheduler import Scheduler
+from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
 
 # A title is for people; code and Jinja get their variables through fields of their own.

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.records import StepError
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.document import Json
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.runtime.step_records import StepError
 
 
 # What a round begins with: heads of the pool, such as the container's own id.

@@ -4,23 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from workflows.engine.brake import Brake
-from workflows.engine.earlier import Earlier
 from workflows.engine.errors import LimitReached
-from workflows.engine.events import Event
-from workflows.engine.mocks import Mocks
-from workflows.engine.plan import Plan, PlanNode
+from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.ports import Journal, Ports
-from workflows.engine.records import RunStatus, StepError, StepKey, StepRecord, StepStatus
-from workflows.engine.reporting import ended
-from workflows.engine.rounds import Rounds
-from workflows.engine.runs import RunControl, RunStart
-from workflows.engine.state import RunState, broken
-from workflows.engine.streaming import Stage
+from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.history import Earlier
+from workflows.engine.runtime.rounds import Rounds
+from workflows.engine.runtime.run_request import RunControl, RunStart
+from workflows.engine.runtime.state import RunState, broken
+from workflows.engine.runtime.step_records import (
+    RunStatus,
+    StepError,
+    StepKey,
+    StepRecord,
+    StepStatus,
+)
+from workflows.engine.runtime.step_reports import ended
+from workflows.engine.runtime.streaming import Stage
+from workflows.engine.testing.mocks import Mocks
 
 
 if TYPE_CHECKING:
-    from workflows.engine.frame import Frame
+    from workflows.engine.runtime.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,14 @@ class Shared:
         """In unix seconds."""
         return self.wall + self.ports.clock.monotonic()
 
+    def seconds_left(self) -> float | None:
+        """Return how much longer the run may take; None: as long as it likes."""
+        limit = self.start.timeout_seconds
+        if limit is None:
+            return None
+        began = self.start.started_at
+        return max(limit - (self.now() - (self.wall + self.started if began is None else began)), 0)
+
     def over_limit(self) -> bool:
         self.steps += 1
         return self.steps > self.start.max_steps
@@ -121,7 +135,7 @@ class Shared:
     def limit(self) -> LimitReached:
         start = self.start
         return LimitReached(
-            f"The run took more than {start.max_steps:,} steps; {start.steps_setting} allows more"
+            f"The run took more than {start.max_steps:,} steps; raise {start.steps_setting} to allow more"
         )
 
     async def write_broken_off(self) -> None:
@@ -132,7 +146,7 @@ class Shared:
                 node,
                 key,
                 StepStatus.STOPPED,
-                StepError("RunStopped", "The run ended before this node did."),
+                StepError("RunStopped", "The run ended before this node finished."),
                 tries=1,
                 started_at=self.wall + began,
                 elapsed=self.ports.clock.monotonic() - began,

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from workflows.engine.document import Json, Mode
-from workflows.engine.events import RunFinished
+from workflows.engine.language.document import Json, Mode
 from workflows.engine.ports import Usage
-from workflows.engine.records import RunStatus, StepKey, StepRecord, Write
+from workflows.engine.runtime.events import RunFinished
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, Write
 
 
 MAX_STEPS = 500

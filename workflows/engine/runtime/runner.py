@@ -9,16 +9,12 @@ result = await handle.result()
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 
-from workflows.engine.document import Document, Json
-from workflows.engine.dsl import load_document
-from workflows.engine.events import Event, RunStarted
-from workflows.engine.inputs import check_start
 from workflows.engine.kinds import AnyKind
-from workflows.engine.local import ListJournal, RandomIds, SystemClock
-from workflows.engine.loop import drive
-from workflows.engine.mocks import Mocks
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import Plan, compile_plan
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.plan import Plan, compile_plan
+from workflows.engine.language.start_form import check_start
+from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import (
     ClockPort,
     CodePort,
@@ -33,7 +29,17 @@ from workflows.engine.ports import (
     ReminderPort,
     TemplatePort,
 )
-from workflows.engine.runs import MAX_SECONDS, MAX_STEPS, RunControl, RunResult, RunStart
+from workflows.engine.runtime.events import Event, RunStarted
+from workflows.engine.runtime.local_ports import ListJournal, RandomIds, SystemClock
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.run_request import (
+    MAX_SECONDS,
+    MAX_STEPS,
+    RunControl,
+    RunResult,
+    RunStart,
+)
+from workflows.engine.testing.mocks import Mocks
 
 
 class WorkflowRunner:
@@ -66,7 +72,7 @@ class WorkflowRunner:
         self.document = (
             document if isinstance(document, Document) else load_document(document).document
         )
-        self.plan: Plan = compile_plan(self.document, builtin_kinds(plugins=plugins))
+        self.plan: Plan = compile_plan(self.document, build_kinds(plugins=plugins))
         self._ports = Ports(
             clock=clock or SystemClock(),
             ids=ids or RandomIds(),

@@ -6,7 +6,7 @@ Skips spread before taken edges are looked at, so a join that a skip releases co
 
 from enum import IntEnum
 
-from workflows.engine.plan import Plan
+from workflows.engine.language.plan import Plan
 
 
 class EdgeState(IntEnum):

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from workflows.engine.document import Json, Mode
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.kinds import Execution, NodeResult, heard
-from workflows.engine.plan import Plan, PlanNode
+from workflows.engine.kinds import Execution, NodeResult, has_untrusted_input
+from workflows.engine.language.document import Json, Mode
+from workflows.engine.language.plan import Plan, PlanNode
+from workflows.engine.language.variables import VariablePool
 from workflows.engine.ports import Usage
-from workflows.engine.records import (
+from workflows.engine.runtime.run_request import RunStart, system_variables
+from workflows.engine.runtime.scheduler import Scheduler
+from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
     StepKey,
@@ -16,9 +19,6 @@ from workflows.engine.records import (
     StepStatus,
     Write,
 )
-from workflows.engine.runs import RunStart, system_variables
-from workflows.engine.scheduler import Scheduler
-from workflows.engine.variables import VariablePool
 
 
 class NodeState(StrEnum):
@@ -100,7 +100,7 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
-        # See ``workflows.engine.outside``: what the document says, what earlier turns left, and
+        # See ``workflows.engine.language.untrusted``: what the document says, what earlier turns left, and
         # what memory told since.
         self._flow = plan.flow
         self._told = set(start.outside)
@@ -111,7 +111,7 @@ class RunState:
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
-        if heard(record.kind, record.inputs):
+        if has_untrusted_input(record.kind, record.inputs):
             self._hear(record)
 
     def keep(self, node: PlanNode, record: StepRecord) -> None:
@@ -126,7 +126,7 @@ class RunState:
             record.status is StepStatus.FAILED and record.key.rounds
         ):
             self.exceptions += 1  # a failure in a round is its container's to deal with
-        if heard(record.kind, record.inputs):
+        if has_untrusted_input(record.kind, record.inputs):
             self._hear(record)
         if node.kind.execution is Execution.RESPONSE:
             self._respond(node, record)

@@ -4,22 +4,22 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from workflows.engine.document import Json
 from workflows.engine.errors import NodeTimedOut
-from workflows.engine.events import Event
 from workflows.engine.kinds import NodeContext, NodeResult
-from workflows.engine.mocks import Mock
-from workflows.engine.plan import FAIL_HANDLE, PlanNode
-from workflows.engine.policy import Strategy
-from workflows.engine.records import StepKey, StepRecord, StepStatus
-from workflows.engine.reporting import error_of, retrying
-from workflows.engine.rounds import Held
-from workflows.engine.state import NodeState, broken, succeeded
+from workflows.engine.language.document import Json
+from workflows.engine.language.failure_policy import Strategy
+from workflows.engine.language.plan import FAIL_HANDLE, PlanNode
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.rounds import Held
+from workflows.engine.runtime.state import NodeState, broken, succeeded
+from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
+from workflows.engine.runtime.step_reports import error_of, retrying
+from workflows.engine.testing.mocks import Mock
 
 
 if TYPE_CHECKING:
-    from workflows.engine.frame import Frame
-    from workflows.engine.shared import Body
+    from workflows.engine.runtime.frame import Frame
+    from workflows.engine.runtime.run_context import Body, Shared
 
 
 class Begun(NamedTuple):
@@ -58,13 +58,18 @@ async def take_step(
             first = None
             retry = node.policy.retry
             retryable = bool(getattr(fault, "retryable", False))
-            if retry is None or not retry.allows(tries, retryable=retryable):
+            asked = float(getattr(fault, "retry_after", None) or 0)
+            if (
+                retry is None
+                or not retry.allows(tries, retryable=retryable)
+                or not _has_time(shared, asked)
+            ):
                 record = await _gave_up(frame, node, ctx, fault, tries, begun)
                 break
             at = shared.now()
             shared.journal.note(retrying(node, frame.rounds, error_of(fault, node.id), tries, at))
             frame.state.move(node.index, NodeState.RETRYING)
-            seconds = retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}")
+            seconds = max(retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}"), asked)
             if seconds > 0:
                 await shared.ports.clock.sleep(seconds)
             frame.state.move(node.index, NodeState.RUNNING)
@@ -77,6 +82,12 @@ async def take_step(
         record, events = await begun.body.close(record, events)
     await frame.write_down(node, record, events)
     return record
+
+
+def _has_time(shared: "Shared", asked: float) -> bool:
+    """Return whether the wait that the other side asked for ends before the run must."""
+    left = shared.seconds_left()
+    return not asked or left is None or asked < left
 
 
 async def _attempt(

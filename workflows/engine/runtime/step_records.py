@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from workflows.engine.document import Json, Selector
+from workflows.engine.language.document import Json, Selector
 
 
 class StepStatus(StrEnum):

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from json import JSONEncoder
 from json.encoder import encode_basestring
 
-from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.events import NodeStateChange
-from workflows.engine.plan import PlanNode
-from workflows.engine.records import StepError, StepRecord, StepStatus
-from workflows.engine.state import NodeState
+from workflows.engine.language.document import Json
+from workflows.engine.language.plan import PlanNode
+from workflows.engine.runtime.events import NodeStateChange
+from workflows.engine.runtime.state import NodeState
+from workflows.engine.runtime.step_records import StepError, StepRecord, StepStatus
 
 
 log = logging.getLogger(__name__)

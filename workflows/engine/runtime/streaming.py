@@ -9,10 +9,10 @@ and passes over what was skipped. Chunks of streams nobody has come to yet are k
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from workflows.engine.events import TextChunk
-from workflows.engine.plan import Plan, PlanNode, Session
-from workflows.engine.rendering import as_markdown
-from workflows.engine.variables import MISSING, VariablePool
+from workflows.engine.language.plan import Plan, PlanNode, Session
+from workflows.engine.language.variables import MISSING, VariablePool
+from workflows.engine.runtime.events import TextChunk
+from workflows.engine.text_rendering import as_markdown
 
 
 class Stage:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.document import Document, Json
-from workflows.engine.events import Event, TextChunk
+from workflows.engine.language.document import Document, Json
 from workflows.engine.ports import (
     CodePort,
     HttpPort,
@@ -17,8 +16,9 @@ from workflows.engine.ports import (
     ModelPort,
     TemplatePort,
 )
-from workflows.engine.records import StepRecord
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.events import Event, TextChunk
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.cases import Case, CaseResult, Facts, Turn, TurnResult, judge
-from workflows.engine.document import Document, Json
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.events import Event, MemoryRecalled, MemoryWritten, TextChunk
-from workflows.engine.inputs import check_start
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.start_form import check_start
 from workflows.engine.memory_ports import KnowledgePort
-from workflows.engine.mocks import Mocks
 from workflows.engine.ports import MemoryPort, Origin
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.testing.cases import Case, CaseResult, Facts, Turn, TurnResult, judge
+from workflows.engine.testing.mocks import Mocks
 
 
 class RunnerMaker(Protocol):

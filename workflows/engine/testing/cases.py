@@ -20,11 +20,17 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from workflows.engine.comparisons import OPERATORS, UNARY, canonical_operator, compare, expected_for
-from workflows.engine.document import Json
 from workflows.engine.errors import DocumentInvalid, WorkflowFault
-from workflows.engine.problems import Problem
-from workflows.engine.records import StepRecord
+from workflows.engine.language.comparisons import (
+    OPERATORS,
+    UNARY,
+    canonical_operator,
+    compare,
+    expected_for,
+)
+from workflows.engine.language.document import Json
+from workflows.engine.language.problems import Problem
+from workflows.engine.runtime.step_records import StepRecord
 
 
 MOST_TURNS: Final = 50
@@ -60,7 +66,7 @@ class Check(_Part):
     @classmethod
     def _of_something(cls, given: str) -> str:
         if given.split(".", 1)[0] not in SUBJECTS:
-            raise ValueError(f"begins with one of {', '.join(SUBJECTS)}")
+            raise ValueError(f"must start with one of {', '.join(SUBJECTS)}")
         return given
 
     @field_validator("operator")
@@ -68,13 +74,13 @@ class Check(_Part):
     def _known(cls, given: str) -> str:
         name = canonical_operator(given)
         if name is None:
-            raise ValueError(f"is one of {', '.join(OPERATORS)}")
+            raise ValueError(f"must be one of {', '.join(OPERATORS)}")
         return name
 
     @model_validator(mode="after")
     def _expects(self) -> "Check":
         if self.operator not in UNARY and self.value is None:
-            raise ValueError("value: this operator compares with something")
+            raise ValueError("value: this operator needs a value")
         return self
 
     @property
@@ -121,7 +127,7 @@ class Case(_Part):
     @classmethod
     def _some(cls, given: tuple[Turn, ...]) -> tuple[Turn, ...]:
         if not 1 <= len(given) <= MOST_TURNS:
-            raise ValueError(f"has 1 to {MOST_TURNS} turns")
+            raise ValueError(f"must have 1 to {MOST_TURNS} turns")
         return given
 
 

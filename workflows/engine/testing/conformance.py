@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflows.engine.backends import Backend, Outcome, Request
-from workflows.engine.document import Json
-from workflows.engine.dsl import load_document
 from workflows.engine.errors import DocumentInvalid, InputRejected
 from workflows.engine.kinds import Kinds
-from workflows.engine.records import StepStatus
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl import load_document
+from workflows.engine.runtime.step_records import StepStatus
+from workflows.engine.testing.backends import Backend, Outcome, Request
 
 
 # Set in every case, whatever it says.

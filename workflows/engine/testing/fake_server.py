@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workflows.engine.document import Json
 from workflows.engine.errors import HttpFailed
+from workflows.engine.language.document import Json
 from workflows.engine.ports import HttpRequest, HttpResponse
 
 
@@ -20,7 +20,7 @@ class PretendServer:
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         if not self.replies:
-            raise HttpFailed("The pretend server has no answer")
+            raise HttpFailed("The fake server has no response")
         reply = self.replies[min(len(self.requests), len(self.replies) - 1)]
         self.requests.append(request)
         if reply.get("network_error"):

@@ -8,12 +8,12 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from workflows.engine.document import Json
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import AnyKind, NodeContext, NodeResult
-from workflows.engine.plan import PlanNode
+from workflows.engine.language.document import Json
+from workflows.engine.language.plan import PlanNode
 from workflows.engine.ports import ClockPort, ModelChunk, ModelRequest, Usage
-from workflows.engine.pretend_server import PretendServer
+from workflows.engine.testing.fake_server import PretendServer
 
 
 @dataclass(frozen=True, slots=True)

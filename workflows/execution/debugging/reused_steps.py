@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from json import loads
 from uuid import UUID
 
-from config.crypto import decrypt
-from workflows.engine.document import Json
-from workflows.engine.records import StepRecord
-from workflows.execution.codec import dump, step_row
-from workflows.execution.masking import NO_MASK, Mask, mask_for
+from config.encryption.crypto import decrypt
+from config.redaction import NO_REDACTION, Redactor
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.step_records import StepRecord
+from workflows.execution.journal.codec import dump, step_row
+from workflows.execution.journal.masking import mask_for
 from workflows.models import Run, Snapshot, Step, WorkflowSecret
 from workflows.models.documents import from_json
 
@@ -20,9 +21,9 @@ _COPIED = (
 _MASKED = ("inputs", "outputs", "writes")
 
 
-def carry_over(run: Run, source: Run, steps: Sequence[Step]) -> None:
+def copy_steps(run: Run, source: Run, steps: Sequence[Step]) -> None:
     """In the caller's transaction. A mask names its run, so secrets are masked anew."""
-    old, new = _masks(run, source)
+    old, new = _load_masks(run, source)
     Step.objects.unscoped().bulk_create(
         Step(
             team_id=run.team_id,
@@ -30,33 +31,33 @@ def carry_over(run: Run, source: Run, steps: Sequence[Step]) -> None:
             attempt=0,
             reused_from=step.reused_from or source.pk,
             **{name: getattr(step, name) for name in _COPIED},
-            **{name: _translated(getattr(step, name), old, new) for name in _MASKED},
+            **{name: _translate_masks(getattr(step, name), old, new) for name in _MASKED},
         )
         for step in steps
     )
 
 
-def put_in(run: Run, records: Sequence[StepRecord]) -> None:
-    """What was typed in for nodes that never ran: kept from this very run."""
+def insert_typed_values(run: Run, records: Sequence[StepRecord]) -> None:
+    """Store the values that were typed in for nodes that never ran, as steps of this very run."""
     Step.objects.unscoped().bulk_create(
         Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **step_row(record))
         for record in records
     )
 
 
-def _translated(value: Json, old: Mask, new: Mask) -> Json:
-    return loads(new.on(old.off(dump(value)))) if old.pairs else value
+def _translate_masks(value: Json, old: Redactor, new: Redactor) -> Json:
+    return loads(new.redact_json_text(old.restore_json_text(dump(value)))) if old else value
 
 
-def _masks(run: Run, source: Run) -> tuple[Mask, Mask]:
-    names = _secret_names(source.snapshot_id) | _secret_names(run.snapshot_id)
+def _load_masks(run: Run, source: Run) -> tuple[Redactor, Redactor]:
+    names = _list_secret_names(source.snapshot_id) | _list_secret_names(run.snapshot_id)
     if not names:
-        return NO_MASK, NO_MASK
+        return NO_REDACTION, NO_REDACTION
     rows = WorkflowSecret.objects.unscoped().filter(workflow_id=run.workflow_id, name__in=names)
     live = {row.name: decrypt(bytes(row.secret)) for row in rows}
     return mask_for(str(source.pk), live), mask_for(str(run.pk), live)
 
 
-def _secret_names(snapshot_id: UUID) -> set[str]:
+def _list_secret_names(snapshot_id: UUID) -> set[str]:
     document = from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document)
     return {item.name for item in document.environment if item.value_type == "secret"}

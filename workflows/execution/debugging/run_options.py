@@ -1,4 +1,4 @@
-"""What a run's row says about how it is to be debugged, as the driver needs it."""
+"""The debugging options that a run's row holds, as the driver needs them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,90 +6,90 @@ from typing import Self
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from workflows.engine.brake import Brake, name_of
-from workflows.engine.document import Document, Json
-from workflows.engine.events import NodeStateChange, RunPaused
 from workflows.engine.kinds import Execution
-from workflows.engine.partial import Extent, Part, cut, root_of, without_cut_off
-from workflows.engine.plan import compile_plan
-from workflows.engine.records import StepKey
-from workflows.engine.reporting import items_of, size_of
-from workflows.engine.runs import MAX_SECONDS, RunResult
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.runtime.breakpoints import Brake, name_of
+from workflows.engine.runtime.events import NodeStateChange, RunPaused
+from workflows.engine.runtime.partial_runs import Extent, Part, cut, root_of, without_cut_off
+from workflows.engine.runtime.run_request import MAX_SECONDS, RunResult
+from workflows.engine.runtime.step_records import StepKey
+from workflows.engine.runtime.step_reports import items_of, size_of
 from workflows.execution.claims import Claim
-from workflows.execution.kinds import kinds
-from workflows.execution.plans import Prepared, prepared
-from workflows.execution.threads import in_thread
+from workflows.execution.kinds import load_kinds
+from workflows.execution.plans import Prepared, load_plan
+from workflows.execution.threads import run_in_thread
 from workflows.models import Snapshot
 from workflows.models.documents import from_json
 
 
 SANDBOX = "sandbox"
-WHOLE = Part()
+WHOLE_RUN = Part()
 
 
 @dataclass(frozen=True, slots=True)
 class Debug:
-    """``Run.debug`` read; ``variables`` and ``turn`` put a repeated turn where the first one stood."""
+    """The parsed ``Run.debug``; ``variables`` and ``turn`` put a repeated turn where the first one stood."""
 
-    part: Part = WHOLE
+    part: Part = WHOLE_RUN
     reuse: str | None = None
     breakpoints: frozenset[str] = frozenset()
     step: bool = False
     memory: str = "real"
     variables: Mapping[str, Json] | None = None
     turn: Mapping[str, Json] | None = None  # conversation: its row's id; before: number of the turn
-    given: bool = False  # values were typed in for what nothing has run for
+    has_typed_values: bool = False  # values were typed in for what nothing has run for
     was_asked_for: bool = field(default=False)
 
     @classmethod
-    def of(cls, row: Mapping[str, Json]) -> Self:
+    def from_row(cls, row: Mapping[str, Json]) -> Self:
         written = row.get("debug")
         if not written:
             return cls()
         return cls(
-            part=part_of(written),
+            part=parse_part(written),
             reuse=written.get("reuse"),
             breakpoints=frozenset(written.get("breakpoints") or ()),
             step=bool(written.get("step")),
             memory=written.get("memory") or "real",
             variables=written.get("variables"),
             turn=written.get("turn"),
-            given=bool(written.get("values")),
+            has_typed_values=bool(written.get("values")),
             was_asked_for=True,
         )
 
     @property
     def has_history(self) -> bool:
-        """Whether steps were put in before anything ran."""
-        return self.reuse is not None or self.given
+        """Say whether steps were inserted before anything ran."""
+        return self.reuse is not None or self.has_typed_values
 
 
-def part_of(written: Mapping[str, Json]) -> Part:
+def parse_part(written: Mapping[str, Json]) -> Part:
     for extent in (Extent.ONLY, Extent.UNTIL, Extent.FROM):
         if written.get(extent.value):
             return Part(extent, tuple(written[extent.value]))
     return Part()
 
 
-async def prepared_for(claim: Claim, debug: Debug) -> Prepared:
-    """The pinned document compiled, or the part of it that is to run: its rest may be half done."""
+async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
+    """Return the pinned document compiled, or the part of it that is to run: the rest may be unfinished."""
     snapshot = UUID(claim.row["snapshot_id"])
     if debug.part.is_whole:
-        return await prepared(claim.team_id, snapshot)
-    return await in_thread(_prepared_part, claim.team_id, snapshot, debug.part)
+        return await load_plan(claim.team_id, snapshot)
+    return await run_in_thread(_load_prepared_part, claim.team_id, snapshot, debug.part)
 
 
-def brake_of(claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]) -> Brake | None:
-    """The same for every attempt between two pauses, so that a crash in between changes nothing."""
+def build_brake(claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]) -> Brake | None:
+    """Build the same brake for every attempt between two pauses, so that a crash in between changes nothing."""
     if not debug.was_asked_for:
         return None
     pause = claim.row.get("pause") or {}
     stepping = pause.get("mode") == "step" if pause else debug.step
     budget = None
     if stepping:
-        done = [row for row in rows if _counts(row["kind"])]
-        kept = sum(row["reused_from"] is not None for row in done)
-        budget = max(1 - (len(done) - pause.get("finished", kept)), 0)
+        finished = [row for row in rows if _is_counted(row["kind"])]
+        reused = sum(row["reused_from"] is not None for row in finished)
+        budget = max(1 - (len(finished) - pause.get("finished", reused)), 0)
     return Brake(
         debug.breakpoints,
         past=frozenset(pause.get("past") or ()),
@@ -98,33 +98,33 @@ def brake_of(claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]) -> 
     )
 
 
-def patience(claim: Claim) -> float:
-    """A run isn't hurried for the time it stood still."""
+def get_time_limit(claim: Claim) -> float:
+    """Return the time limit in seconds; the time that a run stood still doesn't count."""
     pause = claim.row.get("pause") or {}
     return MAX_SECONDS + float(pause.get("slept") or 0)
 
 
-def paused(
-    claim: Claim, result: RunResult, document: Document, kept: int, reason: str, at: float
+def build_pause(
+    claim: Claim, result: RunResult, document: Document, inserted: int, reason: str, at: float
 ) -> tuple[RunPaused, Json]:
-    """The event, and what the run's row keeps of it until it is resumed.
+    """Build the event, and the state that the run's row keeps until it is resumed.
 
-    ``kept`` are steps that were put in beforehand and that the plan knows nothing of.
+    ``inserted`` counts the steps that were inserted beforehand and that the plan knows nothing of.
     """
     nodes = list(dict.fromkeys(key.node_id for key in result.held))
     state = {
         "nodes": nodes,
         "past": [name_of(key) for key in result.held],
-        "inside": [name_of(key) for key in _around(document, result.held)],
+        "inside": [name_of(key) for key in _list_enclosing_containers(document, result.held)],
         "reason": reason,
         "at": at,
-        "finished": kept + sum(_counts(record.kind) for record in result.steps),
+        "finished": inserted + sum(_is_counted(record.kind) for record in result.steps),
         "slept": (claim.row.get("pause") or {}).get("slept") or 0,
     }
     return RunPaused(nodes, reason, at), state
 
 
-def held_events(ready: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
+def list_paused_events(ready: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
     specs = {node.id: node for node in ready.document.nodes}
     return [
         NodeStateChange(
@@ -140,8 +140,8 @@ def held_events(ready: Prepared, result: RunResult, at: float) -> list[NodeState
     ]
 
 
-def reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[NodeStateChange]:
-    """What was kept is told too: a reader of the stream sees where the run goes on from."""
+def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[NodeStateChange]:
+    """List events of the reused steps, so that a reader of the stream sees where the run continues from."""
     if not debug.has_history:
         return []
     return [
@@ -166,35 +166,35 @@ def reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[Node
     ]
 
 
-def _counts(kind: str) -> bool:
-    """The start of a round is no step that anybody would want to see."""
-    known = kinds().get(kind)
-    return known is None or known.execution is not Execution.ENTRY
+def _is_counted(kind: str) -> bool:
+    """Say whether a step of this kind is shown; the start of a round is none that anybody wants to see."""
+    node_kind = load_kinds().get(kind)
+    return node_kind is None or node_kind.execution is not Execution.ENTRY
 
 
-def _around(document: Document, held: Sequence[StepKey]) -> list[StepKey]:
-    """The containers a run stands in, each with the rounds it is in itself."""
+def _list_enclosing_containers(document: Document, keys: Sequence[StepKey]) -> list[StepKey]:
+    """List the containers around these steps, each with the rounds that it is in itself."""
     parents = {node.id: node.parent for node in document.nodes}
-    found: dict[StepKey, None] = {}
-    for key in held:
+    containers: dict[StepKey, None] = {}
+    for key in keys:
         node, rounds = parents.get(key.node_id), key.rounds
         while node is not None and rounds:
             rounds = rounds[:-1]
-            found[StepKey(node, rounds)] = None
+            containers[StepKey(node, rounds)] = None
             node = parents.get(node)
-    return list(found)
+    return list(containers)
 
 
-def _prepared_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepared:
+def _load_prepared_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepared:
     with tenant([team_id]):
         snapshot = Snapshot.objects.unscoped().get(pk=snapshot_id)
     return prepare_part(from_json(snapshot.document), part)
 
 
 def prepare_part(document: Document, part: Part) -> Prepared:
-    known = kinds()
-    piece = cut(document, part, root_of(document, known))
-    plan = without_cut_off(compile_plan(piece, known), document)
+    registry = load_kinds()
+    piece = cut(document, part, root_of(document, registry))
+    plan = without_cut_off(compile_plan(piece, registry), document)
     return Prepared(
         document,
         plan,

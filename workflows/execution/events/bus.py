@@ -1,7 +1,7 @@
-"""The token bus: what a run says right now, on Valkey channels. Never the truth, only the speed.
+"""The token bus: messages of running runs on Valkey channels, for speed only; the rows are the truth.
 
-A message that is lost costs a subscriber some hundred milliseconds: rows have sequence numbers,
-text has offsets, and whoever sees a gap reads it from PostgreSQL.
+A message that is lost costs a subscriber some hundred milliseconds: rows have sequence numbers, text has offsets, and
+a subscriber that sees a gap reads it from PostgreSQL.
 """
 
 import asyncio
@@ -17,20 +17,23 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
+RUN = "run"  # with a colon and its id: the channel of a run
 RETRY_AFTER = 2.0  # seconds without publishing once the bus has failed
 
 
 def channel(run_id: object) -> str:
-    return f"run:{run_id}"
+    return f"{RUN}:{run_id}"
 
 
 def cancel_channel() -> str:
-    """Carries run ids to every worker on this database; a Valkey's channels know no numbered databases."""
+    """Return the channel that carries run ids to every worker on this database; a Valkey's channels know no numbered
+    databases.
+    """
     return f"runs:cancel:{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}"
 
 
-def bus_url() -> str | None:
-    """Where tokens travel; None on an installation without Valkey, which polls PostgreSQL."""
+def get_bus_url() -> str | None:
+    """Return the address of the bus, or None on an installation without Valkey, which polls PostgreSQL."""
     return getattr(settings, "REDIS_URL", None) or None
 
 
@@ -39,15 +42,15 @@ def connect(url: str) -> "Redis":
 
 
 class Publisher:
-    """One connection a worker. Publishing never fails a run and never makes it wait for a dead bus."""
+    """One connection per worker. Publishing never fails a run and never makes it wait for a dead bus."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None
         self._silent_until = 0.0
 
     async def publish(self, messages: list[tuple[str, str]]) -> None:
-        """(channel, text) pairs, in this order, in one round trip."""
-        if self._redis is None or not messages or self._now() < self._silent_until:
+        """Publish (channel, text) pairs in this order, in one round trip."""
+        if self._redis is None or not messages or self._get_time() < self._silent_until:
             return
         try:
             if len(messages) == 1:
@@ -58,7 +61,7 @@ class Publisher:
                 pipe.publish(name, text)
             await pipe.execute()
         except (RedisError, OSError) as error:
-            self._silent_until = self._now() + RETRY_AFTER
+            self._silent_until = self._get_time() + RETRY_AFTER
             log.warning("bus_publish_failed", extra={"reason": str(error)})
 
     async def close(self) -> None:
@@ -66,13 +69,15 @@ class Publisher:
             await self._redis.aclose()
 
     @staticmethod
-    def _now() -> float:
+    def _get_time() -> float:
         return asyncio.get_running_loop().time()
 
 
 def announce_cancel(run_id: object) -> None:
-    """From a web process, after the commit. Unheard, it is found by looking half a second later."""
-    url = bus_url()
+    """Publish a cancel request from a web process, after the commit. If it is lost, polling finds the request half a
+    second later.
+    """
+    url = get_bus_url()
     if url is None:
         return
     redis = SyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=1)

@@ -8,9 +8,9 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-from workflows.engine.document import Json
-from workflows.engine.events import Event
-from workflows.engine.records import StepError, StepKey, StepRecord, StepStatus, Write
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
 
 
 # jsonb takes neither NUL nor half a surrogate pair; a model or a web page may well send them.
@@ -23,7 +23,7 @@ def dump(value: Json) -> str:
     try:
         text = _encode(value)
     except ValueError:  # NaN or an infinity
-        text = _encode(_finite(value))
+        text = _encode(_replace_infinite(value))
     if text.isascii():
         return text if "\\u0000" not in text else _NUL.sub(r"\1\\ufffd", text)
     if "\\u0000" in text:
@@ -31,13 +31,13 @@ def dump(value: Json) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def event_row(event: Event) -> dict[str, Json]:
-    return {"name": event.name, "data": event_data(event)}
+def to_event_row(event: Event) -> dict[str, Json]:
+    return {"name": event.name, "data": to_event_data(event)}
 
 
-def event_data(event: Event) -> dict[str, Json]:
+def to_event_data(event: Event) -> dict[str, Json]:
     kind: Any = event.__class__  # Any: a class is hashable, mypy looks at its instances
-    return {name: getattr(event, name) for name in _field_names(kind)}
+    return {name: getattr(event, name) for name in _list_field_names(kind)}
 
 
 def step_row(record: StepRecord) -> dict[str, Json]:
@@ -80,12 +80,12 @@ def step_record(row: Mapping[str, Json]) -> StepRecord:
     )
 
 
-def idempotency_key(run_id: str, key: StepKey) -> str:
+def make_idempotency_key(run_id: str, key: StepKey) -> str:
     """The same for every attempt at a step, so that a repeated effect can be told from a second one."""
     return ":".join((run_id, key.node_id, *map(str, key.rounds)))
 
 
-def _plain(value: object) -> Json:
+def _to_plain(value: object) -> Json:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence | set | frozenset):
@@ -94,20 +94,24 @@ def _plain(value: object) -> Json:
 
 
 _encode: Callable[[Json], str] = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"), check_circular=False
+    ensure_ascii=False,
+    allow_nan=False,
+    default=_to_plain,
+    separators=(",", ":"),
+    check_circular=False,
 ).encode
 
 
-def _finite(value: Json) -> Json:
+def _replace_infinite(value: Json) -> Json:
     if isinstance(value, float) and not isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _replace_infinite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_replace_infinite(item) for item in value]
     return value
 
 
 @cache
-def _field_names(kind: Any) -> tuple[str, ...]:
+def _list_field_names(kind: Any) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind))

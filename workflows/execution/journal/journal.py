@@ -14,16 +14,17 @@ from psycopg.errors import QueryCanceled
 from psycopg_pool import PoolTimeout
 
 from config.ids import uuid7
-from workflows.engine.document import Json
-from workflows.engine.events import Event, TextChunk
-from workflows.engine.records import StepKey, StepRecord
+from config.redaction import NO_REDACTION, Redactor
+from config.sql import named_call
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import Event, TextChunk
+from workflows.engine.runtime.step_records import StepKey, StepRecord
 from workflows.execution.claims import LEASE, Claim
-from workflows.execution.codec import dump, event_data, idempotency_key, step_row
 from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut, JournalRefused, JournalUnreachable
-from workflows.execution.masking import NO_MASK, Mask, StreamMask
-from workflows.execution.outbox import EVENTS_WAIT, TEXT_WAITS, Lane, Outbox
-from workflows.execution.partials import Transcript
+from workflows.execution.journal.codec import dump, make_idempotency_key, step_row, to_event_data
+from workflows.execution.journal.outbox import EVENTS_WAIT, TEXT_WAITS, Lane, Outbox
+from workflows.execution.journal.partials import Transcript
 
 
 log = logging.getLogger(__name__)
@@ -32,24 +33,25 @@ GROUP = 20  # quick nodes a commit may carry …
 GROUP_WAITS = 0.005  # … or seconds it may be late
 EFFECT_WAITS = 0.001  # seconds in which the next step's intent may join the result of an effect
 
-APPEND = "select execution_append(%s, %s, %s, %s, %s, %s, %s, %s)"
-FINISH = "select execution_finish(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
-PAUSE = "select execution_pause(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_WRITTEN = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
+APPEND = "select " + named_call("execution_append", *_WRITTEN, "p_intents")
+FINISH = "select " + named_call("execution_finish", *_WRITTEN, "p_segments", "p_end")
+PAUSE = "select " + named_call("execution_pause", *_WRITTEN, "p_segments", "p_pause")
 
 
 @dataclass(slots=True)
 class Batch:
-    """What the next commit will carry; texts are JSON already."""
+    """The content of the next commit; texts are JSON already."""
 
     events: list[tuple[str, str]] = field(default_factory=list)  # name, data
     steps: list[str] = field(default_factory=list)
     intents: list[str] = field(default_factory=list)
-    done: "asyncio.Future[None] | None" = None  # made when somebody waits for this batch
+    committed: "asyncio.Future[None] | None" = None  # made when somebody waits for this batch
 
     def __bool__(self) -> bool:
         return bool(self.events or self.steps or self.intents)
 
-    def events_json(self) -> str | None:
+    def to_events_json(self) -> str | None:
         rows = (
             f'{{"id":"{uuid7()}","n":{n},"name":"{name}","data":{data}}}'
             for n, (name, data) in enumerate(self.events, start=1)
@@ -66,19 +68,19 @@ class DurableJournal:
         db: Database,
         outbox: Outbox,
         *,
-        mask: Mask = NO_MASK,
+        redactor: Redactor = NO_REDACTION,
         titles: Mapping[str, str] | None = None,
         on_lost: Callable[[Exception], None] | None = None,
     ) -> None:
         self._claim, self._db, self._outbox = claim, db, outbox
-        self._mask, self._streamed = mask, StreamMask(mask)
+        self._redactor, self._streamed = redactor, redactor.stream()
         self._speaker: tuple[str, str | None] | None = None  # node and source of the last text
         self._titles = titles or {}
         self._on_lost = on_lost
         self._seq = claim.last_seq  # of the last event committed
         self._place = claim.last_seq  # of the last event there is, written or not
         self._batch = Batch()
-        self._begun: set[StepKey] = set()
+        self._open_steps: set[StepKey] = set()
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._lost: Exception | None = None
@@ -90,12 +92,12 @@ class DurableJournal:
     # -- engine.ports.Journal -------------------------------------------------------------------
 
     async def intend(self, step: StepKey) -> None:
-        self._begun.add(step)
+        self._open_steps.add(step)
         row = {
             "id": str(uuid7()),
             "node_key": step.node_id,
             "rounds": step.rounds,
-            "idempotency_key": idempotency_key(str(self._claim.run_id), step),
+            "idempotency_key": make_idempotency_key(str(self._claim.run_id), step),
         }
         self._batch.intents.append(dump(row))
         await self._settle(self._batch)
@@ -109,20 +111,20 @@ class DurableJournal:
         row = step_row(record)
         row["id"] = str(uuid7())
         row["title"] = self._titles.get(record.key.node_id, "")
-        batch.steps.append(self._mask.on(dump(row)))
-        if record.key in self._begun:
+        batch.steps.append(self._redactor.redact_json_text(dump(row)))
+        if record.key in self._open_steps:
             # Not waited for: what may not happen before this is committed is the next effect, and
             # that one waits for its intent, which goes into the same commit or a later one.
-            self._begun.discard(record.key)
-            self._later(EFFECT_WAITS)
+            self._open_steps.discard(record.key)
+            self._schedule_commit(EFFECT_WAITS)
         elif len(batch.steps) >= GROUP:
             await self._settle_soon()
         else:
-            self._later()
+            self._schedule_commit()
 
     def note(self, event: Event) -> None:
         self._add(event)
-        self._later()
+        self._schedule_commit()
 
     def publish(self, event: Event) -> None:
         if not isinstance(event, TextChunk):
@@ -136,7 +138,7 @@ class DurableJournal:
     async def flush(self) -> None:
         while self._batch:
             await self._settle(self._batch)
-        await self._writer_idle()  # a commit that had begun before is part of it
+        await self._wait_for_writer()  # a commit that had begun before is part of it
         if self._lost is not None:
             raise self._lost
 
@@ -151,7 +153,7 @@ class DurableJournal:
         await self._last(PAUSE, events, state)
 
     async def _last(self, statement: str, events: Sequence[Event], state: Json) -> None:
-        await self._writer_idle()
+        await self._wait_for_writer()
         self._raise_if_lost()
         self._stop_timer()
         self._end_text()
@@ -160,10 +162,10 @@ class DurableJournal:
             self._add(event)
         batch, self._batch = self._batch, Batch()
         values = (
-            *self._address(batch),
-            _array(batch.steps),
+            *self._build_address(batch),
+            _join_array(batch.steps),
             self.segments(),
-            self._mask.on(dump(state)),
+            self._redactor.redact_json_text(dump(state)),
         )
         self._writer = asyncio.create_task(self._commit(statement, batch, values))
         await asyncio.shield(self._writer)
@@ -176,8 +178,8 @@ class DurableJournal:
 
     def segments(self) -> str | None:
         """The text so far, masked whole, as it is saved."""
-        rows = self.transcript.rows()
-        return self._mask.on(dump(rows)) if rows else None
+        rows = self.transcript.to_rows()
+        return self._redactor.redact_json_text(dump(rows)) if rows else None
 
     def close(self) -> None:
         self._stop_timer()
@@ -190,10 +192,10 @@ class DurableJournal:
     async def _settle(self, batch: Batch) -> None:
         """Return when this batch is committed; one commit takes all that has gathered."""
         self._raise_if_lost()
-        if batch.done is None:
-            batch.done = asyncio.get_running_loop().create_future()
+        if batch.committed is None:
+            batch.committed = asyncio.get_running_loop().create_future()
         self._write_now()
-        await asyncio.shield(batch.done)
+        await asyncio.shield(batch.committed)
         self._raise_if_lost()
 
     def _write_now(self) -> None:
@@ -204,40 +206,44 @@ class DurableJournal:
     async def _write(self) -> None:
         while self._batch and self._lost is None:
             batch, self._batch = self._batch, Batch()
-            values = (*self._address(batch), _array(batch.steps), _array(batch.intents))
+            values = (
+                *self._build_address(batch),
+                _join_array(batch.steps),
+                _join_array(batch.intents),
+            )
             await self._commit(APPEND, batch, values)
 
     async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
         try:
-            last = await self._insist(statement, values)
+            last = await self._commit_with_retries(statement, values)
         except (FencedOut, JournalUnreachable, JournalRefused) as lost:
             self._lost = lost  # raised by the next write, whoever makes it
             log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(lost)})
             if self._on_lost is not None:
                 self._on_lost(lost)
         else:
-            self._committed(batch, last)
-        if batch.done is not None and not batch.done.done():
-            batch.done.set_result(None)
+            self._publish_batch(batch, last)
+        if batch.committed is not None and not batch.committed.done():
+            batch.committed.set_result(None)
 
-    async def _writer_idle(self) -> None:
+    async def _wait_for_writer(self) -> None:
         while self._writer is not None and not self._writer.done():
             await asyncio.shield(self._writer)
 
-    def _address(self, batch: Batch) -> tuple[object, ...]:
-        held = self._claim
+    def _build_address(self, batch: Batch) -> tuple[object, ...]:
+        claim = self._claim
         count = len(batch.events)
-        return held.team_id, held.run_id, held.attempt, self._seq, count, batch.events_json()
+        return claim.team_id, claim.run_id, claim.attempt, self._seq, count, batch.to_events_json()
 
-    def _committed(self, batch: Batch, last: int) -> None:
+    def _publish_batch(self, batch: Batch, last: int) -> None:
         for seq, (name, data) in enumerate(batch.events, start=self._seq + 1):
             self._lane.commit(seq, name, data)
         if batch.events:
-            self._outbox.due(EVENTS_WAIT)
+            self._outbox.schedule(EVENTS_WAIT)
         self._seq = last
 
-    async def _insist(self, statement: str, values: tuple[object, ...]) -> int:
-        """Commit, again and again while the database is away, for as long as the lease may last.
+    async def _commit_with_retries(self, statement: str, values: tuple[object, ...]) -> int:
+        """Commit, and retry while the database is away for as long as the lease may last.
 
         A commit whose reply was lost is recognised by its place in the sequence, see the SQL.
         """
@@ -246,7 +252,7 @@ class DurableJournal:
         pause = 0.05
         while True:
             try:
-                last = await self._db.value(statement, values)
+                last = await self._db.fetch_value(statement, values)
                 break
             except (OperationalError, PoolTimeout) as away:
                 if loop.time() + pause > give_up or isinstance(away, QueryCanceled):
@@ -266,8 +272,8 @@ class DurableJournal:
 
     # -- grouping -------------------------------------------------------------------------------
 
-    def _later(self, seconds: float = GROUP_WAITS) -> None:
-        """Commit by then, or with whoever is earlier."""
+    def _schedule_commit(self, seconds: float = GROUP_WAITS) -> None:
+        """Schedule a commit, unless an earlier one is scheduled."""
         if self._lost is not None:
             return
         loop = asyncio.get_running_loop()
@@ -279,8 +285,8 @@ class DurableJournal:
         self._timer = loop.call_at(when, self._write_now)
 
     async def _settle_soon(self) -> None:
-        """A full group: commit it beside the run, but never let a second one pile up behind it."""
-        await self._writer_idle()
+        """Commit a full group beside the run, but never let a second one pile up behind it."""
+        await self._wait_for_writer()
         self._raise_if_lost()
         if self._batch:
             self._write_now()
@@ -294,11 +300,11 @@ class DurableJournal:
     # -- rows -----------------------------------------------------------------------------------
 
     def _add(self, event: Event) -> None:
-        self._batch.events.append(self._row(event))
+        self._batch.events.append(self._to_row(event))
         self._place += 1
 
-    def _row(self, event: Event) -> tuple[str, str]:
-        return event.name, self._mask.on(dump(event_data(event)))
+    def _to_row(self, event: Event) -> tuple[str, str]:
+        return event.name, self._redactor.redact_json_text(dump(to_event_data(event)))
 
     # -- text -----------------------------------------------------------------------------------
 
@@ -309,13 +315,13 @@ class DurableJournal:
         offset = self.transcript.add(node, source, text, self._place)
         self.unsaved = True
         self._lane.say(self._place, offset, node, source, text)
-        self._outbox.due(TEXT_WAITS)
+        self._outbox.schedule(TEXT_WAITS)
 
     def _end_text(self) -> None:
-        """Nothing more comes from this source: what might have become a secret didn't."""
+        """End the text of this source: what might have become a secret didn't."""
         self._say(self._streamed.end())
         self._speaker = None
 
 
-def _array(rows: Sequence[str]) -> str | None:
+def _join_array(rows: Sequence[str]) -> str | None:
     return f"[{','.join(rows)}]" if rows else None

@@ -1,15 +1,15 @@
-"""What goes out on the bus, in the order it happened: text between the events it stood between.
+"""Messages for the bus, in the order in which things happened: text between the events it stood between.
 
-Text waits up to 25 ms for more text; an event goes out 20 ms after its commit, with what else was
-committed meanwhile and the text before it: a publish costs the loop as much as a commit.
+Text waits up to 25 ms for more text; an event is sent 20 ms after its commit, with what else was committed meanwhile
+and the text before it: a publish costs the loop as much as a commit.
 """
 
 import asyncio
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from workflows.execution.bus import Publisher, channel
-from workflows.execution.codec import dump
+from workflows.execution.events.bus import Publisher, channel
+from workflows.execution.journal.codec import dump
 
 
 TEXT_WAITS = 0.025
@@ -34,7 +34,7 @@ class Lane:
             self.text.append((after, offset, node, source, [text]))
 
     def commit(self, seq: int, name: str, data: str) -> None:
-        """An event got its number: text that came before it goes first."""
+        """Add an event that got its number, after the text that came before it."""
         self.release(seq)
         self.committed = seq
         if len(data) > LARGEST:
@@ -43,7 +43,7 @@ class Lane:
             self.items.append(f'["e",{seq},"{name}",{data}]')
 
     def release(self, before: int | None = None) -> None:
-        """Move to the items what may go: text ``before`` an event, or after none that is unwritten."""
+        """Move the text that may be sent to the items: text ``before`` an event, or all that follows no unwritten one."""
         limit = self.committed + 1 if before is None else before
         keep: list[tuple[int, int, str, str | None, list[str]]] = []
         for entry in self.text:
@@ -56,7 +56,7 @@ class Lane:
 
 
 class Outbox:
-    """One a worker. Everything that is due leaves in one round trip."""
+    """The outgoing messages of one worker. All messages that are due leave in one round trip."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -73,10 +73,10 @@ class Outbox:
         if self._lanes.get(run_id) is lane:
             self._gather(run_id, lane)
             del self._lanes[run_id]
-            self._soon(0)
+            self._schedule_send(0)
 
-    def due(self, delay: float) -> None:
-        self._soon(delay)
+    def schedule(self, delay: float) -> None:
+        self._schedule_send(delay)
 
     async def drain(self) -> None:
         self._send()
@@ -90,7 +90,7 @@ class Outbox:
             self._ready.append((channel(run_id), body))
             lane.items = []
 
-    def _soon(self, delay: float) -> None:
+    def _schedule_send(self, delay: float) -> None:
         loop = asyncio.get_running_loop()
         when = loop.time() + delay
         if self._timer is not None and not self._timer.cancelled():
@@ -104,7 +104,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         if self._sending is not None and not self._sending.done():
-            self._soon(TEXT_WAITS)  # in order: one publish at a time
+            self._schedule_send(TEXT_WAITS)  # in order: one publish at a time
             return
         for run_id, lane in self._lanes.items():
             self._gather(run_id, lane)

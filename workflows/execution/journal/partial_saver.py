@@ -1,4 +1,4 @@
-"""Partial text of all runs of a worker, saved in one statement at most once a second."""
+"""Saves the partial text of all runs of a worker, in one statement at most once a second."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from workflows.execution.db import Database
 from workflows.execution.driver import Drive
 
 
-SAY = "select execution_say(%s, %s)"
+SAVE = "select execution_save_partials(%s, %s)"
 
 
 async def save_texts(db: Database, drives: Sequence[Drive]) -> None:
@@ -21,11 +21,11 @@ async def save_texts(db: Database, drives: Sequence[Drive]) -> None:
         segments = journal.segments()
         if segments is None:
             continue
-        held = drive.claim
-        teams.add(held.team_id)
+        claim = drive.claim
+        teams.add(claim.team_id)
         rows.append(
-            f'{{"id":"{uuid7()}","team":"{held.team_id}","run":"{held.run_id}",'
-            f'"attempt":{held.attempt},"segments":{segments}}}'
+            f'{{"id":"{uuid7()}","team":"{claim.team_id}","run":"{claim.run_id}",'
+            f'"attempt":{claim.attempt},"segments":{segments}}}'
         )
     if rows:
-        await db.rows(SAY, (list(teams), f"[{','.join(rows)}]"))
+        await db.fetch_rows(SAVE, (list(teams), f"[{','.join(rows)}]"))

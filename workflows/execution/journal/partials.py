@@ -1,13 +1,13 @@
-"""The text a run has said so far, as segments that know where among the events they belong.
+"""The text that a run has streamed so far, as segments that know their place among the events.
 
-Tokens have no sequence number. What puts them in order for someone who comes later is the number
-of the last event before a segment began and before it last grew.
+Tokens have no sequence number. Their order, for somebody who comes later, is the number of the last event before a
+segment began and before it last grew.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 @dataclass(slots=True)
@@ -28,50 +28,50 @@ class Segment:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
-    def row(self) -> list[Json]:
+    def to_row(self) -> list[Json]:
         return [self.node, self.source, self.offset, self.began_after, self.grew_after, self.text]
 
 
 @dataclass(slots=True)
 class Transcript:
-    """Grows by chunks, is saved at most once a second, and is read back by late subscribers."""
+    """The text of a run. It grows by chunks, is saved at most once a second, and is read back by late subscribers."""
 
     segments: list[Segment] = field(default_factory=list)
     length: int = 0
 
     def add(self, node: str, source: str | None, text: str, seq: int) -> int:
-        """Append; gives the offset at which the text stands."""
+        """Append a piece and return the offset at which it begins."""
         last = self.segments[-1] if self.segments else None
         if last is None or last.node != node or last.source != source:
             last = Segment(node, source, self.length, seq, seq)
             self.segments.append(last)
         offset = self.length
         last.pieces.append(text)
-        last.length += units(text)
+        last.length += count_units(text)
         last.grew_after = seq
-        self.length += units(text)
+        self.length += count_units(text)
         return offset
 
     @property
     def text(self) -> str:
         return "".join(segment.text for segment in self.segments)
 
-    def rows(self) -> list[list[Json]]:
-        return [segment.row() for segment in self.segments]
+    def to_rows(self) -> list[list[Json]]:
+        return [segment.to_row() for segment in self.segments]
 
 
 def read_segments(rows: Iterable[list[Json]]) -> Iterator[Segment]:
     for node, source, offset, began, grew, text in rows:
-        yield Segment(node, source, offset, began, grew, [text], units(text))
+        yield Segment(node, source, offset, began, grew, [text], count_units(text))
 
 
-def units(text: str) -> int:
-    """Length as browsers count it, who are to cut text at these offsets."""
+def count_units(text: str) -> int:
+    """Count UTF-16 units, because browsers cut text at these offsets."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
 
 
-def tail_of(text: str, start: int) -> str:
-    """The text from the given UTF-16 unit on."""
+def cut_before(text: str, start: int) -> str:
+    """Return the text from the given UTF-16 unit on."""
     if text.isascii():
         return text[start:]
     return text.encode("utf-16-le", "replace")[start * 2 :].decode("utf-16-le", "replace")

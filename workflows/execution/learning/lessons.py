@@ -1,7 +1,7 @@
-"""An application that learns from its runs: what they taught, in the prompts of the next similar one.
+"""Lessons of earlier runs of an application, put into the prompts of the next similar run.
 
 Its switch is ``auto_memory``. Before a model is asked, what memory holds on the run's task is put into
-the prompt, unless the node recalls for itself. After the run has ended it is planned to be curated.
+the prompt, unless the node recalls for itself. After the run has ended its curation is planned.
 Neither ever fails a run or keeps it waiting: the end is written before anything is planned.
 """
 
@@ -13,13 +13,13 @@ from dataclasses import replace
 from django.db import DatabaseError
 
 from workflows import memory_app
-from workflows.engine.document import Json
 from workflows.engine.errors import WorkflowFault
+from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryPort, Message, Origin, Ports, Reminder
-from workflows.execution.adapters import memory_caller
 from workflows.execution.claims import Claim
-from workflows.execution.debugging import Debug
-from workflows.execution.threads import in_thread
+from workflows.execution.debugging.run_options import Debug
+from workflows.execution.ports.adapters import build_memory_caller
+from workflows.execution.threads import run_in_thread
 
 
 log = logging.getLogger(__name__)
@@ -28,24 +28,24 @@ MOST_INJECTED = 5
 LONGEST_QUESTION = 2_000  # characters; a task is asked for by its beginning
 
 
-def with_learning(ports: Ports, claim: Claim) -> Ports:
-    """The same world, that reminds of what earlier runs of the application taught."""
+def add_reminder(ports: Ports, claim: Claim) -> Ports:
+    """Return the ports with a reminder of what earlier runs of the application taught."""
     if ports.memory is None:
         return ports
-    return replace(ports, reminder=Learnt(ports.memory, claim))
+    return replace(ports, reminder=LessonReminder(ports.memory, claim))
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """For when the end of a run is written. Runs that try something out teach nothing."""
-    if ports.memory is None or Debug.of(claim.row).was_asked_for or claim.row["mocks"]:
+    """Plan the curation after the end of a run was written. Debugging runs teach nothing."""
+    if ports.memory is None or Debug.from_row(claim.row).was_asked_for or claim.row["mocks"]:
         return
     try:
-        await in_thread(_plan, claim)
+        await run_in_thread(_plan, claim)
     except (DatabaseError, memory_app.MemoryFault) as away:
         log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(away)})
 
 
-class Learnt:
+class LessonReminder:
     """Implements ``engine.ports.ReminderPort`` for one run."""
 
     def __init__(self, memory: MemoryPort, claim: Claim) -> None:
@@ -54,12 +54,14 @@ class Learnt:
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
-        """Nothing where nothing is known; a memory that can't be asked is a line in the log."""
+        """Return the lessons for a prompt, or None where there are none; a memory that can't be asked only leaves a
+        line in the log.
+        """
         try:
-            learning = await self._rule()
+            learning = await self._load_rule()
             if not learning.auto_memory:
                 return None
-            question = question_of(self._claim.row, messages)
+            question = extract_question(self._claim.row, messages)
             hits = await self._memory.recall(
                 scope=learning.scope,
                 identity={},
@@ -71,28 +73,30 @@ class Learnt:
         except (DatabaseError, WorkflowFault, memory_app.MemoryFault) as away:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(away)})
             return None
-        found = bool(hits) or getattr(hits, "withheld", None)
-        return Reminder(learning.scope, question, hits) if found else None
+        has_news = bool(hits) or getattr(hits, "withheld", None)
+        return Reminder(learning.scope, question, hits) if has_news else None
 
-    async def _rule(self) -> "memory_app.Learning":
+    async def _load_rule(self) -> "memory_app.Learning":
         async with self._lock:
             if self._learning is None:
                 app = str(self._claim.row["workflow_id"])
-                self._learning = await in_thread(memory_app.learning_of, self._claim.team_id, app)
+                self._learning = await run_in_thread(
+                    memory_app.learning_of, self._claim.team_id, app
+                )
             return self._learning
 
 
-def question_of(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
-    """What a run is about: what was said, else what was given, else what the model is asked."""
+def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
+    """Return what a run is about: the person's message, else the inputs, else the model's question."""
     texts = [str(row["system"].get("query") or "")]
-    texts += [one for one in row["inputs"].values() if isinstance(one, str)]
-    asked = "\n".join(text for text in texts if text.strip())
-    if not asked:
-        asked = next((one.text for one in reversed(messages) if one.role == "user"), "")
-    return asked[:LONGEST_QUESTION]
+    texts += [value for value in row["inputs"].values() if isinstance(value, str)]
+    question = "\n".join(text for text in texts if text.strip())
+    if not question:
+        question = next((value.text for value in reversed(messages) if value.role == "user"), "")
+    return question[:LONGEST_QUESTION]
 
 
 def _plan(claim: Claim) -> None:
-    caller = memory_caller(claim.run_id, claim.team_id, claim.row)
+    caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
     app = str(claim.row["workflow_id"])
     memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app)

@@ -1,41 +1,40 @@
-"""The engine's ports made real for one run: memory within its reach, the team's models, templates.
+"""The engine's ports for one run: memory within its reach, the team's models, templates, code, HTTP.
 
-Each is made when the run first asks for it: a run without memory nodes costs no memory.
+Each is built when the run first asks for it: a run without memory nodes costs no memory.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError
 
-from accounts.access import run_principal
+from accounts.access import load_run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
+from config.redaction import build_redactor
 from workflows import memory_app
-from workflows.engine.document import Document, Json
-from workflows.engine.local import SystemClock
-from workflows.engine.memory_ports import FoundPage, KeptPage, Talk, WholeMemory
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.memory_ports import WholeMemory
 from workflows.engine.ports import (
     CodePort,
     HttpPort,
-    MemoryHit,
     ModelChunk,
     ModelPort,
     ModelRequest,
     Ports,
     TemplatePort,
 )
-from workflows.engine.remembering import scopes_of
+from workflows.engine.runtime.local_ports import SystemClock
 from workflows.execution.claims import Claim
-from workflows.execution.debugging import SANDBOX, Debug
-from workflows.execution.http import GuardedHttp
-from workflows.execution.ledger import Ledger
-from workflows.execution.setup import Setup
-from workflows.execution.threads import in_thread
+from workflows.execution.debugging.run_options import SANDBOX, Debug
+from workflows.execution.kinds import load_kinds
+from workflows.execution.ports.http import GuardedHttp
+from workflows.execution.ports.sandbox_ledger import Ledger
+from workflows.execution.run_setup import Setup
+from workflows.execution.threads import run_in_thread
 from workflows.models import Message
 from workflows.sandbox.codes import CodePool
 from workflows.sandbox.templates import TemplatePool
@@ -53,7 +52,7 @@ class NewIds:
 
 @dataclass
 class Services:
-    """What the runs of a worker share; processes and connections behind it are started when needed."""
+    """The services that the runs of a worker share; their processes and connections are started when needed."""
 
     models: "Callable[[UUID, bool], ModelPort]"
     templates: TemplatePort = field(default_factory=TemplatePool)
@@ -69,110 +68,80 @@ class Services:
                 close()
 
 
-def ports_for(claim: Claim, setup: Setup, services: Services) -> Ports:
+def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
     return Ports(
         clock=services.clock,
         ids=services.ids,
         model=services.models(claim.team_id, bool(claim.row["offline"])),
-        memory=LateMemory(claim) if memory_app.is_on() else None,
+        memory=build_memory(claim, setup.secrets.values()) if memory_app.is_on() else None,
         templates=services.templates,
         code=services.code,
         http=services.http,
-        history=history_of(claim),
+        history=build_history(claim),
     )
 
 
-class LateMemory:
-    """Implements ``engine.memory_ports.WholeMemory``: finds out who the run acts for when it first remembers."""
+async def run_began(claim: Claim, document: Document) -> None:
+    """Store what the run is about, for three days, before the first step, which may look.
 
-    def __init__(self, claim: Claim) -> None:
-        self._claim = claim
-        self._port: WholeMemory | None = None
-        self._lock = asyncio.Lock()
-
-    async def recall(self, **asked: Any) -> Sequence[MemoryHit]:
-        return await (await self._ready()).recall(**asked)
-
-    async def store(self, **given: Any) -> MemoryHit:
-        return await (await self._ready()).store(**given)
-
-    async def delete(self, **asked: Any) -> int:
-        return await (await self._ready()).delete(**asked)
-
-    async def converse(self, **asked: Any) -> Talk:
-        return await (await self._ready()).converse(**asked)
-
-    async def find_pages(self, **asked: Any) -> Sequence[FoundPage]:
-        return await (await self._ready()).find_pages(**asked)
-
-    async def write_pages(self, **given: Any) -> Sequence[KeptPage]:
-        return await (await self._ready()).write_pages(**given)
-
-    async def begin(self, document: Document) -> None:
-        """What the run is about, for three days. A run that remembers nothing leaves none of it, nor
-        one that only tries memory out."""
-        tries = Debug.of(self._claim.row).memory == SANDBOX
-        if self._claim.attempt > 1 or tries or not scopes_of(document):
-            return
-        system = self._claim.row["system"]
-        try:
-            await memory_app.write_run_down(
-                self._claim.team_id,
-                self._claim.run_id,
-                goal=str(system.get("query") or document.name),
-                stream=memory_app.stream_of(
-                    system.get("workflow_names") or [system["workflow_id"]]
-                ),
-            )
-        except (DatabaseError, memory_app.MemoryFault) as away:
-            log.warning("run_not_noted", extra={"run": str(self._claim.run_id), "why": str(away)})
-
-    async def end(self) -> None:
-        """The run has ended, and its notes with it; what this misses, memory's upkeep finds."""
-        if self._port is None and self._claim.attempt == 1:
-            return  # it never remembered anything
-        try:
-            await in_thread(memory_app.clear_run_notes, self._claim.team_id, self._claim.run_id)
-        except DatabaseError as away:
-            log.warning("notes_left", extra={"run": str(self._claim.run_id), "why": str(away)})
-
-    async def _ready(self) -> WholeMemory:
-        async with self._lock:
-            if self._port is None:
-                self._port = await in_thread(memory_of, self._claim)
-            return self._port
+    Runs without memory and sandbox runs store nothing.
+    """
+    tries = Debug.from_row(claim.row).memory == SANDBOX
+    if not memory_app.is_on() or claim.attempt > 1 or tries:
+        return
+    if not scopes_of(document, load_kinds()):
+        return
+    system = claim.row["system"]
+    try:
+        await run_in_thread(
+            memory_app.write_run_down,
+            claim.team_id,
+            claim.run_id,
+            goal=str(system.get("query") or document.name),
+            stream=memory_app.stream_of(system.get("workflow_names") or [system["workflow_id"]]),
+        )
+    except (DatabaseError, memory_app.MemoryFault) as away:
+        log.warning("run_not_noted", extra={"run": str(claim.run_id), "why": str(away)})
 
 
-async def run_began(ports: Ports, document: Document) -> None:
-    """Before the first step: what the run is about is written down where its steps may look."""
-    if isinstance(ports.memory, LateMemory):
-        await ports.memory.begin(document)
+async def run_ended(claim: Claim, ports: Ports) -> None:
+    """Clear the notes of a run whose end is written; what this misses, memory's upkeep finds."""
+    if not memory_app.is_on() or not isinstance(ports.memory, memory_app.RunMemory):
+        return
+    if not ports.memory.is_used and claim.attempt == 1:
+        return  # it never remembered anything
+    try:
+        await run_in_thread(memory_app.clear_run_notes, claim.team_id, claim.run_id)
+    except DatabaseError as away:
+        log.warning("notes_left", extra={"run": str(claim.run_id), "why": str(away)})
 
 
-async def run_ended(ports: Ports) -> None:
-    """For when the end of a run is written: what is of use to no other goes."""
-    if isinstance(ports.memory, LateMemory):
-        await ports.memory.end()
+def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> WholeMemory:
+    """Return the run's memory. Who the run acts for is found out when it first uses memory.
+
+    Memories outlive the run, so the run's secrets are removed from them for good.
+    """
+    redact = build_redactor(secrets).redact
+
+    def build_caller() -> memory_app.MemoryCaller:
+        return build_memory_caller(claim.run_id, claim.team_id, claim.row)
+
+    if Debug.from_row(claim.row).memory != SANDBOX:
+        return memory_app.RunMemory(build_caller, redact)
+    return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
 
 
-def memory_of(claim: Claim) -> WholeMemory:
-    caller = memory_caller(claim.run_id, claim.team_id, claim.row)
-    if Debug.of(claim.row).memory != SANDBOX:
-        return memory_app.RunMemory(caller)
-    return memory_app.SandboxMemory(caller, Ledger(claim.team_id, claim.run_id))
-
-
-def memory_caller(
+def build_memory_caller(
     run_id: UUID, team_id: UUID, row: Mapping[str, Json]
 ) -> "memory_app.MemoryCaller":
-    """Who a run is to memory, and how far it reaches; ``row`` is the run's."""
-    identity = identity_of(run_id, row)
-    subject_user = _id(row, "subject_user_id")
-    principal = run_principal(
+    """Return the caller that a run is to memory, with its reach; ``row`` is the run's."""
+    identity = build_identity(run_id, row)
+    subject_user = _parse_id(row, "subject_user_id")
+    principal = load_run_principal(
         run_id=run_id,
         team_id=team_id,
-        user_id=_id(row, "started_by_id"),
-        key_id=_id(row, "api_key_id"),
+        user_id=_parse_id(row, "started_by_id"),
+        key_id=_parse_id(row, "api_key_id"),
     )
     return memory_app.MemoryCaller(
         principal,
@@ -184,23 +153,23 @@ def memory_caller(
     )
 
 
-def identity_of(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
+def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """The run's system variables as the server knows them, which the row is the only source of."""
     names = (
         *("conversation_id", "user_id", "app_id", "workflow_id"),
         *("workflow_names", "group_id"),  # of a workflow's own memory; see services.streams
     )
     system = row["system"]
-    known = {name: system[name] for name in names if system.get(name)}
-    return {**known, "run_id": str(run_id)}
+    identity = {name: system[name] for name in names if system.get(name)}
+    return {**identity, "run_id": str(run_id)}
 
 
-def history_of(claim: Claim) -> "ConversationHistory | None":
+def build_history(claim: Claim) -> "ConversationHistory | None":
     """A turn that is tried once more sees what the first one saw, and is no turn itself."""
-    turn = Debug.of(claim.row).turn
+    turn = Debug.from_row(claim.row).turn
     if turn is not None:
         return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
-    talk = _id(claim.row, "conversation_id")
+    talk = _parse_id(claim.row, "conversation_id")
     return ConversationHistory(claim, talk) if talk else None
 
 
@@ -211,7 +180,7 @@ class ConversationHistory:
         self._claim, self._conversation, self._before = claim, conversation, before
 
     async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
-        return await in_thread(self._read, limit)
+        return await run_in_thread(self._read, limit)
 
     def _read(self, limit: int | None) -> list[tuple[str, str]]:
         with tenant([self._claim.team_id]):
@@ -238,11 +207,11 @@ class LateModels:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         if self._port is None:
-            self._port = await in_thread(self._resolve)
+            self._port = await run_in_thread(self._resolve)
         async for chunk in self._port.stream(request):
             yield chunk
 
 
-def _id(row: Mapping[str, Json], column: str) -> UUID | None:
+def _parse_id(row: Mapping[str, Json], column: str) -> UUID | None:
     value = row[column]
     return UUID(str(value)) if value else None

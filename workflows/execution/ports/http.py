@@ -7,7 +7,7 @@ from typing import Any, Final
 from config import net
 from config.net.transport import Resolver
 from workflows.engine.errors import HttpFailed, NodeFailed
-from workflows.engine.http_answers import says_file
+from workflows.engine.nodes.http.http_response import is_declared_file
 from workflows.engine.ports import HttpRequest, HttpResponse
 
 
@@ -29,16 +29,16 @@ class GuardedHttp:
         """Raises HttpFailed; what went wrong on our side of the guard isn't tried again."""
 
         def limit(headers: Any) -> int:
-            text = says_file(headers) is False
+            text = is_declared_file(headers) is False
             return request.max_text_bytes if text else request.max_binary_bytes
 
         try:
             answer = await net.exchange(
                 request.method,
                 request.url,
-                headers=_headers(request),
+                headers=_build_headers(request),
                 params=request.params or (),
-                content=_content(request),
+                content=_build_content(request),
                 form=request.form,
                 files=[
                     net.FormFile(file.field, file.name, file.content, file.mime_type)
@@ -60,7 +60,7 @@ class GuardedHttp:
         return HttpResponse(answer.status, answer.headers, answer.body, answer.url)
 
 
-def _headers(request: HttpRequest) -> list[tuple[str, str]]:
+def _build_headers(request: HttpRequest) -> list[tuple[str, str]]:
     headers = list(request.headers)
     key = request.idempotency_key
     if key is not None and all(name.lower() != _IDEMPOTENCY.lower() for name, _ in headers):
@@ -68,7 +68,7 @@ def _headers(request: HttpRequest) -> list[tuple[str, str]]:
     return headers
 
 
-def _content(request: HttpRequest) -> bytes | None:
+def _build_content(request: HttpRequest) -> bytes | None:
     if not request.has_json:
         return request.content
     return json.dumps(request.json_value, ensure_ascii=False, allow_nan=False).encode(

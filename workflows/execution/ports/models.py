@@ -4,21 +4,21 @@ from dataclasses import replace
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from config.crypto import decrypt
+from config.encryption.crypto import decrypt
 from workflows.engine.ports import ModelPort
-from workflows.execution.adapters import LateModels
+from workflows.execution.ports.adapters import LateModels
 from workflows.llm.config import ProviderConfig
 from workflows.llm.offline import OfflineModels
 from workflows.llm.registry import TeamModels
 from workflows.models import ModelProvider
 
 
-def models_for(team_id: UUID, offline: bool) -> ModelPort:
+def build_models(team_id: UUID, offline: bool) -> ModelPort:
     """``offline`` answers every call with the offline provider, whatever the document names."""
-    return OfflineModels() if offline else LateModels(lambda: TeamModels(configs_of(team_id)))
+    return OfflineModels() if offline else LateModels(lambda: TeamModels(load_configs(team_id)))
 
 
-def configs_of(team_id: UUID) -> list[ProviderConfig]:
+def load_configs(team_id: UUID) -> list[ProviderConfig]:
     with tenant([team_id]):
         rows = list(
             ModelProvider.objects.unscoped()
@@ -26,16 +26,16 @@ def configs_of(team_id: UUID) -> list[ProviderConfig]:
             .select_related("credential")
             .order_by("name", "id")
         )
-    return [config_of(row) for row in rows]
+    return [load_config(row) for row in rows]
 
 
-def config_of(row: ModelProvider) -> ProviderConfig:
+def load_config(row: ModelProvider) -> ProviderConfig:
     """With the secret only where it may be sent; without it, the endpoint says that a key is missing."""
-    held = row.credential
-    base_url = row.base_url or (held.base_url if held else "")
+    credential = row.credential
+    base_url = row.base_url or (credential.base_url if credential else "")
     config = ProviderConfig(
         name=row.name, kind=row.kind, base_url=base_url, default_model=row.default_model
     )
-    if held and held.may_go_to(config.address):
-        return replace(config, api_key=decrypt(bytes(held.secret)))
+    if credential and credential.may_go_to(config.address):
+        return replace(config, api_key=decrypt(bytes(credential.secret)))
     return config

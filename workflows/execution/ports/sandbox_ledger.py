@@ -1,4 +1,4 @@
-"""What a run in the sandbox would have remembered, as rows of the run: implements memory's ``Ledger``."""
+"""The ledger of a sandbox run: what it would have remembered, as rows. It implements memory's ``Ledger``."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -14,8 +14,8 @@ class Ledger:
 
     def load(self) -> "list[memory_app.WouldChange]":
         with tenant([self._team_id]):
-            found = WouldBe.objects.unscoped().filter(run_id=self._run_id).order_by("number")
-            return [change_of(row) for row in found]
+            rows = WouldBe.objects.unscoped().filter(run_id=self._run_id).order_by("number")
+            return [change_of(row) for row in rows]
 
     def add(self, changes: "Sequence[memory_app.WouldChange]") -> None:
         with tenant([self._team_id]):

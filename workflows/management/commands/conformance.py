@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workflows.engine.conformance import Case, Verdict, judge, read_cases
-from workflows.engine.nodes import builtin_kinds
+from workflows.engine.nodes import build_kinds
+from workflows.engine.testing.conformance import Case, Verdict, judge, read_cases
 from workflows.management.backends import backend_for
 
 
 class Command(BaseCommand):
-    help = "Run a folder's cases.json against the engine."
+    help = "Run the cases.json of a folder against the engine."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError(f"No suite in {options['folder']}: {unreadable}") from unreadable
         if not cases:
             known = sorted({case.group for case in read_cases(options["folder"])})
-            raise CommandError(f"There is no such group of cases. Known: {', '.join(known)}.")
+            raise CommandError(f"Unknown group of cases. Available: {', '.join(known)}.")
         verdicts = asyncio.run(_judge_all(cases, durable=options["durable"]))
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if options["as_json"]:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 
 async def _judge_all(cases: list[Case], *, durable: bool) -> list[Verdict]:
-    backend, kinds = backend_for(durable=durable, offline=True), builtin_kinds()
+    backend, kinds = backend_for(durable=durable, offline=True), build_kinds()
     try:
         return [await judge(case, backend, kinds) for case in cases]
     finally:

@@ -13,7 +13,7 @@ class Command(BaseCommand):
     help = "Write docs/reference/*.md from the code."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only say what is stale")
+        parser.add_argument("--check", action="store_true", help="only report outdated files")
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = ROOT / "docs" / "reference"

@@ -8,14 +8,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workflows.engine.backends import Backend, Outcome, Request
-from workflows.engine.dsl import load_document
 from workflows.engine.errors import DocumentInvalid, WorkflowFault
-from workflows.engine.events import Event
-from workflows.engine.problems import errors_of
-from workflows.engine.records import RunStatus, StepRecord
-from workflows.engine.validation import validate
-from workflows.execution.kinds import kinds
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.problems import errors_of
+from workflows.engine.language.validation import validate
+from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.step_records import RunStatus, StepRecord
+from workflows.engine.testing.backends import Backend, Outcome, Request
+from workflows.execution.kinds import load_kinds
 from workflows.management.backends import HERE, BackendRefused, Remembers, backend_for
 
 
@@ -23,7 +23,7 @@ _GOOD = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
 
 
 class Command(BaseCommand):
-    help = "Validate and run a workflow document, and print its outputs."
+    help = "Validate and run a workflow document and print its outputs."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
@@ -38,11 +38,11 @@ class Command(BaseCommand):
         parser.add_argument("--durable", action="store_true")
         parser.add_argument(
             "--memory", default=HERE.provider, metavar="PROVIDER",
-            help="where the run remembers: in_memory, redis, http, or a plug-in's",
+            help="memory provider of the run: in_memory, redis, http, or one from a plug-in",
         )  # fmt: skip
         parser.add_argument(
             "--memory-option", action="append", default=[], metavar="K=V",
-            help="what the provider is made with; V as @FILE is read from there, for secrets",
+            help="provider option; use @FILE as the value to read it from a file, for secrets",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
     def _validate(self, request: Request) -> None:
         """Every problem at once: warnings are said, errors end it before anything runs."""
-        problems = validate(request.document, kinds())
+        problems = validate(request.document, load_kinds())
         for problem in problems:
             if not problem.is_error:
                 self.stderr.write(f"warning: {problem.where}: {problem.message}")

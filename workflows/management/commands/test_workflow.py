@@ -14,18 +14,18 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workflows.engine.cases import Case, CaseResult, read_cases
-from workflows.engine.document import Document
-from workflows.engine.dsl import load_document
-from workflows.engine.dsl.yaml_reading import read_yaml
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import Document
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.ports import ModelPort
-from workflows.execution.adapters import Services
-from workflows.execution.casing import CaseBench
-from workflows.execution.models_port import models_for
+from workflows.engine.testing.cases import Case, CaseResult, read_cases
+from workflows.execution.debugging.test_cases import CaseBench
+from workflows.execution.ports.adapters import Services
+from workflows.execution.ports.models import build_models
 from workflows.llm.offline import OfflineModels
 from workflows.llm.registry import TeamModels
-from workflows.services.shell_cases import Kept, kept_cases
+from workflows.services.runs.shell_cases import Kept, kept_cases
 
 
 class Subject(NamedTuple):
@@ -35,13 +35,15 @@ class Subject(NamedTuple):
 
 
 class Command(BaseCommand):
-    help = "Run the test cases of a workflow, or of a document beside its cases."
+    help = "Run the test cases of a workflow, or of a document with a cases file."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("which", metavar="WORKFLOW", help="its id, or a document's file")
+        parser.add_argument("which", metavar="WORKFLOW", help="workflow ID or document file")
         parser.add_argument("--cases", type=Path, metavar="FILE", help="YAML or JSON")
         parser.add_argument("--only", metavar="NAME")
-        parser.add_argument("--offline", action="store_true", help="answer for every model offline")
+        parser.add_argument(
+            "--offline", action="store_true", help="use the offline model for all model calls"
+        )
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,7 +51,7 @@ class Command(BaseCommand):
         chosen = [case for case in subject.cases if options["only"] in (None, case.name)]
         if not chosen:
             raise CommandError(
-                "There is no such test case." if subject.cases else "There is no test case."
+                "Test case not found." if subject.cases else "There are no test cases."
             )
         results = asyncio.run(_run(subject, chosen, offline=options["offline"]))
         self._print(results, as_json=options["as_json"])
@@ -80,11 +82,11 @@ class Command(BaseCommand):
 
 async def _run(subject: Subject, cases: list[Case], *, offline: bool) -> list[CaseResult]:
     """A document's models are the offline ones: without the database there are no credentials."""
-    services = Services(models_for)
+    services = Services(build_models)
     if offline:
         models: ModelPort = OfflineModels()
     else:
-        models = models_for(subject.kept.team_id, False) if subject.kept else TeamModels()
+        models = build_models(subject.kept.team_id, False) if subject.kept else TeamModels()
     bench = CaseBench(services, models, subject.kept.secrets if subject.kept else {})
     try:
         return [await bench.run(subject.document, case) for case in cases]
@@ -100,10 +102,10 @@ def _subject(which: str, cases: Path | None) -> Subject:
     try:
         workflow_id = UUID(which)
     except ValueError:
-        raise CommandError(f"{which} is neither a file nor a workflow's id") from None
+        raise CommandError(f"{which} is neither a file nor a workflow ID") from None
     kept = kept_cases(workflow_id)
     if kept is None:
-        raise CommandError("There is no such workflow.")
+        raise CommandError("Workflow not found.")
     return Subject(kept.document, _cases(cases) if cases else kept.cases, kept)
 
 

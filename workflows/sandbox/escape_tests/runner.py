@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from workflows.sandbox.code import CodeLimits, CodeRunner
-from workflows.sandbox.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
 
 
 LIMITS: Final = CodeLimits(seconds=0.5, memory_bytes=64 * 1024 * 1024)

@@ -6,10 +6,10 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from workflows import permissions
-from workflows.engine.document import Document, Mode, NodeSpec, Position
-from workflows.engine.dsl.versions import DIFY
+from workflows.engine.language.document import Document, Mode, NodeSpec, Position
+from workflows.engine.language.dsl.versions import DIFY
 from workflows.models import Folder, Workflow
-from workflows.services import importing
+from workflows.services.catalog import importing
 
 
 START = Position(80.0, 160.0)

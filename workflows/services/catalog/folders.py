@@ -15,7 +15,8 @@ from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken, WorkflowArchived
 from workflows.models import Folder, FolderTree, Workflow
 from workflows.models.folder import DEEPEST, MOST_FOLDERS
-from workflows.services import audited, drafts
+from workflows.services import audit_lines
+from workflows.services.editor import drafts
 
 
 def create_folder(
@@ -27,7 +28,7 @@ def create_folder(
         tree = _hold(team_id)
         if len(tree.folders) >= MOST_FOLDERS:
             raise InvalidValue(
-                _("The team has %(most)d folders; no more are allowed.") % {"most": MOST_FOLDERS}
+                _("The team has reached the limit of %(most)d folders.") % {"most": MOST_FOLDERS}
             )
         _check_depth(tree, parent, levels=1)
         made = Folder(
@@ -36,7 +37,7 @@ def create_folder(
         made.parent_id = _still_there(tree, parent)
         _check_free(made)
         made.save(force_insert=True)
-        audited.note(principal, made, "folder.created")
+        audit_lines.note(principal, made, "folder.created")
     return made
 
 
@@ -47,7 +48,7 @@ def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
         held.name = drafts.clean_name(name)
         _check_free(held)
         held.save(update_fields=["name", "updated_at"])
-        audited.note(principal, held, "folder.renamed")
+        audit_lines.note(principal, held, "folder.renamed")
     return held
 
 
@@ -64,7 +65,7 @@ def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) ->
         held.parent_id = _still_there(tree, into)
         _check_free(held)
         held.save(update_fields=["parent", "updated_at"])
-        audited.note(principal, held, "folder.moved", into=_named(into))
+        audit_lines.note(principal, held, "folder.moved", into=_named(into))
     return held
 
 
@@ -89,7 +90,7 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
         moved = Workflow.objects.unscoped().filter(folder_id=held.pk)
         count = moved.update(folder_id=held.parent_id)
         Folder.objects.unscoped().filter(pk=held.pk).delete()
-        audited.note(principal, held, "folder.deleted", workflows=count)
+        audit_lines.note(principal, held, "folder.deleted", workflows=count)
 
 
 def move_workflows(
@@ -104,7 +105,7 @@ def move_workflows(
             raise WorkflowArchived
     teams = {workflow.team_id for workflow in asked}
     if len(teams) > 1:
-        raise InvalidValue(_("That is in another team."), field="workflows")
+        raise InvalidValue(_("That belongs to another team."), field="workflows")
     if not asked:
         return []
     (team_id,) = teams
@@ -115,7 +116,7 @@ def move_workflows(
         rows.update(folder_id=folder_id)
         for workflow in away:
             workflow.folder_id = folder_id
-            audited.note(principal, workflow, "workflow.moved", into=_named(into))
+            audit_lines.note(principal, workflow, "workflow.moved", into=_named(into))
     return asked
 
 
@@ -151,13 +152,14 @@ def _still_there(tree: FolderTree, folder: Folder | None) -> UUID | None:
 
 def _check_team(team_id: UUID, folder: Folder | None) -> None:
     if folder is not None and folder.team_id != team_id:
-        raise InvalidValue(_("That is in another team."), field="folder")
+        raise InvalidValue(_("That belongs to another team."), field="folder")
 
 
 def _check_depth(tree: FolderTree, parent: Folder | None, *, levels: int) -> None:
     if tree.level(parent.pk if parent else None) + levels > DEEPEST:
         raise InvalidValue(
-            _("Folders go %(levels)d levels deep, no deeper.") % {"levels": DEEPEST}, field="parent"
+            _("Folders can be nested at most %(levels)d levels deep.") % {"levels": DEEPEST},
+            field="parent",
         )
 
 
@@ -171,7 +173,7 @@ def _check_free(folder: Folder) -> None:
         .exclude(pk=folder.pk)
     )
     if same.exists():
-        raise NameTaken(_("There is a folder of that name here already."), field="name")
+        raise NameTaken(_("A folder with this name already exists here."), field="name")
 
 
 def _free_name(name: str, taken: set[str]) -> str:

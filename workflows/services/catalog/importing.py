@@ -9,16 +9,18 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine import dsl
-from workflows.engine.document import Document, Json
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import Problem
-from workflows.engine.validation import validate
+from workflows.engine.language import dsl
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.validation import validate
 from workflows.errors import NewerDocument
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
-from workflows.services import audited, drafts, folders, rows
+from workflows.services import audit_lines
+from workflows.services.catalog import folders
 from workflows.services.editing import log
+from workflows.services.editor import draft_rows, drafts
 
 
 Source = str | bytes | Mapping[str, Json]
@@ -67,7 +69,7 @@ def problems_of(source: Source) -> list[Problem]:
         loaded = dsl.load_document(source, confirm_newer=True)
     except DocumentInvalid as invalid:
         return list(invalid.problems)
-    return [*loaded.warnings, *validate(loaded.document, kinds())]
+    return [*loaded.warnings, *validate(loaded.document, load_kinds())]
 
 
 def create(
@@ -90,11 +92,11 @@ def create(
             sample=sample,
             created_by_id=principal.user_id,
         )
-        rows.copy_header(workflow, document)
+        draft_rows.copy_header(workflow, document)
         workflow.save(force_insert=True)
-        rows.write_rows(workflow, document)
+        draft_rows.write_rows(workflow, document)
         log.begin(principal, workflow)
-        audited.note(principal, workflow, action, nodes=len(document.nodes))
+        audit_lines.note(principal, workflow, action, nodes=len(document.nodes))
     return workflow
 
 

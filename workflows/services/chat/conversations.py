@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
-from accounts.principals import key_id_of
+from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue
 from workflows.models import Conversation, Message, Run, Workflow
 from workflows.models.conversation import new_key
@@ -43,7 +43,7 @@ def open_conversation(
     permissions.check_run(principal, workflow)
     if key is not None and not _KEY.fullmatch(key):
         raise InvalidValue(
-            _("A conversation's id has 1 to 80 visible ASCII characters and no colon."),
+            _("A conversation ID has 1 to 80 visible ASCII characters and no colon."),
             field="conversation_id",
         )
     with tenant([workflow.team_id]):
@@ -54,7 +54,7 @@ def open_conversation(
             subject=subject,
             subject_user_id=subject_user_id,
             started_by_id=principal.user_id,
-            api_key_id=key_id_of(principal),
+            api_key_id=get_key_id(principal),
             variables=dict(variables or {}),
         )
         Conversation.objects.bulk_create([fresh], ignore_conflicts=True)
@@ -67,7 +67,7 @@ def open_conversation(
             .first()
         )
         if found is None or found.workflow_id != workflow.pk or found.subject != subject:
-            raise NotFound(_("There is no such conversation."), field="conversation_id")
+            raise NotFound(_("Conversation not found."), field="conversation_id")
         return found
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from accounts.access import Principal
 from workflows import memory_app, permissions
 from workflows.models import Run, Workflow
-from workflows.services.runs import subject_of
+from workflows.services.runs.runs import subject_of
 
 
 LOOKED_AT = 50  # newest memories of the person

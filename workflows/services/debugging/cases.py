@@ -9,15 +9,15 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from accounts.personas import persona_name
+from accounts.personas import strip_player
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.cases import PERSON, Case, Check, Seed, Turn, read_case
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
+from workflows.engine.testing.cases import PERSON, Case, Check, Seed, Turn, read_case
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
-from workflows.services import audited
-from workflows.services.drafts import snapshot_of_draft
+from workflows.services import audit_lines
+from workflows.services.editor.drafts import snapshot_of_draft
 from workflows.tasks import wake_case
 
 
@@ -39,7 +39,7 @@ def save_case(
         others = TestCase.objects.unscoped().filter(workflow=workflow)
         if case is None:
             if others.count() >= MOST_CASES:
-                raise InvalidValue(_("A workflow has at most 200 test cases."))
+                raise InvalidValue(_("A workflow can have at most 200 test cases."))
             last = others.aggregate(last=Max("rank"))["last"] or 0
             case = TestCase(
                 team_id=workflow.team_id,
@@ -51,7 +51,7 @@ def save_case(
             raise NameTaken(field="name")
         case.name, case.spec = read.name, as_json(read)
         case.save()
-        audited.note(principal, case, "case.saved", workflow=str(workflow.pk))
+        audit_lines.note(principal, case, "case.saved", workflow=str(workflow.pk))
     return case
 
 
@@ -60,7 +60,7 @@ def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> 
     with tenant([workflow.team_id]):
         key = str(case.pk)
         case.delete()
-        audited.note(principal, workflow, "case.deleted", case=key)
+        audit_lines.note(principal, workflow, "case.deleted", case=key)
 
 
 def case_of_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
@@ -76,7 +76,7 @@ def case_of_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
     turn = Turn(
         say=str(said) if said is not None else None,
         inputs=dict(run.inputs),
-        person=persona_name(run.subject) if run.subject_user_id is None else PERSON,
+        person=strip_player(run.subject) if run.subject_user_id is None else PERSON,
         checks=tuple(checks),
     )
     return Case(
@@ -126,7 +126,7 @@ def run_cases(
         )
         for result in made:
             _drop_old(result.case_id)
-        audited.note(principal, workflow, "case.run", count=len(made))
+        audit_lines.note(principal, workflow, "case.run", count=len(made))
         for result in made:
             transaction.on_commit(partial(wake_case, workflow.team_id, result.pk))
     return made

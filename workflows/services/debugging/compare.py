@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.models import Step
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import Document, Json
 from workflows.engine.errors import InputRejected
 from workflows.engine.kinds import AnyKind
-from workflows.engine.partial import Extent, Part, ancestors, outermost, root_of
+from workflows.engine.language.document import Document, Json
+from workflows.engine.runtime.partial_runs import Extent, Part, ancestors, outermost, root_of
 from workflows.errors import InvalidValue
 
 
@@ -67,7 +67,7 @@ def part_asked(
         if (nodes := tuple(given))
     ]
     if len(asked) > 1:
-        raise InvalidValue(_("Choose one: only, until or from."), field="debug")
+        raise InvalidValue(_("Use only one of: only, until, from."), field="debug")
     return asked[0] if asked else WHOLE
 
 
@@ -76,22 +76,21 @@ def check_options(options: RunOptions, document: Document, kinds: Mapping[str, A
     known = {node.id for node in document.nodes}
     _check_known(options.part.nodes, known, "debug")
     if len(options.breakpoints) > MOST_BREAKPOINTS:
-        raise InvalidValue(_("Those are too many breakpoints."), field="breakpoints")
+        raise InvalidValue(_("Too many breakpoints."), field="breakpoints")
     if options.part.extent is Extent.FROM and options.reuse is None:
-        raise InvalidValue(
-            _("Nothing has run yet that could be kept. Run it up to here first."), field="reuse"
-        )
+        raise InvalidValue(_("No earlier results to reuse. Run to here first."), field="reuse")
     root = root_of(document, kinds)
     if options.part.extent in (Extent.UNTIL, Extent.FROM) and root is not None:
         for node in options.part.nodes:
             top = outermost(document, node)
             if top != root and root not in ancestors(document, [top]):
                 raise InvalidValue(
-                    _("No way leads from the start to %(node)s.") % {"node": node}, field="debug"
+                    _("%(node)s is not reachable from the Start node.") % {"node": node},
+                    field="debug",
                 )
 
 
 def _check_known(nodes: Collection[str], known: Collection[str], where: str) -> None:
     for node in nodes:
         if node not in known:
-            raise InvalidValue(_("There is no node %(node)s.") % {"node": node}, field=where)
+            raise InvalidValue(_("Node %(node)s not found.") % {"node": node}, field=where)

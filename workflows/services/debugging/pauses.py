@@ -10,17 +10,17 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.document import Json
-from workflows.engine.events import Event, RunResumed, StepEdited
-from workflows.engine.reporting import size_of
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import Event, RunResumed, StepEdited
+from workflows.engine.runtime.step_reports import size_of
 from workflows.errors import InvalidValue, RunNotPaused
-from workflows.execution.codec import event_data
+from workflows.execution.journal.codec import to_event_data
 from workflows.models import Run, RunEvent, Step
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
-from workflows.services import audited
+from workflows.services import audit_lines
 from workflows.services.debugging.pins import check_types
-from workflows.services.runs import cancel_run
+from workflows.services.runs.runs import cancel_run
 from workflows.tasks import wake_worker
 
 
@@ -45,7 +45,7 @@ def resume_run(
         locked.status, locked.queued_at = RunStatus.QUEUED, now
         _say(locked, RunResumed(mode, now.timestamp()))
         locked.save()
-        audited.note(principal, locked, "run.resumed", mode=mode)
+        audit_lines.note(principal, locked, "run.resumed", mode=mode)
         transaction.on_commit(lambda: wake_worker(locked.pk))
     return locked
 
@@ -61,7 +61,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
             .first()
         )
         if step is None:
-            raise InvalidValue(_("That node has not finished in this run."), field="node")
+            raise InvalidValue(_("This node has not finished in this run."), field="node")
         _check_types(locked, node, outputs)
         step.outputs = dict(outputs)
         step.edited_by, step.edited_at = principal.actor, timezone.now()
@@ -69,7 +69,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         at = step.edited_at.timestamp()
         _say(locked, StepEdited(node, principal.actor, size_of(step.outputs), at))
         locked.save(update_fields=["last_seq"])
-        audited.note(principal, locked, "run.step_edited", node=node)
+        audit_lines.note(principal, locked, "run.step_edited", node=node)
     return step
 
 
@@ -91,5 +91,5 @@ def _say(run: Run, event: Event) -> None:
     """Nobody drives the run, so the next number is ours while we hold its row."""
     run.last_seq += 1
     RunEvent.objects.create(
-        team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=event_data(event)
+        team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)
     )

@@ -9,13 +9,13 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.describing import outputs_declared
-from workflows.engine.document import Json
-from workflows.engine.values import ELEMENTS, ValueType, describe, matches, parse_type
+from workflows.engine.kind_examples import list_outputs
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import ELEMENTS, ValueType, describe, matches, parse_type
 from workflows.errors import InvalidValue
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 from workflows.models import Node, Pin, Workflow
-from workflows.services import audited
+from workflows.services import audit_lines
 
 
 LARGEST = 256 * 1024  # characters of JSON; a pin is read with every run from the editor
@@ -36,7 +36,7 @@ def pin_node(
     """
     permissions.check_edit(principal, workflow)
     if len(json.dumps(outputs)) > LARGEST:
-        raise InvalidValue(_("That is too much to pin."), field="outputs")
+        raise InvalidValue(_("This output is too large to pin."), field="outputs")
     with tenant([workflow.team_id]):
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
         if row is None:
@@ -52,7 +52,7 @@ def pin_node(
                 "pinned_by_id": principal.user_id,
             },
         )
-        audited.note(principal, pin, "workflow.pinned", workflow=str(workflow.pk), node=node)
+        audit_lines.note(principal, pin, "workflow.pinned", workflow=str(workflow.pk), node=node)
     return pin
 
 
@@ -64,7 +64,7 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
         if pin is None:
             return
         pin.delete()
-        audited.note(principal, workflow, "workflow.unpinned", node=node)
+        audit_lines.note(principal, workflow, "workflow.unpinned", node=node)
 
 
 def pinned_outputs(workflow: Workflow) -> dict[str, Json]:
@@ -77,8 +77,8 @@ def check_types(
     node: str, kind_name: str, data: Mapping[str, Json], outputs: Mapping[str, Json]
 ) -> None:
     """Raises InvalidValue for the first output that isn't of the type its node declares."""
-    kind = kinds().get(kind_name)
-    declared = outputs_declared(kind, data) if kind is not None else ()
+    kind = load_kinds().get(kind_name)
+    declared = list_outputs(kind, data) if kind is not None else ()
     types = {output.name: parse_type(output.type) for output in declared}
     for name, value in outputs.items():
         wanted = types.get(name)
@@ -94,5 +94,8 @@ def _mismatch(name: str, value: Json, wanted: ValueType) -> str:
         for position, item in enumerate(value, start=1):
             if not matches(item, element):
                 said |= {"wanted": str(element), "given": describe(item), "item": str(position)}
-                return _("Item %(item)s of %(output)s is of type %(given)s, not %(wanted)s.") % said
-    return _("%(output)s is of type %(given)s, not %(wanted)s.") % said
+                return (
+                    _("Item %(item)s of %(output)s is of type %(given)s, expected %(wanted)s.")
+                    % said
+                )
+    return _("%(output)s is of type %(given)s, expected %(wanted)s.") % said

@@ -8,9 +8,9 @@ from uuid import UUID
 from accounts.access import Principal
 from accounts.errors import NotFound
 from workflows import permissions
-from workflows.engine.document import Document, Json
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.partial import (
+from workflows.engine.language.document import Document, Json
+from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
     descendants,
@@ -20,9 +20,9 @@ from workflows.engine.partial import (
     outermost,
     with_insides,
 )
-from workflows.engine.records import StepRecord, StepStatus
-from workflows.execution.codec import step_record
-from workflows.execution.debugging import prepare_part
+from workflows.engine.runtime.step_records import StepRecord, StepStatus
+from workflows.execution.debugging.run_options import prepare_part
+from workflows.execution.journal.codec import step_record
 from workflows.execution.plans import prepare
 from workflows.models import Message, Run, Step, Workflow
 from workflows.models.documents import from_json

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
-from workflows.engine.document import Json
-from workflows.execution.adapters import memory_caller
+from workflows.engine.language.document import Json
+from workflows.execution.ports.adapters import build_memory_caller
 from workflows.models import Run, WouldBe
-from workflows.services import audited
+from workflows.services import audit_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def keep_memories(
             done += 1
     if done:
         with tenant([run.team_id]):
-            audited.note(principal, run, "run.memory_kept", changes=done)
+            audit_lines.note(principal, run, "run.memory_kept", changes=done)
     return Decided(done, refused)
 
 
@@ -60,7 +60,7 @@ def drop_memories(
     with tenant([run.team_id]):
         done = _open(run, numbers).update(fate=WouldBe.Fate.DROPPED)
         if done:
-            audited.note(principal, run, "run.memory_dropped", changes=done)
+            audit_lines.note(principal, run, "run.memory_dropped", changes=done)
     return Decided(done, {})
 
 
@@ -71,7 +71,7 @@ def _open(run: Run, numbers: Collection[int] | None) -> QuerySet[WouldBe]:
 
 def _apply(run: Run, row: WouldBe) -> None:
     origin = memory_app.CallOrigin(str(run.pk), row.node_key, row.origin_key)
-    caller = replace(memory_caller(run.pk, run.team_id, _row(run)), origin=origin)
+    caller = replace(build_memory_caller(run.pk, run.team_id, _row(run)), origin=origin)
     if row.entry is None:
         memory_app.forget(caller, scope=row.scope, key=row.key)
         return

@@ -11,17 +11,19 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
-from workflows.engine.document import Document, Json
-from workflows.engine.inputs import check_start
-from workflows.engine.partial import Extent, given_step, reads_of, root_of
-from workflows.engine.problems import Problem
-from workflows.engine.records import StepRecord
-from workflows.engine.variables import RESERVED_HEADS
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.start_form import check_start
+from workflows.engine.language.variables import RESERVED_HEADS
+from workflows.engine.runtime.partial_runs import Extent, given_step, reads_of, root_of
+from workflows.engine.runtime.step_records import StepRecord
 from workflows.errors import InvalidValue, WorkflowArchived
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 from workflows.models import Conversation, Run, Step, Version, Workflow
 from workflows.models.documents import from_json
-from workflows.services.debugging.former import (
+from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
+from workflows.services.debugging.pins import pinned_outputs
+from workflows.services.debugging.previous_run import (
     Former,
     former_run,
     kept_steps,
@@ -29,9 +31,8 @@ from workflows.services.debugging.former import (
     warnings_about,
     with_pins,
 )
-from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
-from workflows.services.debugging.pins import pinned_outputs
-from workflows.services.runs import (
+from workflows.services.runs.memory_streams import Stream, carried, system_of
+from workflows.services.runs.runs import (
     Order,
     Subject,
     Which,
@@ -41,7 +42,6 @@ from workflows.services.runs import (
     start_run,
     subject_of,
 )
-from workflows.services.streams import Stream, carried, system_of
 
 
 def start_as_asked(principal: Principal, options: RunOptions | None, **asked: Any) -> Run:
@@ -76,7 +76,7 @@ def start_debug_run(
     with tenant([workflow.team_id]):
         snapshot, pinned = pinned_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
-        check_options(options, document, kinds())
+        check_options(options, document, load_kinds())
         former = former_run(principal, workflow, options.reuse)
         pins = _pins(workflow, options) if pinned is None else {}
         mocks = {**pins, **(mocks or {}), **_played(document, options, former)} or None
@@ -162,7 +162,7 @@ def _partial(
 
 def _check_memory(options: RunOptions) -> None:
     if options.memory == "sandbox" and not memory_app.is_on():
-        raise InvalidValue(_("There is no memory here to try out."), field="memory")
+        raise InvalidValue(_("A dry run needs memory, which is disabled."), field="memory")
 
 
 def _person(principal: Principal, former: Former | None, named: str | None) -> Subject:
@@ -182,7 +182,7 @@ def _inputs(
     given: Mapping[str, Json] | None,
 ) -> Mapping[str, Json]:
     """Checked where the start really begins with them; a node alone gets what there is."""
-    typed = options.values.get(root_of(document, kinds()) or "", {})
+    typed = options.values.get(root_of(document, load_kinds()) or "", {})
     if options.part.extent is Extent.ONLY:
         return {**(former.run.inputs if former else {}), **(given or {}), **typed}
     if former is not None and not given:
@@ -192,7 +192,7 @@ def _inputs(
 
 def _typed(document: Document, options: RunOptions) -> Values:
     """For nodes that aren't asked to run; the start's are the run's inputs."""
-    apart = {root_of(document, kinds()), *options.part.nodes}
+    apart = {root_of(document, load_kinds()), *options.part.nodes}
     known = {node.id for node in document.nodes} - apart
     return {node: values for node, values in options.values.items() if node in known}
 
@@ -233,7 +233,7 @@ def _check_values(
     kept: Sequence[Step],
     typed: Sequence[StepRecord],
 ) -> None:
-    known = kinds()
+    known = load_kinds()
     root = root_of(document, known)
     there: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in kept}
     there |= {record.key.node_id: record.outputs for record in typed}

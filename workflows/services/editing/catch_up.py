@@ -10,7 +10,7 @@ from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import drawn
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.stacks import Stacks, stacks_of
+from workflows.services.editing.undo_stacks import Stacks, stacks_of
 
 
 MOST = 200

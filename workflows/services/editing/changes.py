@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import Json
+from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -15,8 +15,8 @@ from workflows.engine.editing.ops import (
     Replace,
 )
 from workflows.engine.editing.records import Item, Wire
-from workflows.engine.editing.writing import read_log
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import Json
+from workflows.engine.language.problems import Problem
 from workflows.models import Revision, Workflow
 
 
@@ -87,8 +87,8 @@ def author_tree(revision: Revision) -> dict[str, Json]:
 
 def author_name(revision: Revision) -> str:
     if revision.author_id is None:
-        return _("A programme")
-    return revision.author.name or revision.author.email if revision.author else _("Somebody")
+        return _("API client")
+    return revision.author.name or revision.author.email if revision.author else _("Unknown user")
 
 
 def problem_tree(problem: Problem) -> dict[str, Json]:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from workflows.engine.document import Document
 from workflows.engine.editing import Drawn, Op, diff, drawn
+from workflows.engine.language.document import Document
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json, without_secrets
-from workflows.services import drafts
+from workflows.services.editor import drafts
 
 
 @dataclass(frozen=True, slots=True)

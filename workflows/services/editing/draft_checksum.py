@@ -1,28 +1,24 @@
 """What a draft consists of, in three numbers: an editor that shows something else learns of it, and reads the page anew.
 
-Its twin is static/js/editor/shape.js.
+Its twin is static/js/editor/collaboration/draft_checksum.js.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Final
 from zlib import crc32
 
 from django.db import connection
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
+from config.sql import read_queries
 from workflows import permissions
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.models import Workflow
 
 
-# One statement sees one moment: the ids are those of this very revision.
-PARTS = """
-SELECT revision,
-    ARRAY(SELECT concat_ws(' ', key, parent) FROM workflows_node WHERE workflow_id = draft.id),
-    ARRAY(SELECT concat_ws(' ', key, source, target) FROM workflows_edge WHERE workflow_id = draft.id)
-FROM workflows_workflow draft WHERE id = %s
-"""
+QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class Shape:
 def shape_of(principal: Principal, workflow: Workflow) -> Shape:
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]), connection.cursor() as cursor:
-        cursor.execute(PARTS, [workflow.pk])
+        cursor.execute(QUERIES["parts"], [workflow.pk])
         found = cursor.fetchone()
     revision, nodes, edges = found
     return Shape(revision, len(nodes), len(edges), mark_of([*nodes, *edges]))

@@ -12,19 +12,20 @@ from workflows import permissions
 from workflows.engine.editing import EditRefused, Op, Performed, perform
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
 from workflows.engine.editing.records import Item, Wire
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 from workflows.errors import InvalidValue
 from workflows.models import Pin, Revision, Workflow
 from workflows.models.editing import RevisionKind
-from workflows.services import audited, drafts
+from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.checking import problems_of
-from workflows.services.editing.meanwhile import fitted
+from workflows.services.editing.operation_context import context
+from workflows.services.editing.rebase import fitted
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
-from workflows.services.editing.stacks import after_edit, stacks_of
-from workflows.services.editing.world import context
+from workflows.services.editing.undo_stacks import after_edit, stacks_of
+from workflows.services.editing.validation import problems_of
+from workflows.services.editor import drafts
 
 
 Choice = Literal["mine", "theirs"]
@@ -103,7 +104,7 @@ def keep(
         changed=sorted(store.header_dirty),
         **about,  # type: ignore[arg-type]  # as ``record`` takes them
     )
-    audited.note(
+    audit_lines.note(
         principal,
         workflow,
         "workflow.changed",
@@ -119,7 +120,7 @@ def done_before(principal: Principal, workflow: Workflow, key: str | None) -> Re
         return None
     found = log.revisions(workflow).filter(key=key).first()
     if found is not None and found.actor != principal.actor:
-        raise InvalidValue(_("Somebody else has used this key."), field="key")
+        raise InvalidValue(_("This idempotency key was used by someone else."), field="key")
     return found
 
 
@@ -162,5 +163,5 @@ def drawn(store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wir
 
 def _check_base(workflow: Workflow, base: int) -> None:
     if base > workflow.revision:
-        message = f"The draft is at revision {workflow.revision}; there is no {base} yet"
+        message = f"The draft is at revision {workflow.revision}; revision {base} doesn't exist yet"
         raise EditRefused((Problem("edit.base", message, field="base"),))

@@ -6,11 +6,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal, UserPrincipal
+from workflows.engine.editing.encode import write_ops
 from workflows.engine.editing.ops import Op
-from workflows.engine.editing.writing import write_ops
 from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
-from workflows.services.editing.announcing import announce
+from workflows.services.editing.notify import announce
 
 
 LONGEST_LABEL = 255
@@ -67,7 +67,7 @@ def begin(principal: Principal, workflow: Workflow) -> Revision:
         base=workflow.revision - 1,
         author_id=principal.user_id,
         actor=principal.actor,
-        label=_("Made the workflow"),
+        label=_("Created the workflow"),
         ops=[],
         inverse=[],
     )

@@ -13,7 +13,7 @@ from django.db import transaction
 from redis import Redis
 from redis.exceptions import RedisError
 
-from workflows.execution.bus import RETRY_AFTER, bus_url
+from workflows.execution.events.bus import RETRY_AFTER, get_bus_url
 from workflows.models import Revision, Workflow
 
 
@@ -33,7 +33,7 @@ def announce(workflow: Workflow, revision: Revision) -> None:
 
 
 def _publish(name: str, message: str) -> None:
-    url = bus_url()
+    url = get_bus_url()
     if url is None or time.monotonic() < _silent_until["at"]:
         return
     try:

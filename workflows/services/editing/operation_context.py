@@ -5,7 +5,7 @@ import secrets
 from typing import Final
 
 from workflows.engine.editing import Context
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 
 
 # No vowels, so that no word comes of it; no digit first, since an id stands in references.
@@ -13,7 +13,7 @@ _LETTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
 
 
 def context() -> Context:
-    return Context(kinds(), fresh_id)
+    return Context(load_kinds(), fresh_id)
 
 
 def fresh_id(kind: str) -> str:

@@ -22,18 +22,18 @@ from workflows.engine.editing import (
     perform,
     rebase,
 )
+from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.ops import Add, Connect, Feature, How, Replace, Set
 from workflows.engine.editing.paths import look
-from workflows.engine.editing.rebasing import GONE, Theirs, Who
-from workflows.engine.editing.writing import read_log
-from workflows.engine.problems import Problem
+from workflows.engine.editing.rebase import GONE, Theirs, Who
+from workflows.engine.language.problems import Problem
 from workflows.errors import EditClash
 from workflows.models import Revision, Snapshot, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editing import log
 from workflows.services.editing.changes import author_name
+from workflows.services.editing.operation_context import context
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.world import context
 
 
 FARTHEST = 1_000  # revisions; whoever was away longer loads the draft anew
@@ -64,7 +64,7 @@ def fitted(
         return list(ops)
     since = log.after(workflow, base, FARTHEST)
     if since is None:
-        message = f"Revision {base} is too far back; load the draft anew"
+        message = f"Revision {base} is too old; reload the draft"
         raise EditRefused((Problem("edit.base", message, field="base"),))
     theirs = _of_others(since, principal, client)
     if not theirs:

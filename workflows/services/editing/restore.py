@@ -6,16 +6,16 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import EditRefused, Performed, apply_all
+from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.ops import Replace
-from workflows.engine.editing.writing import read_log
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 from workflows.models import Version, Workflow
-from workflows.services import drafts
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import answer, done_before, keep
-from workflows.services.editing.meanwhile import FARTHEST
+from workflows.services.editing.rebase import FARTHEST
 from workflows.services.editing.rows import Rows
+from workflows.services.editor import drafts
 
 
 def restore_version(
@@ -58,14 +58,14 @@ def go_back_to(
             return answer(principal, locked, earlier)
         since = log.after(locked, number, FARTHEST)
         if since is None or number > locked.revision:
-            message = f"The history doesn't reach back to revision {number}"
+            message = f"The history no longer contains revision {number}"
             raise EditRefused((Problem("edit.base", message, field="number"),))
         if not since:
             return answer(principal, locked, None)
         store = Rows(locked)
         back = [op for revision in reversed(since) for op in read_log(revision.inverse)]
         done, inverse = apply_all(store, back)
-        label = _("Went back to revision %(number)s") % {"number": number}
+        label = _("Restored revision %(number)s") % {"number": number}
         performed = Performed(done, inverse, (0,) * len(done))
         revision = keep(principal, locked, store, performed, label=label, client=client, key=key)
         return answer(principal, locked, revision, store)

@@ -7,22 +7,25 @@ The caller holds the workflow's lock and its transaction: whoever refuses half-w
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Max, Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from config.crypto import encrypt
-from workflows.engine.document import Json
-from workflows.engine.dsl.strict import size_of
+from config.encryption.crypto import encrypt
+from config.sql import read_queries
 from workflows.engine.editing.paths import same
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
 from workflows.engine.editing.store import texts_of
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.strict import size_of
 from workflows.models import Edge, Node, Snapshot, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import from_json
-from workflows.services import rows, snapshots
+from workflows.services.editor import draft_rows, snapshots
 
+
+QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
 Part = TypeVar("Part", Item, Wire, Named)
 Row = TypeVar("Row", bound=Model)
@@ -31,16 +34,6 @@ FEW = 3  # rows, up to which one statement each is quicker than one for all
 NAMES = 80  # characters that the names of a part's fields come to in a document, at most
 MANY = 200  # ids, from which on reading the whole draft is cheaper than asking for each
 
-# Whether wires lead from one node to another.
-LEADS_TO = """
-WITH RECURSIVE ahead(key) AS (
-    SELECT %(source)s::varchar
-    UNION
-    SELECT edge.target FROM ahead JOIN workflows_edge edge
-        ON edge.workflow_id = %(workflow)s AND edge.source = ahead.key
-)
-SELECT EXISTS (SELECT 1 FROM ahead WHERE key = %(goal)s)
-"""
 
 HEADER_FIELDS = {
     "name": "name",
@@ -176,7 +169,9 @@ class Rows:
     def leads_to(self, source: str, goal: str) -> bool:
         self.flush()
         with connection.cursor() as cursor:
-            cursor.execute(LEADS_TO, {"workflow": self.workflow.pk, "source": source, "goal": goal})
+            cursor.execute(
+                QUERIES["has_path"], {"workflow": self.workflow.pk, "source": source, "goal": goal}
+            )
             found = cursor.fetchone()
         return bool(found and found[0])
 
@@ -247,19 +242,19 @@ class Rows:
     def snapshot(self) -> str:
         self.flush()
         if self._changed or self.header_dirty:
-            return snapshots.store(self.workflow, rows.read_rows(self.workflow)).hash
+            return snapshots.store(self.workflow, draft_rows.read_rows(self.workflow)).hash
         return snapshots.of_draft(self.workflow).hash
 
     def replace(self, snapshot: str) -> None:
         self.flush()
         stored = Snapshot.objects.unscoped().get(team_id=self.workflow.team_id, hash=snapshot)
         document = from_json(stored.document)
-        rows.write_rows(self.workflow, document)
-        rows.copy_header(self.workflow, document)
+        draft_rows.write_rows(self.workflow, document)
+        draft_rows.copy_header(self.workflow, document)
         self._reset()
         self._changed = True
         self.growth = 0  # counted with the document's header
-        self.header_dirty |= set(rows.HEADER)
+        self.header_dirty |= set(draft_rows.HEADER)
 
     def flush(self) -> None:
         """Write what has changed since the last time."""

@@ -4,11 +4,11 @@ An edit costs what it touches: the workflow knows how large its draft is at most
 adds is added to that. Only a draft that may be too large is written out and counted.
 """
 
-from workflows.engine.dsl.strict import MAX_BYTES, size_of
 from workflows.engine.editing.errors import EditRefused, refuse
+from workflows.engine.language.dsl.strict import MAX_BYTES, size_of
 from workflows.models.documents import to_json
-from workflows.services import rows
 from workflows.services.editing.rows import Rows
+from workflows.services.editor import draft_rows
 
 
 def check_size(store: Rows) -> None:
@@ -18,7 +18,7 @@ def check_size(store: Rows) -> None:
         return
     most = None if known is None else max(known + store.growth, 0)
     if store.grown and (most is None or most > MAX_BYTES):
-        most = size_of(to_json(rows.read_rows(store.workflow)))
+        most = size_of(to_json(draft_rows.read_rows(store.workflow)))
         if most > MAX_BYTES:
             raise too_large(most)
     if most != known:
@@ -28,7 +28,7 @@ def check_size(store: Rows) -> None:
 
 def too_large(size: int) -> EditRefused:
     message = (
-        f"A workflow may have {MAX_BYTES:,} characters; with this change it would have {size:,}. "
-        "Make its texts shorter, or take something out first"
+        f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {size:,}. "
+        "Shorten texts or remove something first"
     )
     return refuse("too_large", message)

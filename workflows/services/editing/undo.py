@@ -22,16 +22,15 @@ from workflows.engine.editing import (
     check,
     rebase,
 )
-from workflows.engine.editing.rebasing import NOBODY
-from workflows.engine.editing.writing import read_log
+from workflows.engine.editing.encode import read_log
+from workflows.engine.editing.rebase import NOBODY
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
-from workflows.services import drafts
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import Choice, answer, done_before, keep
-from workflows.services.editing.meanwhile import (
+from workflows.services.editing.rebase import (
     FARTHEST,
     effective,
     insisted,
@@ -39,7 +38,8 @@ from workflows.services.editing.meanwhile import (
     unfolded,
 )
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.stacks import Entry, stacks_of
+from workflows.services.editing.undo_stacks import Entry, stacks_of
+from workflows.services.editor import drafts
 
 
 class _Way(NamedTuple):
@@ -98,7 +98,7 @@ def _go(
             raise NothingToUndo
         target = log.revisions(locked).get(number=entries[-1].number)
         if decided is not None and decided.undoes != target.number:
-            raise EditClash(sentence=_("You have done something else since. Ask again."))
+            raise EditClash(sentence=_("You made another edit in the meantime. Try again."))
         store = Rows(locked)
         try:
             performed = _taken_back(locked, store, target, decided.resolve if decided else {})
@@ -124,7 +124,9 @@ def _taken_back(
 ) -> Performed:
     since = log.after(workflow, target.number, FARTHEST)
     if since is None:
-        raise EditClash(sentence=_("Too much has happened since. Look into the history instead."))
+        raise EditClash(
+            sentence=_("There are too many later edits to undo this. Use History instead.")
+        )
     ops = _inverse(workflow, target, effective(since), resolve)
     _prefetch(store, ops)
     try:

@@ -22,7 +22,7 @@ from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.live.announce import announce_comment
 from workflows.models import Comment, Workflow
 from workflows.models.comments import LONGEST_COMMENT
-from workflows.services.audited import note
+from workflows.services.audit_lines import note
 
 
 LONGEST_NODE = 255
@@ -175,16 +175,16 @@ def _threads(rows: list[Comment]) -> list[Thread]:
 def _text(body: str) -> str:
     text = body.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text:
-        raise InvalidValue(_("Write something first."), field="body")
+        raise InvalidValue(_("Enter a comment first."), field="body")
     if len(text) > LONGEST_COMMENT:
-        raise InvalidValue(_("A comment has at most 10,000 characters."), field="body")
+        raise InvalidValue(_("A comment can have at most 10,000 characters."), field="body")
     return text
 
 
 def _node(key: str) -> str:
     """It needn't exist (any more): a comment outlives its node until undo brings that back."""
     if len(key) > LONGEST_NODE or "\x00" in key:
-        raise InvalidValue(_("There is no node with such an id."), field="node")
+        raise InvalidValue(_("There is no node with this ID."), field="node")
     return key
 
 

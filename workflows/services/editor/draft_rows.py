@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
-from config.crypto import decrypt, encrypt
-from workflows.engine.document import (
+from config.encryption.crypto import decrypt, encrypt
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import (
     Dialect,
     Document,
     EdgeSpec,
@@ -17,9 +18,8 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.dsl.strict import size_of
-from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import Problem
+from workflows.engine.language.dsl.strict import size_of
+from workflows.engine.language.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import is_secret, to_json
 from workflows.models.draft import VariableArea
@@ -250,7 +250,7 @@ def _check(document: Document) -> None:
 
 
 def _too_long(document: Document) -> Iterable[Problem]:
-    sentence = f"An id or name has at most {LONGEST_NAME} characters"
+    sentence = f"An ID or name can have at most {LONGEST_NAME} characters"
     for key in _ids(document):
         if len(key) > LONGEST_NAME:
             yield Problem("node.id_too_long", sentence, node=key)
@@ -274,10 +274,10 @@ def _ids(document: Document) -> list[str]:
 def _twice(document: Document) -> Iterable[Problem]:
     for key, count in Counter(_ids(document)).items():
         if count > 1:
-            yield Problem("node.id_twice", f"{count} nodes have this id", node=key)
+            yield Problem("node.id_twice", f"{count} nodes have this ID", node=key)
     for _area, specs in _areas(document):
         for name, count in Counter(spec.name for spec in specs).items():
             if count > 1:
                 yield Problem(
-                    "variable.name_twice", f"{count} variables are called {name}", field=name
+                    "variable.name_twice", f"{count} variables are named {name}", field=name
                 )

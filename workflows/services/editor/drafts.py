@@ -11,18 +11,19 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine import dsl
-from workflows.engine.document import Dialect, Document
 from workflows.engine.editing.ops import Header, Replace
-from workflows.engine.problems import Problem
-from workflows.engine.validation import validate
+from workflows.engine.language import dsl
+from workflows.engine.language.document import Dialect, Document
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.validation import validate
 from workflows.errors import InvalidValue, WorkflowArchived
-from workflows.execution.kinds import kinds
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
-from workflows.services import audited, rows, snapshots
+from workflows.services import audit_lines
 from workflows.services.editing import log
-from workflows.services.snapshots import of_draft as snapshot_of_draft
-from workflows.services.snapshots import store as store_snapshot
+from workflows.services.editor import draft_rows, snapshots
+from workflows.services.editor.snapshots import of_draft as snapshot_of_draft
+from workflows.services.editor.snapshots import store as store_snapshot
 
 
 __all__ = [
@@ -45,7 +46,9 @@ __all__ = [
 def draft_document(workflow: Workflow, *, include_secrets: bool = False) -> Document:
     """The draft as the engine's document. The caller has found the workflow, so may see it."""
     with tenant([workflow.team_id]):
-        return rows.read_rows(workflow, rows.secrets_of(workflow) if include_secrets else None)
+        return draft_rows.read_rows(
+            workflow, draft_rows.secrets_of(workflow) if include_secrets else None
+        )
 
 
 def replace_draft(
@@ -59,17 +62,17 @@ def replace_draft(
     with tenant([workflow.team_id]):
         locked = lock(workflow)
         former = snapshots.of_draft(locked)
-        rows.write_rows(locked, document)
-        rows.copy_header(locked, document)
+        draft_rows.write_rows(locked, document)
+        draft_rows.copy_header(locked, document)
         log.record(
             principal,
             locked,
             ops=(Replace(snapshots.store(locked, document).hash),),
             inverse=(Replace(former.hash),),
-            label=_("Put in a whole document"),
-            changed=rows.HEADER,
+            label=_("Imported a document"),
+            changed=draft_rows.HEADER,
         )
-        audited.note(principal, locked, "workflow.changed", revision=locked.revision)
+        audit_lines.note(principal, locked, "workflow.changed", revision=locked.revision)
     return locked
 
 
@@ -85,7 +88,7 @@ def lock(workflow: Workflow) -> Workflow:
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
     """Every problem of the draft, errors and warnings."""
-    return list(validate(draft_document(workflow), kinds()))
+    return list(validate(draft_document(workflow), load_kinds()))
 
 
 def export(
@@ -104,7 +107,7 @@ def export(
     with tenant([workflow.team_id]):
         document = draft_document(workflow, include_secrets=include_secrets)
         if include_secrets:
-            audited.note(principal, workflow, "workflow.exported", secrets=True)
+            audit_lines.note(principal, workflow, "workflow.exported", secrets=True)
     if format == "yaml":
         return dsl.dump_document(document, dialect, include_secrets=include_secrets)
     tree = dsl.document_tree(document, dialect, include_secrets=include_secrets)
@@ -131,7 +134,7 @@ def rename(
                 label=_("Renamed the workflow"),
                 changed=[op.field for op in ops],
             )
-        audited.note(principal, locked, "workflow.changed", renamed=True)
+        audit_lines.note(principal, locked, "workflow.changed", renamed=True)
     return locked
 
 
@@ -142,7 +145,7 @@ def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
         locked = lock(workflow)
         locked.archived_at = timezone.now()
         locked.save(update_fields=["archived_at", "updated_at"])
-        audited.note(principal, locked, "workflow.deleted")
+        audit_lines.note(principal, locked, "workflow.deleted")
     return locked
 
 
@@ -152,7 +155,7 @@ def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
     with tenant([workflow.team_id]):
         archived = Workflow.objects.unscoped().filter(pk=workflow.pk, archived_at__isnull=False)
         if archived.update(archived_at=None):
-            audited.note(principal, workflow, "workflow.restored")
+            audit_lines.note(principal, workflow, "workflow.restored")
         workflow.archived_at = None
     return workflow
 
@@ -172,7 +175,7 @@ def unarchive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> lis
 def clean_name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
-        raise InvalidValue(_("A name can't be empty."))
-    if len(name) > rows.LONGEST_NAME:
-        raise InvalidValue(_("A name has at most 255 characters."))
+        raise InvalidValue(_("The name can't be empty."))
+    if len(name) > draft_rows.LONGEST_NAME:
+        raise InvalidValue(_("The name can have at most 255 characters."))
     return name

@@ -3,10 +3,10 @@
 from django.db.models import F
 
 from accounts.tenancy import tenant
-from workflows.engine.document import Document
+from workflows.engine.language.document import Document
 from workflows.models import Snapshot, Workflow
 from workflows.models.documents import content_hash, to_json
-from workflows.services import rows
+from workflows.services.editor import draft_rows
 
 
 def of_draft(workflow: Workflow) -> Snapshot:
@@ -21,7 +21,7 @@ def of_draft(workflow: Workflow) -> Snapshot:
             .select_for_update(of=("self",), no_key=True)
             .get(pk=workflow.pk)
         )
-        snapshot = store(current, rows.read_rows(current))
+        snapshot = store(current, draft_rows.read_rows(current))
         Workflow.objects.unscoped().filter(pk=current.pk).update(
             draft_snapshot=snapshot, draft_snapshot_revision=F("revision")
         )

@@ -4,10 +4,10 @@ from asgiref.sync import async_to_sync
 
 from accounts.access import Principal
 from workflows import permissions
-from workflows.execution.models_port import config_of
+from workflows.execution.ports.models import load_config
 from workflows.models import ModelProvider
 from workflows.models.provider import ProviderKind
-from workflows.services import first_steps
+from workflows.services.samples import first_steps
 
 
 def models_of(principal: Principal, *, provider: ModelProvider) -> list[str]:
@@ -18,6 +18,6 @@ def models_of(principal: Principal, *, provider: ModelProvider) -> list[str]:
     # Inline import: see workflows.llm.registry.
     from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
 
-    found = async_to_sync(OpenAICompatible(config_of(provider)).list_models)()
+    found = async_to_sync(OpenAICompatible(load_config(provider)).list_models)()
     first_steps.mark(principal, first_steps.Step.MODEL)
     return found

@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
-from config.crypto import SecretUnreadable, decrypt, encrypt, rotate
+from config.encryption.crypto import SecretUnreadable, decrypt, encrypt, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
 from workflows.llm import registry
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
-from workflows.services import audited
+from workflows.services import audit_lines
 
 
 SHOWN = 4  # characters of a secret that its hint gives away
@@ -61,7 +61,7 @@ def replace_secret(principal: Principal, *, credential: Credential, secret: str)
         credential.hint = hint_of(secret)
         credential.rotated_at = timezone.now()
         credential.save(update_fields=["secret", "hint", "rotated_at"])
-        audited.note(principal, credential, "credential.changed", secret_replaced=True)
+        audit_lines.note(principal, credential, "credential.changed", secret_replaced=True)
     return credential
 
 
@@ -69,7 +69,7 @@ def delete_credential(principal: Principal, *, credential: Credential) -> None:
     permissions.check_manage(principal, credential)
     with tenant([credential.team_id]):
         _delete(credential)
-        audited.note(principal, credential, "credential.deleted", name=credential.name)
+        audit_lines.note(principal, credential, "credential.deleted", name=credential.name)
 
 
 def create_provider(
@@ -124,7 +124,9 @@ def update_provider(
         if secret:
             _give_secret(principal, provider, secret)
         detail = {"secret_withdrawn": True} if withdrawn else {}
-        audited.note(principal, provider, "credential.changed", provider=provider.name, **detail)
+        audit_lines.note(
+            principal, provider, "credential.changed", provider=provider.name, **detail
+        )
     return provider
 
 
@@ -141,7 +143,7 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
             _delete(credential)
             gone.append((credential, {"name": credential.name}))
         for row, detail in gone:
-            audited.note(principal, row, "credential.deleted", **detail)
+            audit_lines.note(principal, row, "credential.deleted", **detail)
 
 
 def secret_of(credential: Credential) -> str:
@@ -189,9 +191,9 @@ def clean_url(url: str) -> str:
     except ValueError:
         fits = port_is_fine = False
     if not fits or not port_is_fine:
-        raise InvalidValue(_("The address must look like https://example.com/v1."))
+        raise InvalidValue(_("Enter a URL like https://example.com/v1."))
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise InvalidValue(_("The address must not hold a password, a query or a fragment."))
+        raise InvalidValue(_("The URL must not contain a password, a query or a fragment."))
     return url
 
 
@@ -235,7 +237,7 @@ def _save_new(principal: Principal, row: Credential | ModelProvider, action: str
                 row.save(force_insert=True)
         except IntegrityError as error:
             raise NameTaken from error
-        audited.note(principal, row, action, name=row.name)
+        audit_lines.note(principal, row, action, name=row.name)
 
 
 def _readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryview
@@ -249,18 +251,18 @@ def _readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryvi
 def _clean_secret(secret: str) -> str:
     secret = secret.strip()
     if not secret or not secret.isprintable():
-        raise InvalidValue(_("The secret is empty or holds characters that can't be sent."))
+        raise InvalidValue(_("The secret is empty or contains characters that can't be sent."))
     return secret
 
 
 def _clean_name(name: str) -> str:
     name = " ".join(name.split())
     if not 0 < len(name) <= 255:
-        raise InvalidValue(_("A name has 1 to 255 characters."))
+        raise InvalidValue(_("The name must have 1 to 255 characters."))
     return name
 
 
 def _clean_kind(kind: str) -> str:
     if kind not in registry.kinds():  # those of plug-ins too
-        raise InvalidValue(_("There is no such kind of provider."))
+        raise InvalidValue(_("Unknown provider type."))
     return kind

@@ -16,18 +16,19 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from accounts.tenancy import tenant
-from config.embedded.programs import worker as worker_program
+from config.embedded.programs import build_worker as worker_program
 from config.env import ROOT, env
-from workflows.engine import events as all_events
-from workflows.engine.backends import Outcome, Request, Watcher
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.events import Event, TextChunk
-from workflows.execution.bus import bus_url, cancel_channel
-from workflows.execution.codec import step_record
-from workflows.execution.following import Said, follow
-from workflows.execution.hub import Hub
+from workflows.engine.runtime import events as all_events
+from workflows.engine.runtime.events import Event, TextChunk
+from workflows.engine.testing.backends import Outcome, Request, Watcher
+from workflows.execution.events.bus import cancel_channel, get_bus_url
+from workflows.execution.events.hub import Hub
+from workflows.execution.events.reader import StreamEvent, follow
+from workflows.execution.events.run_feed import RunFeed
+from workflows.execution.journal.codec import step_record
 from workflows.models import Run, RunPartial, Step
-from workflows.services.shell import Operator, operator, queue_request
+from workflows.services.runs.shell import Operator, operator, queue_request
 
 
 PATIENCE = 60.0  # seconds for a worker to come up
@@ -46,14 +47,14 @@ class DurableBackend:
     """Implements ``engine.backends.Backend``. Uses the worker there is, or its own while it lasts."""
 
     def __init__(self) -> None:
-        self._hub: Hub | None = None
+        self._feed: RunFeed | None = None
         self._who: Operator | None = None
         self._worker: ChildWorker | None = None
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
-        hub, who = await self._ready()
+        feed, who = await self._ready()
         run = await sync_to_async(queue_request)(who, request)
-        async for said in follow(hub, who.team_id, run.pk, 0, patience=30):
+        async for said in follow(feed, who.team_id, run.pk, 0, patience=30):
             if said is not None and watch is not None:
                 watch(_event(said))
         return await sync_to_async(_outcome)(run)
@@ -63,19 +64,19 @@ class DurableBackend:
         return self._worker is not None
 
     async def close(self) -> None:
-        if self._hub is not None:
-            await self._hub.close()
+        if self._feed is not None:
+            await self._feed.hub.close()
         if self._worker is not None:
             await asyncio.to_thread(self._worker.stop)
 
-    async def _ready(self) -> tuple[Hub, Operator]:
-        if self._hub is None or self._who is None:
-            self._hub = Hub(bus_url())
+    async def _ready(self) -> tuple[RunFeed, Operator]:
+        if self._feed is None or self._who is None:
+            self._feed = Hub(get_bus_url()).feed(RunFeed)
             self._who = await sync_to_async(_operator)()
             if not await asyncio.to_thread(someone_works):
                 self._worker = ChildWorker()
                 await asyncio.to_thread(self._worker.start)
-        return self._hub, self._who
+        return self._feed, self._who
 
 
 def _operator() -> Operator:
@@ -91,7 +92,7 @@ def _operator() -> Operator:
 
 def someone_works() -> bool:
     """Workers listen for cancels; whether anybody does is the quickest way to tell there is one."""
-    url = bus_url()
+    url = get_bus_url()
     if url is None:
         return False
     redis = Redis.from_url(url, decode_responses=True)
@@ -115,7 +116,7 @@ class ChildWorker:
         self._process = subprocess.Popen(
             program.command,
             cwd=ROOT,
-            env={**program.surroundings(), **_places()},
+            env={**program.build_environment(), **_places()},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -123,9 +124,9 @@ class ChildWorker:
         )
         until = time.monotonic() + PATIENCE
         # Without a bus nothing can be seen of it; the first run waits for it instead.
-        while bus_url() is not None and not someone_works():
+        while get_bus_url() is not None and not someone_works():
             if self._process.poll() is not None or time.monotonic() > until:
-                raise WorkerMissing(f"No worker came up: {self._said()}")
+                raise WorkerMissing(f"No worker started: {self._said()}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -143,7 +144,7 @@ class ChildWorker:
         """
         until = time.monotonic() + 15
         while process.poll() is None and time.monotonic() < until:
-            if bus_url() is not None and not someone_works():
+            if get_bus_url() is not None and not someone_works():
                 return
             time.sleep(0.01)
 
@@ -166,7 +167,7 @@ def _places() -> dict[str, str]:
     }
 
 
-def _event(said: Said) -> Event:
+def _event(said: StreamEvent) -> Event:
     if said.name == TextChunk.name:
         data: Any = said.data
         return TextChunk(data["node"], data["text"], data["source"])

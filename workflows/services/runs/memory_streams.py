@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from workflows import permissions
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue
 from workflows.models import Workflow
 
@@ -39,13 +39,13 @@ def system_of(principal: Principal, workflow: Workflow, stream: Stream | None) -
         return system
     if stream.group is not None:
         if not _GROUP.fullmatch(stream.group):
-            words = _("A group's id has 1 to 80 visible ASCII characters and no colon.")
+            words = _("A group ID has 1 to 80 visible ASCII characters and no colon.")
             raise InvalidValue(words, field="group_id")
         system["group_id"] = stream.group
     if stream.merged:
         parts = [workflow, *stream.merged]
         if len(stream.merged) > MOST_MERGED or len({one.pk for one in parts}) < len(parts):
-            raise InvalidValue(_("Merge different workflows, not too many."), field="merge")
+            raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
         for other in stream.merged:
             if other.team_id != workflow.team_id:
                 raise NotFound(field="merge")

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from accounts import audit
-from accounts.personas import key_of, played_by
+from accounts.personas import find_key_id, find_player
 from accounts.principals import Principal
 from accounts.tenancy import tenant
-from config.again import tried_again
+from config.retry import retry_on_conflict
 from workflows import memory_app
-from workflows.engine.document import Json
-from workflows.engine.events import MemoryRecalled, MemoryWritten
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run
 
 
@@ -28,7 +28,7 @@ def private_space(principal: Principal, run: Run) -> str:
     """The namespace of an outside person whose run a member looks at; of any other run none."""
     if principal.kind != "user" or run.subject_user_id is not None or not memory_app.is_on():
         return ""
-    if played_by(run.subject) or key_of(run.subject):
+    if find_player(run.subject) or find_key_id(run.subject):
         return ""
     return memory_app.resolve_namespace("user", {"user_id": run.subject})
 
@@ -80,11 +80,13 @@ def shown_in(events: Iterable[tuple[str, Json]]) -> set[str]:
     }
 
 
-@tried_again
+@retry_on_conflict
 def _note(principal: Principal, run: Run, space: str, *, again: bool = True) -> None:
     run_id, actor = str(run.pk), principal.actor
     with tenant([run.team_id]):
-        if not again and audit.has_of_run(run.team_id, actor=actor, action=_ACTION, run=run_id):
+        if not again and audit.is_recorded_for_run(
+            run.team_id, actor=actor, action=_ACTION, run=run_id
+        ):
             return
         audit.record(
             team_id=run.team_id,

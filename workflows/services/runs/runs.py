@@ -13,29 +13,30 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.models import User
-from accounts.personas import key_of, key_subject, persona_id, played_by
-from accounts.principals import key_id_of
+from accounts.personas import find_key_id, find_player, make_key_subject, make_persona_id
+from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.document import Json
-from workflows.engine.events import RunFinished
-from workflows.engine.inputs import check_start
-from workflows.engine.mocks import Mocks
-from workflows.engine.records import RunStatus as EngineStatus
-from workflows.engine.records import StepRecord
-from workflows.engine.remembering import scopes_of
+from workflows.engine.language.document import Json
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.start_form import check_start
+from workflows.engine.runtime.events import RunFinished
+from workflows.engine.runtime.step_records import RunStatus as EngineStatus
+from workflows.engine.runtime.step_records import StepRecord
+from workflows.engine.testing.mocks import Mocks
 from workflows.errors import InvalidValue, WorkflowArchived
-from workflows.execution.bus import announce_cancel
-from workflows.execution.codec import event_data
+from workflows.execution.debugging.reused_steps import copy_steps, insert_typed_values
 from workflows.execution.driver import STOPPED
-from workflows.execution.reusing import carry_over, put_in
+from workflows.execution.events.bus import announce_cancel
+from workflows.execution.journal.codec import to_event_data
+from workflows.execution.kinds import load_kinds
 from workflows.models import Conversation, Run, RunEvent, Snapshot, Step, Version, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
-from workflows.services import audited
-from workflows.services.conversations import add_message, open_conversation
-from workflows.services.drafts import snapshot_of_draft
-from workflows.services.streams import Stream, system_of
+from workflows.services import audit_lines
+from workflows.services.chat.conversations import add_message, open_conversation
+from workflows.services.editor.drafts import snapshot_of_draft
+from workflows.services.runs.memory_streams import Stream, system_of
 from workflows.tasks import wake_worker
 
 
@@ -137,7 +138,11 @@ def order_run(
     if workflow.is_chat and not (query or "").strip():
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
     talk = None
-    if workflow.is_chat or conversation is not None or "conversation" in scopes_of(document):
+    if (
+        workflow.is_chat
+        or conversation is not None
+        or "conversation" in scopes_of(document, load_kinds())
+    ):
         talk = _conversation(principal, workflow, conversation, person)
     system = system_of(principal, workflow, stream)
     return Order(workflow, snapshot, pinned, person, checked, query, talk, mocks, offline, system)
@@ -155,7 +160,7 @@ def queue_run(principal: Principal, order: Order) -> Run:
             subject=order.subject.id,
             subject_user_id=order.subject.user_id,
             started_by_id=principal.user_id,
-            api_key_id=key_id_of(principal),
+            api_key_id=get_key_id(principal),
             actor=principal.actor,
             inputs=dict(order.inputs),
             mocks=order.mocks,
@@ -166,14 +171,14 @@ def queue_run(principal: Principal, order: Order) -> Run:
         run.system = _system(order, run)
         run.save(force_insert=True)
         if order.kept_from is not None:
-            carry_over(run, order.kept_from, order.kept)
+            copy_steps(run, order.kept_from, order.kept)
         if order.given:
-            put_in(run, order.given)
+            insert_typed_values(run, order.given)
         if order.conversation is not None and order.query is not None:
             add_message(order.conversation, run=run, query=order.query, answer="")
             run.system = _system(order, run)  # which turn of the conversation it is
             run.save(update_fields=["system"])
-        audited.note(principal, run, "run.started", workflow=str(order.workflow.pk))
+        audit_lines.note(principal, run, "run.started", workflow=str(order.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
     return run
 
@@ -194,7 +199,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
             transaction.on_commit(lambda: announce_cancel(locked.pk))
         else:
             _stop_unheld(locked)
-        audited.note(principal, locked, "run.cancelled")
+        audit_lines.note(principal, locked, "run.cancelled")
     return locked
 
 
@@ -207,18 +212,18 @@ def subject_of(principal: Principal, named: str | None) -> Subject:
     if named is None or named == own:
         if principal.user_id is not None:
             return Subject(str(principal.user_id), principal.user_id)
-        key_id = key_id_of(principal)
-        return Subject(key_subject(key_id) if key_id else principal.actor)
+        key_id = get_key_id(principal)
+        return Subject(make_key_subject(key_id) if key_id else principal.actor)
     named = outside_person(named)
     if _is_account(named):
         raise NotFound(field="user")
-    player, key = played_by(named), key_of(named)
+    player, key = find_player(named), find_key_id(named)
     if player is not None and player != principal.user_id:
         raise NotFound(field="user")  # another member's test person, whoever asks
-    if key is not None and key != key_id_of(principal):
+    if key is not None and key != get_key_id(principal):
         raise NotFound(field="user")  # another programme itself
     if principal.user_id is not None and player is None:
-        named = outside_person(persona_id(named, principal.user_id))
+        named = outside_person(make_persona_id(named, principal.user_id))
     return Subject(named)
 
 
@@ -227,7 +232,7 @@ def outside_person(named: str) -> str:
     if not _SUBJECT.fullmatch(named):
         raise InvalidValue(
             _(
-                "A person's id has 1 to 80 letters, digits or . _ @ + = - and begins with a letter or digit."
+                "A user ID has 1 to 80 letters, digits or . _ @ + = - and starts with a letter or digit."
             ),
             field="user",
         )
@@ -301,5 +306,5 @@ def _stop_unheld(run: Run) -> None:
         run=run,
         seq=run.last_seq,
         name=finished.name,
-        data=event_data(finished),
+        data=to_event_data(finished),
     )

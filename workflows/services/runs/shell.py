@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from accounts.access import Principal, user_principal
+from accounts.access import Principal, load_user_principal
 from accounts.models import User
 from accounts.services import create_team
 from accounts.tenancy import tenant
-from config.crypto import encrypt
-from workflows.engine.backends import Request
-from workflows.engine.document import Document, Json
-from workflows.engine.inputs import check_start
+from config.encryption.crypto import encrypt
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.start_form import check_start
+from workflows.engine.testing.backends import Request
 from workflows.execution.plans import prepare
 from workflows.models import Conversation, Run, Workflow, WorkflowSecret
-from workflows.services.conversations import open_conversation, save_variables
-from workflows.services.drafts import store_snapshot
-from workflows.services.runs import Order, Subject, queue_run
+from workflows.services.chat.conversations import open_conversation, save_variables
+from workflows.services.editor.drafts import store_snapshot
+from workflows.services.runs.runs import Order, Subject, queue_run
 
 
 EMAIL = "shell@localhost"
@@ -34,9 +34,9 @@ class Operator:
 def operator() -> Operator:
     """Made on first use; has no password, so nobody signs in as it."""
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, name="Shell")
-    if not user_principal(user).team_ids:
+    if not load_user_principal(user).team_ids:
         create_team(owner=user, name="Shell")
-    principal = user_principal(user)
+    principal = load_user_principal(user)
     return Operator(principal, min(principal.team_ids))
 
 

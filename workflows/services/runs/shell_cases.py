@@ -5,10 +5,10 @@ from uuid import UUID
 
 from accounts.models import Team
 from accounts.tenancy import tenant
-from workflows.engine.cases import Case, read_case
-from workflows.engine.document import Document
+from workflows.engine.language.document import Document
+from workflows.engine.testing.cases import Case, read_case
 from workflows.models import TestCase, Workflow
-from workflows.services import rows
+from workflows.services.editor import draft_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ def kept_cases(workflow_id: UUID) -> Kept | None:
         found = TestCase.objects.unscoped().filter(workflow=workflow)
         return Kept(
             team_id,
-            rows.read_rows(workflow),
+            draft_rows.read_rows(workflow),
             [read_case(case.spec) for case in found],
-            {name: value for (_area, name), value in rows.secrets_of(workflow).items()},
+            {name: value for (_area, name), value in draft_rows.secrets_of(workflow).items()},
         )
 
 

@@ -11,58 +11,23 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 
 from accounts.principals import Principal
-from workflows.engine.backends import InProcess, Request
-from workflows.engine.document import Json
-from workflows.engine.dsl import load_document
-from workflows.engine.events import Event
-from workflows.engine.kinds import NodeKind
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl import load_document
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
-from workflows.execution.kinds import kinds
+from workflows.engine.runtime.events import Event
+from workflows.engine.testing.backends import InProcess, Request
+from workflows.execution.kinds import load_kinds
 from workflows.sandbox.templates import TemplatePool
-from workflows.services.importing import import_document
-from workflows.services.runs import start_run
+from workflows.services.catalog.importing import import_document
+from workflows.services.runs.runs import start_run
 
 
 QUESTION: Final = ["start", "text"]
-MODEL: Final = {"provider": "echo", "name": "echo", "mode": "chat"}
-PROMPT: Final = [{"role": "user", "text": "{{#start.text#}}"}]
-
-# By kind the ways in which it is tried. A kind that needs memory and isn't here is tried with nothing set.
-CONFIGS: Final[Mapping[str, tuple[Mapping[str, Json], ...]]] = {
-    "memory-recall": tuple(
-        {"scope": scope, "top_k": 50, **more}
-        for scope in ("user", "conversation", "global", "run")
-        for more in ({}, {"query_selector": QUESTION}, {"key": "k"})
-    ),
-    "memory-retrieval": tuple(
-        {"scope": scope, "topic_selector": QUESTION}
-        for scope in ("workflow", "user", "conversation", "global")
-    ),
-    "conversation-memory": (
-        {"action": "append", "messages": [{"role": "user", "text": "{{#start.text#}}"}]},
-        {"action": "read"},
-    ),
-    "knowledge-retrieval": tuple(
-        {"scope": scope, "query_variable_selector": QUESTION, "min_score": 0.0}
-        for scope in ("user", "global", "conversation")
-    ),
-    "knowledge-write": ({"scope": "user", "page_title": "Tried", "page_content": "Tried."},),
-    "memory-store": ({"scope": "user", "key": "tried", "value_selector": QUESTION},),
-    "memory-delete": ({"scope": "user", "key": "tried"},),
-    "llm": tuple(
-        {
-            "model": MODEL,
-            "prompt_template": PROMPT,
-            "enhanced_memory": {"enabled": True, "scope": scope, "query_selector": QUESTION},
-        }
-        for scope in ("user", "conversation", "global")
-    ),
-}
 TEXT: Final = "What is the secret?"
 
 
 class NodeTrials:
-    """Implements ``memory.services.leaks.Trials``."""
+    """Implements ``memory.services.access.leak_checks.Trials``."""
 
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
@@ -105,14 +70,10 @@ class _Echo(ModelPort):
 
 
 def _trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
-    known = kinds()
-    for name in sorted({*CONFIGS, *(one.name for one in _all(known) if one.needs_memory)}):
-        for config in CONFIGS.get(name, ({},)):
+    """Yield kinds and settings; a kind that needs memory and names none is tried with nothing set."""
+    for name, kind in sorted(load_kinds().items()):
+        for config in kind.leak_trials or ([{}] if kind.needs_memory else []):
             yield name, config
-
-
-def _all(known: Any) -> Iterable[NodeKind[Any, Any]]:
-    return list(known.values()) if isinstance(known, Mapping) else list(known)
 
 
 def _document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:

@@ -7,15 +7,16 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
-from workflows.engine.cases import PERSON, Seed
-from workflows.engine.dsl import load_document
-from workflows.engine.remembering import scopes_of
-from workflows.execution.kinds import kinds
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.nodes import build_kinds
+from workflows.engine.testing.cases import PERSON, Seed
+from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
-from workflows.services import importing
+from workflows.services.catalog import importing
 from workflows.services.debugging import cases
-from workflows.services.runs import subject_of
+from workflows.services.runs.runs import subject_of
 
 
 __all__ = ["SAMPLES", "Sample", "copy_sample", "offered"]
@@ -53,14 +54,14 @@ def copy_sample(
 
 def _runs_here(sample: Sample) -> bool:
     needed, remembers = _needs(sample.slug)
-    return needed <= kinds().keys() and (memory_app.is_on() or not remembers)
+    return needed <= load_kinds().keys() and (memory_app.is_on() or not remembers)
 
 
 @cache
 def _needs(slug: str) -> tuple[frozenset[str], bool]:
     """Kinds of nodes, and whether memory; the documents are files of ours, which don't change."""
     document = load_document(BY_SLUG[slug].source).document
-    return frozenset(node.kind for node in document.nodes), bool(scopes_of(document))
+    return frozenset(node.kind for node in document.nodes), bool(scopes_of(document, build_kinds()))
 
 
 def _plant(principal: Principal, workflow: Workflow, sample: Sample) -> None:

@@ -1,4 +1,4 @@
-"""A node as a template prints it: everything decided, nothing left to ask."""
+"""A node's card as a template prints it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,29 +6,37 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import NodeSpec
-from workflows.engine.geometry import DOTS, SOURCE, Shape, number, shape
+from workflows.engine.geometry import SOURCE, Shape, number, shape
 from workflows.engine.kinds import AnyKind
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import NodeSpec, Position
+from workflows.engine.language.problems import Problem
+from workflows.engine.nodes import find_appearance
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.looks import look_of
-from workflows.views.editor.marks import Mark
-from workflows.views.editor.summaries import Way, clipped, summary, ways
+from workflows.views.canvas.summaries import Way, build_ways, clip, summarize_node
 
 
-# Room on a card, in columns: a letter is one wide, a Chinese character two. Cut here and not by the
+# Widths on a card, in columns: a letter is one wide, a Chinese character two. Cut here and not by the
 # browser: what clips its overflow is a paint chunk of its own.
-TITLE_ROOM = 25
-KIND_ROOM = 26
-CHIP_ROOM = 4
-BOX_ROOM = 48
-LINE_ROOM = 33
-REMEMBERS_ROOM = 12
+TITLE_WIDTH = 25
+KIND_WIDTH = 26
+CHIP_WIDTH = 4
+BOX_WIDTH = 48
+SUMMARY_WIDTH = 33
+REMEMBERS_WIDTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The difference of a part between two versions: a sign and a word, never a colour alone."""
+
+    name: str
+    sign: str
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """What is wrong with the node, in short; the sentences are its tooltip."""
+    """The problems of a node in short; the tooltip has the sentences."""
 
     word: str
     sentences: str
@@ -61,84 +69,89 @@ class CardView:
     joins: int
     badge: Badge | None
     label: str
-    mark: Mark | None = None
+    mark: Mark | None
 
     @property
     def short_title(self) -> str:
         chips = sum((bool(self.badge), self.is_disabled, self.is_pinned, bool(self.mark)))
-        return clipped(self.title, BOX_ROOM if self.is_box else TITLE_ROOM - CHIP_ROOM * chips)
+        return clip(self.title, BOX_WIDTH if self.is_box else TITLE_WIDTH - CHIP_WIDTH * chips)
 
     @property
     def line(self) -> str:
-        """Below the title."""
+        """Return the line below the title."""
         words = (self.kind_title, self.summary) if self.is_box else (self.kind_title,)
-        return clipped(" · ".join(filter(None, words)), BOX_ROOM if self.is_box else KIND_ROOM)
+        return clip(" · ".join(filter(None, words)), BOX_WIDTH if self.is_box else KIND_WIDTH)
 
     @property
     def has_rows(self) -> bool:
         return len(self.ways) > 1
 
 
-def card(
+def build_card(
     node: NodeSpec,
     kinds: Mapping[str, AnyKind],
     *,
     problems: Sequence[Problem] = (),
     joins: int = 0,
-    at: tuple[float, float] | None = None,
+    at: Position | None = None,
     is_box: bool = False,
     is_pinned: bool = False,
+    mark: Mark | None = None,
 ) -> CardView:
+    """Describe a node's card. ``at`` is its position in its scope, if not the one it says."""
     kind = kinds.get(node.kind)
     form = shape(node, kinds, is_box=is_box)
-    look = look_of(node.kind, kind)
+    appearance = find_appearance(node.kind, kinds)
     kind_title = _(kind.title) if kind else node.kind
-    badge = _badge(problems)
-    x, y = at or (node.position.x, node.position.y)
+    badge = _build_badge(problems)
+    at = at or node.position
     return CardView(
         id=node.id,
         kind=node.kind,
         title=node.title or kind_title,
         kind_title=kind_title,
-        icon=look.icon,
-        family=look.family,
+        icon=appearance.icon,
+        family=appearance.family,
         parent=node.parent or "",
-        x=number(x),
-        y=number(y),
+        x=number(at.x),
+        y=number(at.y),
         width=number(form.width),
         height=number(form.height),
-        summary=clipped(summary(node, kind), LINE_ROOM - REMEMBERS_ROOM * _remembers(node))
+        summary=clip(
+            summarize_node(node, kinds), SUMMARY_WIDTH - REMEMBERS_WIDTH * _uses_memory(node)
+        )
         if form.rows or form.is_box
         else "",
-        ways=ways(node, kind, form.ways),
-        outs=_outs(form),
+        ways=build_ways(node, kinds, form.ways),
+        outs=_encode_handles(form),
         rows=form.rows,
         has_way_in=form.has_way_in,
         is_box=form.is_box,
-        is_dot=node.kind in DOTS,
-        remembers=_remembers(node),
+        is_dot=form.is_dot,
+        remembers=_uses_memory(node),
         is_disabled=node.data.get("disabled") is True,
         is_pinned=is_pinned,
         joins=joins,
         badge=badge,
+        mark=mark,
         label=", ".join(filter(None, (node.title, kind_title, badge.word if badge else ""))),
     )
 
 
-def _outs(form: Shape) -> str:
+def _encode_handles(form: Shape) -> str:
     return "" if form.ways == (SOURCE,) else json.dumps(form.ways, ensure_ascii=False)
 
 
-def _remembers(node: NodeSpec) -> bool:
+def _uses_memory(node: NodeSpec) -> bool:
     memory = node.data.get("enhanced_memory")
     return isinstance(memory, Mapping) and bool(memory.get("enabled"))
 
 
-def _badge(problems: Sequence[Problem]) -> Badge | None:
+def _build_badge(problems: Sequence[Problem]) -> Badge | None:
     if not problems:
         return None
     return Badge(
-        word=_("problems: %(count)d") % {"count": len(problems)},
+        word=_("Problems: %(count)d") % {"count": len(problems)},
         sentences="\n".join(in_words(problem) for problem in problems),
         is_error=any(problem.is_error for problem in problems),
     )

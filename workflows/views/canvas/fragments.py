@@ -1,31 +1,31 @@
-"""What a change looks like: the HTML of exactly the nodes and edges it touched.
+"""Renders a change: the HTML of exactly the nodes and edges it touched.
 
-Costs what is given, nothing of the rest of the draft is read. Paths are left to the browser, which has
-the places of both ends.
+The cost depends on the change alone; nothing of the rest of the draft is read. The browser computes the paths of
+edges, because it has the positions of both ends.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from workflows.engine.document import EdgeSpec, NodeSpec, Note
 from workflows.engine.kinds import AnyKind
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import EdgeSpec, NodeSpec, Note
+from workflows.engine.language.problems import Problem
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.cards import card
-from workflows.views.editor.drawing import edge_view, grouped
-from workflows.views.editor.notes import note_view
-from workflows.views.editor.rendering import macros
+from workflows.views.canvas.cards import build_card
+from workflows.views.canvas.drawing import build_edge_view, group_by_node
+from workflows.views.canvas.notes import build_note_view
+from workflows.views.canvas.rendering import load_macros
 
 
 class Fragments(TypedDict):
-    """The ``html`` of a Change."""
+    """The ``html`` of a change."""
 
     nodes: dict[str, str]
     edges: dict[str, str]
     gone: list[str]
 
 
-def fragments_for(
+def render_fragments(
     nodes: Iterable[NodeSpec | Note] = (),
     edges: Iterable[EdgeSpec] = (),
     *,
@@ -36,16 +36,18 @@ def fragments_for(
 ) -> Fragments:
     """``problems`` may be those of the whole draft; ``gone`` are ids of nodes, notes and edges."""
     kinds = kinds or installed_kinds()
-    by_node, held, made = grouped(problems), frozenset(pinned), macros()
+    by_node, pinned_ids, templates = group_by_node(problems), frozenset(pinned), load_macros()
     drawn: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, Note):
-            drawn[node.id] = str(made.note(note_view(node))).strip()  # type: ignore[attr-defined]
+            drawn[node.id] = str(templates.note(build_note_view(node))).strip()  # type: ignore[attr-defined]
         else:
-            view = card(node, kinds, problems=by_node.get(node.id, ()), is_pinned=node.id in held)
-            drawn[node.id] = str(made.node(view)).strip()  # type: ignore[attr-defined]
+            view = build_card(
+                node, kinds, problems=by_node.get(node.id, ()), is_pinned=node.id in pinned_ids
+            )
+            drawn[node.id] = str(templates.node(view)).strip()  # type: ignore[attr-defined]
     return Fragments(
         nodes=drawn,
-        edges={edge.id: str(made.edge(edge_view(edge))) for edge in edges},  # type: ignore[attr-defined]
+        edges={edge.id: str(templates.edge(build_edge_view(edge))) for edge in edges},  # type: ignore[attr-defined]
         gone=list(gone),
     )

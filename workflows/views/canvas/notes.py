@@ -1,4 +1,4 @@
-"""Sticky notes: Markdown made into HTML that can do no harm.
+"""Sticky notes: renders their Markdown as HTML that can do no harm.
 
 Raw HTML in a note is shown as text, links keep only harmless schemes (markdown-it's own rule), and
 images become links: nothing is fetched because somebody looks at a note.
@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 
-from workflows.engine.document import Json, Note
 from workflows.engine.geometry import note_shape, number
-from workflows.views.editor.marks import Mark
+from workflows.engine.language.document import Json, Note
+from workflows.views.canvas.cards import Mark
 
 
 THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")
@@ -35,7 +35,7 @@ class NoteView:
     mark: Mark | None = None
 
 
-def note_view(note: Note) -> NoteView:
+def build_note_view(note: Note) -> NoteView:
     form = note_shape(note)
     theme = note.data.get("theme")
     return NoteView(
@@ -45,45 +45,47 @@ def note_view(note: Note) -> NoteView:
         width=number(form.width),
         height=number(form.height),
         theme=theme if theme in THEMES else "yellow",
-        html=markdown(text_of(note)),
+        html=render_markdown(get_note_text(note)),
         is_group=note.data.get("group") is True,
         title=str(note.data.get("title") or _("Note")),
     )
 
 
-def text_of(note: Note) -> str:
-    """As Markdown. Editors that store rich text (a tree of paragraphs) are read for their words."""
+def get_note_text(note: Note) -> str:
+    """Return the text of a note as Markdown. Editors that store rich text (a tree of paragraphs) are read for their
+    words.
+    """
     text = note.data.get("text")
     if not isinstance(text, str):
         return ""
     if text.startswith("{"):
-        return _words_of_rich_text(text)
+        return _extract_rich_text(text)
     return text[:LONGEST]
 
 
 @lru_cache(maxsize=512)
-def markdown(text: str) -> SafeString:
-    return mark_safe(str(_renderer().render(text)))  # noqa: S308 - html is off, see above
+def render_markdown(text: str) -> SafeString:
+    return mark_safe(str(_make_renderer().render(text)))  # noqa: S308 - html is off, see above
 
 
 @cache
-def _renderer() -> MarkdownIt:
+def _make_renderer() -> MarkdownIt:
     return MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
 
 
-def _words_of_rich_text(text: str) -> str:
+def _extract_rich_text(text: str) -> str:
     try:
         root = json.loads(text).get("root", {})
     except (ValueError, AttributeError, RecursionError):
         return text[:LONGEST]
-    return "\n\n".join(_words(child) for child in _children(root))[:LONGEST]
+    return "\n\n".join(_collect_text(child) for child in _list_children(root))[:LONGEST]
 
 
-def _words(part: Json) -> str:
+def _collect_text(part: Json) -> str:
     own = part.get("text", "") if isinstance(part, dict) else ""
-    return str(own) + "".join(_words(child) for child in _children(part))
+    return str(own) + "".join(_collect_text(child) for child in _list_children(part))
 
 
-def _children(part: Json) -> list[Json]:
+def _list_children(part: Json) -> list[Json]:
     children = part.get("children") if isinstance(part, dict) else None
     return children if isinstance(children, list) else []

@@ -1,6 +1,7 @@
-"""The canvas's own templates, compiled: a page may hold thousands of cards, a template engine call each.
+"""Compiles the canvas's own templates: a page may hold thousands of cards, each a call of a template engine.
 
-Jinja2 with autoescape; no translation inside, words come with the context. Templates: ``templates/canvas/*.j2``.
+Jinja2 with autoescape; there is no translation inside, words come with the context. Templates:
+``templates/canvas/*.j2``.
 """
 
 from functools import cache
@@ -14,26 +15,28 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.environment import TemplateModule
 
 
-def macros() -> TemplateModule:
-    """``node``, ``note``, ``edge``, ``scope``, with the words of the language asked for."""
-    made: TemplateModule = _template().make_module({"w": _words(), "icons": static("icons.svg")})
+def load_macros() -> TemplateModule:
+    """Return ``node``, ``note``, ``edge`` and ``scope`` with the words of the reader's language."""
+    made: TemplateModule = _load_template().make_module(
+        {"w": _translate_words(), "icons": static("icons.svg")}
+    )
     return made
 
 
-def _words() -> dict[str, str]:
+def _translate_words() -> dict[str, str]:
     return {
         "node": _("node"),
         "note": _("note"),
-        "remembers": _("remembers"),
-        "disabled": _("disabled"),
-        "pinned": _("pinned"),
-        "collapse": _("Fold or unfold"),
-        "enter": _("Look inside"),
+        "remembers": _("Uses memory"),
+        "disabled": _("Disabled"),
+        "pinned": _("Pinned"),
+        "collapse": _("Collapse or expand"),
+        "enter": _("Open container"),
     }
 
 
 @cache
-def _template() -> Any:  # Any: jinja2's Template is generic over an environment nobody names
+def _load_template() -> Any:  # Any: jinja2's Template is generic over an environment nobody names
     environment = Environment(
         loader=FileSystemLoader(Path(settings.TEMPLATES[0]["DIRS"][0]) / "canvas"),
         autoescape=True,

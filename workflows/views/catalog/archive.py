@@ -10,22 +10,22 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.principals import Principal, current_team_id, principal_of
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.models import Workflow
-from workflows.services import drafts
-from workflows.views.drawing import draw
-from workflows.views.finding import ids_of, typed, workflow_for
-from workflows.views.paging import page_of
-from workflows.views.shelf import address_of, shelf_of
-from workflows.views.workflow_page import document_for
+from workflows.services.editor import drafts
+from workflows.views.canvas.drawing import draw
+from workflows.views.catalog.folder_location import address_of, shelf_of
+from workflows.views.catalog.workflow_page import document_for
+from workflows.views.pagination import page_of
+from workflows.views.request_context import ids_of, typed, workflow_for
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Those of every folder, newest put away first."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     query = typed(request.GET, "q")
     rows = selectors.workflows_for(principal, team_id=team_id, archived=True)
     if query:
@@ -37,7 +37,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "query": query,
         "can_restore": permissions.may_create(principal, team_id),
     }
-    return render(request, "workflows/archived_list.html", context)
+    return render(request, "workflows/catalog/archived_list.html", context)
 
 
 @login_required
@@ -54,14 +54,14 @@ def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def archive_chosen(request: HttpRequest) -> HttpResponse:
     """From the list: those that are named ``workflow``, one or many."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     chosen = _chosen(request, principal)
     shelf = shelf_of(request)
     if chosen:
         drafts.archive_all(principal, workflows=chosen)
         _say_archived(request, chosen)
     else:
-        messages.info(request, _("Choose the workflows to archive first."))
+        messages.info(request, _("Select the workflows to archive."))
     return redirect(shelf.address)
 
 
@@ -79,7 +79,7 @@ def restore(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def restore_chosen(request: HttpRequest) -> HttpResponse:
     """From the list of archived ones, and from what was said when they went."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     chosen = _chosen(request, principal)
     drafts.unarchive_all(principal, workflows=chosen)
     if chosen:
@@ -97,7 +97,7 @@ def archived_page(request: HttpRequest, principal: Principal, workflow: Workflow
         "drawing": draw(document),
         "can_restore": permissions.may_delete(principal, workflow),
     }
-    return render(request, "workflows/archived.html", context)
+    return render(request, "workflows/catalog/archived.html", context)
 
 
 def _chosen(request: HttpRequest, principal: Principal) -> list[Workflow]:
@@ -107,18 +107,20 @@ def _chosen(request: HttpRequest, principal: Principal) -> list[Workflow]:
 
 def _say_archived(request: HttpRequest, gone: list[Workflow]) -> None:
     context = {"said": _said_archived(gone), "workflows": gone}
-    messages.success(request, render_to_string("workflows/_archived_said.html", context, request))
+    messages.success(
+        request, render_to_string("workflows/catalog/_archived_message.html", context, request)
+    )
 
 
 def _said_archived(gone: list[Workflow]) -> str:
     if len(gone) == 1:
         return _("“%(name)s” is archived.") % {"name": gone[0].name}
-    return _("Archived: %(count)d workflows.") % {"count": len(gone)}
+    return _("Archived %(count)d workflows.") % {"count": len(gone)}
 
 
 def _say_back(request: HttpRequest, back: list[Workflow]) -> None:
     if len(back) == 1:
-        said = _("“%(name)s” is back where it was.") % {"name": back[0].name}
+        said = _("Restored “%(name)s”.") % {"name": back[0].name}
     else:
-        said = _("Back where they were: %(count)d workflows.") % {"count": len(back)}
+        said = _("Restored %(count)d workflows.") % {"count": len(back)}
     messages.success(request, said)

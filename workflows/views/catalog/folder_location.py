@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.errors import NotFound
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Folder, FolderTree
-from workflows.views.finding import typed
+from workflows.views.request_context import typed
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Shelf:
 
 def shelf_of(request: HttpRequest) -> Shelf:
     """The folder of the address must be one of the team that is looked at."""
-    tree = selectors.folder_tree(principal_of(request), current_team_id(request))
+    tree = selectors.folder_tree(get_principal(request), get_current_team_id(request))
     return Shelf(tree, folder_of(tree, request.GET.get("folder", "")), typed(request.GET, "q"))
 
 

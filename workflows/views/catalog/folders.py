@@ -12,22 +12,22 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.principals import Principal, current_team_id, principal_of
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.errors import WorkflowsFault
 from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
 from workflows.models.folder import DEEPEST
-from workflows.services import folders
-from workflows.views.finding import ids_of, posted, typed
-from workflows.views.shelf import Shelf, address_of, folder_of, shelf_of
+from workflows.services.catalog import folders
+from workflows.views.catalog.folder_location import Shelf, address_of, folder_of, shelf_of
+from workflows.views.request_context import ids_of, posted, typed
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """In the folder that is open."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_arrange(principal, team_id)
     shelf = shelf_of(request)
     return _named(
@@ -51,7 +51,7 @@ def rename(request: HttpRequest, folder_id: UUID) -> HttpResponse:
         shelf_of(request),
         FolderForm(posted(request), initial={"name": folder.name}),
         lambda name: folders.rename_folder(principal, folder=folder, name=name),
-        title=_("Rename the folder"),
+        title=_("Rename folder"),
     )
 
 
@@ -77,7 +77,8 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     folders.delete_folder(principal, folder=folder)
     messages.success(
         request,
-        _("The folder “%(name)s” is gone; what was in it has moved up.") % {"name": folder.name},
+        _("Deleted the folder “%(name)s”. Its contents moved to the parent folder.")
+        % {"name": folder.name},
     )
     inside = shelf.here is not None and shelf.tree.is_within(shelf.here.pk, folder.pk)
     return redirect(address_of(folder.parent_id) if inside else shelf.address)
@@ -87,12 +88,12 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def move_workflows(request: HttpRequest) -> HttpResponse:
     """Those that are named ``workflow`` in the request, one or many."""
-    principal = principal_of(request)
+    principal = get_principal(request)
     asked = request.POST if request.method == "POST" else request.GET
     chosen = selectors.workflows_by_id(principal, ids_of(asked.getlist("workflow")), "edit")
     shelf = shelf_of(request)
     if not chosen:
-        messages.info(request, _("Choose the workflows to move first."))
+        messages.info(request, _("Select the workflows to move."))
         return _gone_to(request, shelf.address)
     return _moved(
         request,
@@ -111,7 +112,7 @@ def _title(chosen: list[Workflow]) -> str:
 
 
 def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     folder = selectors.folder_for(principal, folder_id)
     permissions.check_arrange(principal, folder.team_id)
     return principal, folder
@@ -177,13 +178,15 @@ def _into(request: HttpRequest, shelf: Shelf) -> Folder | None:
     if asked != "new":
         return folder_of(shelf.tree, asked)
     return folders.create_folder(
-        principal_of(request), team_id=current_team_id(request), name=typed(request.POST, "name")
+        get_principal(request),
+        team_id=get_current_team_id(request),
+        name=typed(request.POST, "name"),
     )
 
 
 def _said(into: Folder | None) -> str:
     if into is None:
-        return _("Moved to the top.")
+        return _("Moved to the top level.")
     return _("Moved to “%(name)s”.") % {"name": into.name}
 
 
@@ -196,7 +199,9 @@ def _shown(
 ) -> HttpResponse:
     """The same form in the page's dialog and as a page."""
     is_dialog = "HX-Request" in request.headers
-    name = f"workflows/_{template}.html" if is_dialog else f"workflows/{template}.html"
+    name = (
+        f"workflows/catalog/_{template}.html" if is_dialog else f"workflows/catalog/{template}.html"
+    )
     context["is_dialog"] = is_dialog
     return render(request, name, context, status=422 if wrong else 200)
 

@@ -10,18 +10,18 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.kinds import AnyKind
-from workflows.execution.kinds import kinds
+from workflows.engine.nodes import find_appearance
+from workflows.execution.kinds import load_kinds
 from workflows.samples import Sample
-from workflows.services import samples
-from workflows.views.editor.looks import look_of
+from workflows.services.samples import samples
 
 
 MOST_NODES: Final = 7  # of a picture; what is more is a number
 
 SCOPES: Final[Mapping[str, Promise]] = {
-    "user": _("A person's memory"),
-    "conversation": _("A conversation's memory"),
-    "global": _("Everyone's memory"),
+    "user": _("User memory"),
+    "conversation": _("Conversation memory"),
+    "global": _("Global memory"),
 }
 
 
@@ -62,8 +62,8 @@ def shelf_of(scope: str) -> Shelf:
 
 
 def card_of(sample: Sample) -> Card:
-    known = kinds()
-    drawn = tuple(_node(name, known.get(name)) for name in _kinds_of(sample)[:MOST_NODES])
+    known = load_kinds()
+    drawn = tuple(_node(name, known) for name in _kinds_of(sample)[:MOST_NODES])
     more = max(0, len(_kinds_of(sample)) - MOST_NODES)
     return Card(sample, drawn, more, tuple(SCOPES[scope] for scope in sample.scopes))
 
@@ -74,6 +74,6 @@ def _kinds_of(sample: Sample) -> tuple[str, ...]:
     return sample.kinds
 
 
-def _node(name: str, kind: AnyKind | None) -> Node:
-    look = look_of(name, kind)
-    return Node(look.icon, look.family, gettext(kind.title) if kind else name)
+def _node(name: str, known: Mapping[str, AnyKind]) -> Node:
+    appearance, kind = find_appearance(name, known), known.get(name)
+    return Node(appearance.icon, appearance.family, gettext(kind.title) if kind else name)

@@ -7,11 +7,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.services import samples
-from workflows.views.gallery import shelf_of
-from workflows.views.shelf import shelf_of as folders_shelf
+from workflows.services.samples import samples
+from workflows.views.catalog.folder_location import shelf_of as folders_shelf
+from workflows.views.catalog.gallery import shelf_of
 
 
 RECENT = 6
@@ -20,7 +20,7 @@ RECENT = 6
 @login_required
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     runs = selectors.runs_for(principal).filter(team_id=team_id)
     offered = samples.offered()
     return render(
@@ -44,21 +44,21 @@ def gallery(request: HttpRequest) -> HttpResponse:
         "cards": [card for card in shelf.cards if not card.sample.is_block],
         "blocks": [card for card in shelf.cards if card.sample.is_block],
         "shelf": shelf,
-        "can_create": permissions.may_create(principal_of(request), current_team_id(request)),
+        "can_create": permissions.may_create(get_principal(request), get_current_team_id(request)),
         # who came by the start link has no other way back yet
         "may_be_lost": request.user.is_authenticated and not request.user.has_usable_password(),
     }
-    return render(request, "workflows/samples.html", context)
+    return render(request, "workflows/samples/samples.html", context)
 
 
 @login_required
 @require_POST
 def copy_sample(request: HttpRequest, slug: str) -> HttpResponse:
     workflow = samples.copy_sample(
-        principal_of(request),
-        team_id=current_team_id(request),
+        get_principal(request),
+        team_id=get_current_team_id(request),
         slug=slug,
         folder=folders_shelf(request).here,
     )
-    messages.success(request, _("Copied. It is yours to run and change."))
+    messages.success(request, _("Copy created"))
     return redirect("workflows:detail", workflow.pk)

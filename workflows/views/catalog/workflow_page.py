@@ -8,21 +8,21 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from accounts.personas import persona_name
+from accounts.personas import strip_player
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Document, Json
-from workflows.engine.remembering import scopes_of
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.validation import validate
 from workflows.forms import input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
-from workflows.services.drafts import draft_document
+from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.services.runs import Which, outside_person, subject_of
-from workflows.services.streams import Stream
-from workflows.views.failing import sentences, titles_of, told
-from workflows.views.finding import typed
+from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.runs import Which, outside_person, subject_of
+from workflows.views.chat.failure_texts import sentences, titles_of, told
+from workflows.views.request_context import typed
 
 
 RECENT_RUNS = 8
@@ -66,7 +66,7 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
         return context | chat_pane(request.GET, principal, workflow, document)
     return context | {
         "fields": input_fields(document, last=_last_inputs(principal, runs)),
-        "by_conversation": "conversation" in scopes_of(document),
+        "by_conversation": "conversation" in scopes_of(document, installed_kinds()),
         **group_asked(request.GET, document),
     }
 
@@ -139,7 +139,10 @@ def person_of(data: Mapping[str, str]) -> str:
 
 def group_asked(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     """Whether its runs need a group, because it remembers as a workflow; and the one typed or linked to."""
-    return {"by_group": "workflow" in scopes_of(document), "group": typed(data, GROUP)}
+    return {
+        "by_group": "workflow" in scopes_of(document, installed_kinds()),
+        "group": typed(data, GROUP),
+    }
 
 
 def stream_of(data: Mapping[str, str]) -> Stream | None:
@@ -184,14 +187,14 @@ def people_of(principal: Principal, workflow: Workflow) -> Sequence[str]:
         workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
     )
     newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
-    return list(dict.fromkeys(map(persona_name, newest)))[:RECENT_PEOPLE]
+    return list(dict.fromkeys(map(strip_player, newest)))[:RECENT_PEOPLE]
 
 
 def _opening(document: Document) -> str:
     words = document.features.get("opening_statement")
     if isinstance(words, str) and words.strip():
         return words
-    return _("Say something, and watch which nodes run and what is remembered.")
+    return _("Send a message to see which nodes run and what is remembered.")
 
 
 def _suggestions(document: Document) -> list[str]:

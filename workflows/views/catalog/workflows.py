@@ -15,19 +15,21 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.engine.document import Dialect, Mode
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import Dialect, Mode
 from workflows.errors import NewerDocument, NothingToPublish
 from workflows.forms import ImportForm, NewForm, PublishForm, RenameForm
 from workflows.models import Folder, Workflow
-from workflows.services import blank, drafts, importing, publishing
+from workflows.services import publishing
+from workflows.services.catalog import blank_workflow, importing
+from workflows.services.editor import drafts
 from workflows.templatetags.problems import addressed
-from workflows.views.finding import posted, workflow_for
-from workflows.views.paging import page_of
-from workflows.views.publishing_in_place import is_in_place, not_public, now_public
-from workflows.views.shelf import shelf_of
+from workflows.views.catalog.folder_location import shelf_of
+from workflows.views.pagination import page_of
+from workflows.views.publishing.page_updates import is_in_place, not_public, now_public
+from workflows.views.request_context import posted, workflow_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Listed:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """What lies in a folder, or at the top; a search looks everywhere, and says where it found."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     shelf = shelf_of(request)
     rows = selectors.workflows_for(principal, team_id=team_id)
     if shelf.query:
@@ -59,19 +61,19 @@ def index(request: HttpRequest) -> HttpResponse:
         "can_arrange": permissions.may_arrange(principal, team_id),
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(request, "workflows/list.html", context)
+    return render(request, "workflows/catalog/list.html", context)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """An empty canvas; what it is to be, and what it is called, can be said first."""
-    principal, team_id = principal_of(request), current_team_id(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_create(principal, team_id)
     shelf = shelf_of(request)
     form = NewForm(posted(request))
     if form.is_valid():
-        made = blank.create_blank(
+        made = blank_workflow.create_blank(
             principal,
             team_id=team_id,
             mode=Mode(form.cleaned_data["mode"]),
@@ -80,7 +82,9 @@ def new(request: HttpRequest) -> HttpResponse:
         )
         return redirect("workflows:detail", made.pk)
     context = {"form": form, "shelf": shelf}
-    return render(request, "workflows/new.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "workflows/catalog/new.html", context, status=422 if form.errors else 200
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class Upload:
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_(request: HttpRequest) -> HttpResponse:
-    permissions.check_create(principal_of(request), current_team_id(request))
+    permissions.check_create(get_principal(request), get_current_team_id(request))
     return _import_page(request, None)
 
 
@@ -126,7 +130,10 @@ def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpRespons
         "shelf": shelf,
     }
     return render(
-        request, "workflows/import.html", context, status=422 if wrong or upload.problems else 200
+        request,
+        "workflows/catalog/import.html",
+        context,
+        status=422 if wrong or upload.problems else 200,
     )
 
 
@@ -136,13 +143,13 @@ def _upload(
     folder: Folder | None,
     given: Mapping[str, str],
 ) -> Upload:
-    principal, text = principal_of(request), given["text"]
+    principal, text = get_principal(request), given["text"]
     confirmed = "confirm" in request.POST
     try:
         if workflow is None:
             imported = importing.import_document(
                 principal,
-                team_id=current_team_id(request),
+                team_id=get_current_team_id(request),
                 source=text,
                 name=given["name"] or None,
                 folder=folder,
@@ -177,7 +184,7 @@ def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             return HttpResponse(status=204, headers={"HX-Redirect": shelf_of(request).address})
         return redirect("workflows:detail", workflow.pk)
     context = {"workflow": workflow, "form": form, "is_dialog": is_dialog}
-    template = "workflows/_rename.html" if is_dialog else "workflows/rename.html"
+    template = "workflows/catalog/_rename.html" if is_dialog else "workflows/catalog/rename.html"
     return render(request, template, context, status=422 if form.errors else 200)
 
 
@@ -191,7 +198,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         version = publishing.publish(principal, workflow=workflow, note=note)
     except DocumentInvalid:
         # the page lists every problem where it is, which a sentence here could not
-        why = _("Not published: the draft has problems that keep it from running.")
+        why = _("Not published: the draft has errors.")
         if is_in_place(request):
             return not_public(why, has_problems=True)
         messages.error(request, why)
@@ -213,7 +220,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     copy = importing.duplicate(principal, workflow=workflow)
-    messages.success(request, _("This is the copy."))
+    messages.success(request, _("Workflow duplicated."))
     return redirect("workflows:detail", copy.pk)
 
 

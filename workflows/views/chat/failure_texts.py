@@ -23,15 +23,15 @@ def told(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:
 def sentences(*, can_edit: bool) -> dict[str, str]:
     """For the page, which tells the end of a live run itself; ``{node}`` is its to fill in."""
     ends = {
-        "stopped": _("This answer was stopped."),
-        "nothing": _("Nothing was said: no answer node was reached, or what it says was empty."),
+        "stopped": _("This reply was stopped."),
+        "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
     }
     if not can_edit:
-        sorry = _("Something went wrong with this answer. Please try again.")
+        sorry = _("Something went wrong. Please try again.")
         return ends | {"failed": sorry, "failed_at": sorry}
     return ends | {
-        "failed": _("The workflow stopped before its end. “Why?” below leads to the details."),
-        "failed_at": _("The workflow stopped at “{node}”. “Why?” below leads to the details."),
+        "failed": _("The run failed. Select “Why?” below for details."),
+        "failed_at": _("The run failed at “{node}”. Select “Why?” below for details."),
     }
 
 

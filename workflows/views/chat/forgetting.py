@@ -12,9 +12,9 @@ from django.views.decorators.http import require_POST
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Workflow
-from workflows.services import forgetting
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import person_of
+from workflows.services.chat import forgetting
+from workflows.views.catalog.workflow_page import person_of
+from workflows.views.request_context import typed, workflow_for
 
 
 @login_required
@@ -36,7 +36,7 @@ def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
     except memory_app.AlreadyExists as fault:
         return _toast(request, workflow, str(fault), "")
-    return _toast(request, workflow, _("Back again."), "undone")
+    return _toast(request, workflow, _("Restored"), "undone")
 
 
 def _with_memory(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
@@ -57,4 +57,4 @@ def _toast(
         messages.success(request, words)
         return redirect("workflows:detail", workflow.pk)
     context = {"words": words, "happened": happened, "done": done, "workflow": workflow}
-    return render(request, "workflows/_forgotten.html", context)
+    return render(request, "chat/_forget_notice.html", context)

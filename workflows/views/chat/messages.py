@@ -12,10 +12,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from workflows import permissions
-from workflows.services.debugging.starting import start_as_asked
-from workflows.views.finding import typed, workflow_for
-from workflows.views.run_options import options_of
-from workflows.views.workflow_page import GROUP, person_of, stream_of, turns_from, version_for
+from workflows.services.debugging.start import start_as_asked
+from workflows.views.catalog.workflow_page import (
+    GROUP,
+    person_of,
+    stream_of,
+    turns_from,
+    version_for,
+)
+from workflows.views.request_context import typed, workflow_for
+from workflows.views.runs.options import options_of
 
 
 @login_required
@@ -24,7 +30,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     query, person = typed(request.POST, "query"), person_of(request.POST)
     if not query:
-        return HttpResponse(_("Say something first."), status=422)
+        return HttpResponse(_("Enter a message first."), status=422)
     run = start_as_asked(
         principal,
         options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
@@ -45,9 +51,9 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect(url)
     (turn,) = turns_from(principal, workflow, [run])
-    html = render_to_string("workflows/_turn.html", {"turn": turn}, request)
+    html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)
     html += render_to_string(
-        "workflows/_chat_place.html",
+        "chat/_pane_conversation_field.html",
         {"conversation": run.conversation, "person": person, "out_of_band": True},
         request,
     )

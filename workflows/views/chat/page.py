@@ -15,16 +15,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
-from accounts.principals import Principal, principal_of
+from accounts.principals import Principal, get_principal
 from workflows import memory_app, permissions, selectors
-from workflows.engine.document import Document
+from workflows.engine.language.document import Document
 from workflows.models import Conversation, Message, Workflow
 from workflows.models.documents import from_json
-from workflows.services import conversations
-from workflows.services.runs import cancel_run, start_run, subject_of
-from workflows.views.chat_turns import turns_from, turns_of
-from workflows.views.finding import run_for, typed, workflow_for
-from workflows.views.workflow_page import GROUP, group_asked, stream_of
+from workflows.services.chat import conversations
+from workflows.services.runs.runs import cancel_run, start_run, subject_of
+from workflows.views.catalog.workflow_page import GROUP, group_asked, stream_of
+from workflows.views.chat.turns import turns_from, turns_of
+from workflows.views.request_context import run_for, typed, workflow_for
 
 
 LISTED: Final = 30
@@ -60,7 +60,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = _chat_for(request, workflow_id)
     query = typed(request.POST, "query")
     if not query:
-        return HttpResponse(_("Say something first."), status=422)
+        return HttpResponse(_("Enter a message first."), status=422)
     run = start_run(
         principal,
         workflow=workflow,
@@ -86,7 +86,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "out_of_band": True,
         **_listed(request, principal, workflow, talk),
     }
-    parts = ("chat/_turn.html", "chat/_place.html", "chat/_talks.html")
+    parts = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")
     response = HttpResponse("".join(render_to_string(part, context, request) for part in parts))
     response["HX-Replace-Url"] = url  # a reload comes back to this conversation
     return response
@@ -146,7 +146,7 @@ def _chat_for(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workf
 
 
 def _talk_for(request: HttpRequest, conversation_id: UUID) -> tuple[Principal, Conversation]:
-    principal = principal_of(request)
+    principal = get_principal(request)
     return principal, selectors.conversation_for(principal, conversation_id)
 
 

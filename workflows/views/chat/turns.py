@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.models import Conversation, Run, RunEvent, Workflow
-from workflows.views.failing import sentences, titles_of, told
+from workflows.views.chat.failure_texts import sentences, titles_of, told
 
 
 TURNS_SHOWN: Final = 50
@@ -24,8 +24,8 @@ EVENTS: Final = ("memory_recalled", "memory_written", "memory_kept_out")
 OWN_TALK: Final = frozenset({"conversation", "run", "run_metadata"})
 
 SHARED: Final[Mapping[str, Promise]] = {
-    "global": _("from what everybody here shares"),
-    "workflow": _("from what this workflow keeps for its group"),
+    "global": _("from shared memory"),
+    "workflow": _("from this workflow's group memory"),
 }
 
 

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.principals import Principal
-from config import strict
+from config.http import strict_json
 from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
-from workflows.engine.editing.pasting import leaves_start
+from workflows.engine.editing.paste import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
-from workflows.engine.invalid import label_of
-from workflows.engine.problems import Problem
+from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.problems import Problem
 from workflows.errors import (
     EditClash,
     InvalidValue,
@@ -27,15 +27,16 @@ from workflows.errors import (
     WorkflowsFault,
 )
 from workflows.models import Workflow
-from workflows.services.editing import gestures, undoing
+from workflows.services.editing import gestures
+from workflows.services.editing import undo as undoing
+from workflows.services.editing.catch_up import changes_after, revision_now
 from workflows.services.editing.changes import Change, problem_tree
+from workflows.services.editing.draft_checksum import shape_of
 from workflows.services.editing.parts import MOST, parts_of
-from workflows.services.editing.reading import changes_after, revision_now
-from workflows.services.editing.shape import shape_of
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problem_sentences import label
-from workflows.views.editor.fragments import Fragments, fragments_for
-from workflows.views.finding import workflow_for
+from workflows.views.canvas.fragments import Fragments, render_fragments
+from workflows.views.request_context import workflow_for
 
 
 P = ParamSpec("P")
@@ -45,7 +46,7 @@ STATUS: Mapping[type[Exception], int] = {
     InvalidValue: 422,
     NothingToUndo: 409,
     WorkflowArchived: 409,
-    strict.NotStrictJson: 400,
+    strict_json.NotStrictJson: 400,
 }
 
 
@@ -157,7 +158,7 @@ def _parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Frag
 
 
 def _html(change: Change, gone: Sequence[str]) -> Fragments:
-    return fragments_for(
+    return render_fragments(
         [note_of(item) if item.is_note else node_of(item) for item in change.items],
         [edge_of(wire) for wire in change.wires],
         gone=gone,
@@ -180,8 +181,8 @@ def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -
 
 def _asked(request: HttpRequest) -> GestureIn:
     try:
-        body = strict.body_of(request)
-        return GestureIn.model_validate(strict.loads(body) if body else {})
+        body = strict_json.read_body(request)
+        return GestureIn.model_validate(strict_json.loads(body) if body else {})
     except ValidationError as invalid:
         raise EditRefused(
             tuple(
@@ -206,7 +207,7 @@ def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> Http
     ]
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
     if own and all(own):
-        error["message"] = _("You have changed the same thing in another tab meanwhile.")
+        error["message"] = _("You changed this in another tab in the meantime.")
     revision = revision_now(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
 

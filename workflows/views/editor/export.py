@@ -11,15 +11,15 @@ from django.template.loader import render_to_string
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
-from workflows.engine import dsl
-from workflows.engine.document import Dialect, Document, Json, VariableSpec
-from workflows.engine.dsl.emit import to_yaml
-from workflows.engine.graph import Graph
+from workflows.engine.language import dsl
+from workflows.engine.language.document import Dialect, Document, Json, VariableSpec
+from workflows.engine.language.dsl.emit import to_yaml
+from workflows.engine.language.graph import Graph
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.notes import THEMES, text_of
-from workflows.views.editor.picture import picture_of
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.canvas.notes import THEMES, get_note_text
+from workflows.views.canvas.picture import build_picture
+from workflows.views.catalog.workflow_page import document_for
+from workflows.views.request_context import typed, workflow_for
 
 
 @login_required
@@ -46,7 +46,7 @@ def note(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if found.id == id_:
             theme = found.data.get("theme")
             return JsonResponse(
-                {"text": text_of(found), "theme": theme if theme in THEMES else "yellow"}
+                {"text": get_note_text(found), "theme": theme if theme in THEMES else "yellow"}
             )
     raise Http404
 
@@ -56,8 +56,8 @@ def note(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """The drawing as one file that needs nothing else: light, whatever the page looks like."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    drawn = picture_of(document_for(principal, workflow), installed_kinds())
-    text = render_to_string("editor/picture.svg", {"picture": drawn, "name": workflow.name})
+    drawn = build_picture(document_for(principal, workflow), installed_kinds())
+    text = render_to_string("editor/canvas/picture.svg", {"picture": drawn, "name": workflow.name})
     response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")
     # opened by itself it may do nothing but look like something
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import Document, NodeSpec
 from workflows.engine.geometry import ways_out
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import Execution
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.problems import Problem
+from workflows.engine.nodes import find_appearance
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.looks import look_of
-from workflows.views.editor.summaries import Way, ways
+from workflows.views.canvas.summaries import Way, build_ways
 
 
 # Beyond this many nodes the editor asks for the outline after it has shown the page.
@@ -91,7 +91,7 @@ class _Reading:
 
     def row(self, node: NodeSpec, depth: int) -> Row:
         kind = self.kinds.get(node.kind)
-        look = look_of(node.kind, kind)
+        appearance = find_appearance(node.kind, self.kinds)
         wrong = self.wrong.get(node.id, ())
         errors = sum(problem.is_error for problem in wrong)
         return Row(
@@ -99,8 +99,8 @@ class _Reading:
             kind=node.kind,
             kind_title=_(kind.title) if kind else node.kind,
             title=title_of(node),
-            icon=look.icon,
-            family=look.family,
+            icon=appearance.icon,
+            family=appearance.family,
             links=self.links(node),
             errors=errors,
             warnings=len(wrong) - errors,
@@ -157,8 +157,8 @@ def title_of(node: NodeSpec) -> str:
 
 def ways_of(node: NodeSpec) -> tuple[Way, ...]:
     """The ways out of a node with what each is called."""
-    kind = installed_kinds().get(node.kind)
-    return ways(node, kind, ways_out(node, kind))
+    kinds = installed_kinds()
+    return build_ways(node, kinds, ways_out(node, kinds.get(node.kind)))
 
 
 def way_name(way: Way) -> str:

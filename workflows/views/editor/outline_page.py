@@ -15,23 +15,23 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.principals import Principal
 from workflows import permissions
-from workflows.engine.document import Document, Json, NodeSpec
+from workflows.engine.editing.decode import read_ops
 from workflows.engine.editing.errors import EditRefused
-from workflows.engine.editing.reading import read_ops
 from workflows.engine.geometry import GRID, Shape, shape
-from workflows.engine.graph import Graph
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.validation import validate
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Workflow
-from workflows.services.editing import gestures, undoing
-from workflows.services.editing.world import fresh_id
+from workflows.services.editing import gestures, undo
+from workflows.services.editing.operation_context import fresh_id
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
+from workflows.views.canvas.summaries import Way
+from workflows.views.catalog.workflow_page import document_for
 from workflows.views.editor.outline import rows_of, title_of, way_name, ways_of
-from workflows.views.editor.palette import Offer, offered
-from workflows.views.editor.summaries import Way
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.editor.palette import Offer, list_offers
+from workflows.views.request_context import typed, workflow_for
 
 
 GAP = 96.0
@@ -56,11 +56,11 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "workflow": workflow,
     }
     if "fragment" in request.GET:
-        return render(request, "editor/_outline.html", context)
+        return render(request, "editor/outline/_tree.html", context)
     context |= _page(request, principal, workflow, document) | {
         "wrong": [p for p in problems if p.node and p.node == typed(request.GET, "node")]
     }
-    return render(request, "editor/outline.html", context)
+    return render(request, "editor/outline/outline.html", context)
 
 
 def _page(
@@ -68,7 +68,7 @@ def _page(
 ) -> dict[str, Any]:
     nodes = {node.id: node for node in document.nodes}
     node = nodes.get(typed(request.GET, "node"))
-    groups = offered(workflow.mode)
+    groups = list_offers(workflow.mode)
     context: dict[str, Any] = {
         "can_edit": permissions.may_edit(principal, workflow),
         "base": reverse("workflows:outline", args=[workflow.pk]),
@@ -125,7 +125,7 @@ def _do(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
     document = document_for(principal, workflow)
     known = {each.id: each for each in document.nodes}
     if asked not in _ACTS or (node and node not in known):
-        messages.error(request, _("That node isn't there any more."))
+        messages.error(request, _("This node no longer exists."))
         return ""
     given = {name: typed(request.POST, name) for name in request.POST}
     ops, label, chosen = _ACTS[asked](document, known.get(node), given)
@@ -142,7 +142,7 @@ def _do(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
 
 
 def _go_back(request: HttpRequest, principal: Principal, workflow: Workflow, way: str) -> None:
-    act = undoing.undo if way == "undo" else undoing.redo
+    act = undo.undo if way == "undo" else undo.redo
     try:
         act(principal, workflow=workflow, client="outline")
     except (EditClash, NothingToUndo) as refused:
@@ -232,7 +232,7 @@ def _connect(document: Document, node: NodeSpec | None, given: Given) -> Done:
 
 def _disconnect(document: Document, node: NodeSpec | None, given: Given) -> Done:
     ops: Ops = [{"op": "disconnect", "id": given.get("edge", "")}]
-    return ops, _("Removed a connection"), node.id if node else ""
+    return ops, _("Removed connection"), node.id if node else ""
 
 
 def _rename(document: Document, node: NodeSpec | None, given: Given) -> Done:
@@ -245,7 +245,7 @@ def _move(document: Document, node: NodeSpec | None, given: Given) -> Done:
     id_, parent = (node.id if node else ""), given.get("parent") or None
     x, y = _place(document, None, parent)
     op = {"op": "reparent", "id": id_, "parent": parent, "x": x, "y": y}
-    return [op], _("Moved to another level"), id_
+    return [op], _("Moved to container"), id_
 
 
 def _delete(document: Document, node: NodeSpec | None, given: Given) -> Done:
@@ -261,8 +261,8 @@ def _switch(document: Document, node: NodeSpec | None, given: Given) -> Done:
     id_ = node.id if node else ""
     op: dict[str, Json] = {"op": "set", "id": id_, "path": ["disabled"]}
     if node is not None and node.data.get("disabled") is True:
-        return [op | {"remove": True}], _("Switched on: %(name)s") % {"name": title_of(node)}, id_
-    label = _("Switched off: %(name)s") % {"name": title_of(node) if node else id_}
+        return [op | {"remove": True}], _("Enabled %(name)s") % {"name": title_of(node)}, id_
+    label = _("Disabled %(name)s") % {"name": title_of(node) if node else id_}
     return [op | {"value": True}], label, id_
 
 

@@ -11,21 +11,21 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Document
+from workflows.engine.language.document import Document
 from workflows.models import Workflow
 from workflows.services import publishing
-from workflows.services.editing import reading
+from workflows.services.editing import catch_up
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import titles_in
-from workflows.views.archiving import archived_page
+from workflows.views.canvas.drawing import draw
+from workflows.views.catalog.archive import archived_page
+from workflows.views.catalog.workflow_page import workflow_page
 from workflows.views.editor import outline, palette
-from workflows.views.editor.drawing import draw_editor
 from workflows.views.editor.words import words
-from workflows.views.embedding import framable
-from workflows.views.finding import workflow_for
-from workflows.views.publishing_in_place import published_page
-from workflows.views.tour import tour_of
-from workflows.views.workflow_page import workflow_page
+from workflows.views.frame_policy import framable
+from workflows.views.publishing.page_updates import published_page
+from workflows.views.request_context import workflow_for
+from workflows.views.samples.tour import tour_of
 
 
 # name → route of the editor; the scripts read them from the page and build no address themselves
@@ -67,16 +67,16 @@ def page_context(request: HttpRequest, principal: Principal, workflow: Workflow)
     shown = workflow_page(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return shown | {
-        "drawing": draw_editor(shown["document"], shown["problems"], pinned=pins),
+        "drawing": draw(shown["document"], shown["problems"], pinned=pins),
         "titles": titles_in(shown["document"], installed_kinds()),
-        "palette": palette.offered(workflow.mode),
+        "palette": palette.list_offers(workflow.mode),
         "outline": outline.at_once(shown["document"], shown["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
         "differs": shown["can_edit"] and publishing.differs(workflow, shown["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
         "words": words(),
-        "stacks": reading.undoable(principal, workflow=workflow),
+        "stacks": catch_up.undoable(principal, workflow=workflow),
         "urls": _urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
         "is_bare": shown["can_edit"] and _is_bare(shown["document"]),

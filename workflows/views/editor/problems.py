@@ -8,12 +8,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from workflows import permissions
-from workflows.engine.validation import validate
+from workflows.engine.language.validation import validate
 from workflows.services import publishing
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import titles_in
-from workflows.views.finding import workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.catalog.workflow_page import document_for
+from workflows.views.request_context import workflow_for
 
 
 DIFFERS = "X-Draft-Differs"  # from what is published: both take the whole draft to tell

@@ -11,15 +11,15 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from workflows.engine.document import Document, Json, NodeSpec
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import find_appearance
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.looks import look_of
-from workflows.views.editor.notes import text_of
+from workflows.views.canvas.notes import get_note_text
+from workflows.views.catalog.workflow_page import document_for
 from workflows.views.editor.outline import title_of
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.request_context import typed, workflow_for
 
 
 MOST = 100
@@ -58,7 +58,7 @@ def find(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query = typed(request.GET, "q")[:LONGEST_QUERY]
     hits = hits_in(document_for(principal, workflow), query) if query else []
     context = {"hits": hits, "total": len(hits), "query": query}
-    return render(request, "editor/_find_hits.html", context)
+    return render(request, "editor/commands/_search_results.html", context)
 
 
 def hits_in(document: Document, query: str) -> list[Hit]:
@@ -70,23 +70,23 @@ def _hits(document: Document, query: str) -> Iterator[Hit]:
     kinds = installed_kinds()
     problems: dict[str, list[_Place]] = {}
     for problem in validate(document, kinds):
-        place = _Place(in_words(problem), problem.field or "", _("problem"))
+        place = _Place(in_words(problem), problem.field or "", _("Problem"))
         problems.setdefault(problem.node or "", []).append(place)
     for node in document.nodes:
         kind = kinds.get(node.kind)
-        look = look_of(node.kind, kind)
+        shown = find_appearance(node.kind, kinds)
         places = [
             _Place(title_of(node)),
             _Place(_(kind.title) if kind else node.kind, where=_("type")),
             _Place(node.kind, where=_("type")),
-            _Place(node.id, where=_("id")),
+            _Place(node.id, where=_("ID")),
             *_values(node),
             *problems.get(node.id, ()),
         ]
-        yield from _matches(query, node.id, title_of(node), look, places)
+        yield from _matches(query, node.id, title_of(node), (shown.icon, shown.family), places)
     for note in document.notes:
         title = str(note.data.get("title") or _("Note"))
-        yield from _matches(query, note.id, title, ("edit", "data"), [_Place(text_of(note))])
+        yield from _matches(query, note.id, title, ("edit", "data"), [_Place(get_note_text(note))])
 
 
 def _values(node: NodeSpec) -> Iterator[_Place]:

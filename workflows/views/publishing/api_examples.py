@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import Document, Json
+from workflows.engine.language.document import Document, Json
 from workflows.models import Workflow
 
 
@@ -85,8 +85,8 @@ def snippets_of(request: HttpRequest, workflow: Workflow, document: Document) ->
         Snippet("curl", "curl", CURL.format(**values)),
         Snippet("python", "Python", PYTHON.format(**values)),
         Snippet("javascript", "JavaScript", JAVASCRIPT.format(**values)),
-        Snippet("stream", _("As it happens (curl)"), STREAM.format(**values)),
-        Snippet("frame", _("Its drawing in a page (HTML)"), FRAME.format(**values)),
+        Snippet("stream", _("Streaming (curl)"), STREAM.format(**values)),
+        Snippet("frame", _("Embed diagram (HTML)"), FRAME.format(**values)),
     ]
 
 

@@ -16,9 +16,9 @@ from workflows import permissions
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
-from workflows.services.drafts import draft_document
-from workflows.views.finding import workflow_for
-from workflows.views.published import base_url, snippets_of
+from workflows.services.editor.drafts import draft_document
+from workflows.views.publishing.api_examples import base_url, snippets_of
+from workflows.views.request_context import workflow_for
 
 
 def is_in_place(request: HttpRequest) -> bool:
@@ -27,7 +27,7 @@ def is_in_place(request: HttpRequest) -> bool:
 
 
 def published_page(request: HttpRequest, workflow: Workflow, version: Version) -> dict[str, Any]:
-    """For ``editor/_published.html``: how to call it."""
+    """For ``editor/publishing/_published_dialog.html``: how to call it."""
     document = from_json(version.snapshot.document)
     return {
         "snippets": snippets_of(request, workflow, document),
@@ -47,8 +47,8 @@ def now_public(
     return JsonResponse(
         {
             "said": said,
-            "chip": render_to_string("editor/_published_chip.html", context, request),
-            "dialog": render_to_string("editor/_published.html", context, request)
+            "chip": render_to_string("editor/publishing/_published_chip.html", context, request),
+            "dialog": render_to_string("editor/publishing/_published_dialog.html", context, request)
             if "snippets" in context
             else "",
         }
@@ -60,7 +60,7 @@ def now_public(
 def chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """What is published now, for a tab that hears that somebody published."""
     principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "editor/_published_chip.html", _chip(principal, workflow))
+    return render(request, "editor/publishing/_published_chip.html", _chip(principal, workflow))
 
 
 def _chip(principal: Principal, workflow: Workflow) -> dict[str, Any]:

@@ -8,10 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from workflows import selectors
-from workflows.models.documents import from_json
-from workflows.services.debugging.comparing import Verdict, compare_steps, compare_values
-from workflows.views.drawing import draw
-from workflows.views.finding import run_for
+from workflows.services.debugging.compare import Verdict, compare_steps, compare_values
+from workflows.views.request_context import run_for
 
 
 CHOICES = 20
@@ -36,13 +34,11 @@ def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
             "inputs", first.inputs | _said(first.system), second.inputs | _said(second.system)
         ),
         "is_same_draft": first.snapshot_id == second.snapshot_id,
-        "drawing": draw(from_json(second.snapshot.document)),
-        "marks": {pair.node: pair.verdict.value for pair in pairs},
         "others": selectors.runs_for(principal, workflow=first.workflow).exclude(pk=first.pk)[
             :CHOICES
         ],
     }
-    return render(request, "runs/compare.html", context)
+    return render(request, "runs/comparison/compare.html", context)
 
 
 def _said(system: dict[str, object]) -> dict[str, object]:

@@ -6,14 +6,16 @@ from typing import Any
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
-from workflows.views.drawing import draw
-from workflows.views.run_apart import apart_in
-from workflows.views.run_learnt import learnt_of
-from workflows.views.run_memory import left_off_in, looked_at, recalled_in, said_in, written_in
-from workflows.views.values import shown
+from workflows.views.canvas.drawing import draw
+from workflows.views.editor.words import words
+from workflows.views.editor.words.canvas import RUN_STATES
+from workflows.views.runs.held_memory import apart_in
+from workflows.views.runs.lessons import learnt_of
+from workflows.views.runs.memory import left_off_in, looked_at, recalled_in, said_in, written_in
+from workflows.views.value_text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "live": live,
         "can_cancel": permissions.may_cancel(principal, run),
         "drawing": draw(from_json(run.snapshot.document)),
+        "words": words(RUN_STATES),
         "inputs": _pairs(run.inputs | _said(run)),
         "outputs": _pairs(run.outputs or {}),
         "partial_text": "",  # the stream brings it, in order with what follows

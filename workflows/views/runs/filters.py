@@ -7,10 +7,10 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 
-from accounts.views.ignored import Ignored, left_out
+from accounts.views.ignored_filters import Ignored, list_ignored_filters
 from workflows.models.run import RunStatus
 from workflows.run_filters import RunFilter
-from workflows.views.finding import typed
+from workflows.views.request_context import typed
 
 
 def filter_asked(data: Mapping[str, str]) -> RunFilter:
@@ -33,7 +33,7 @@ def ignored_in(given: QueryDict, asked: RunFilter) -> list[Ignored]:
         ("since", _("From"), asked.since, _("Enter a valid date.")),
         ("until", _("To"), asked.until, _("Enter a valid date.")),
     )
-    return left_out(
+    return list_ignored_filters(
         given,
         [
             (name, label, why)

@@ -9,23 +9,23 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from workflows.models import Run, RunEvent
-from workflows.views.recollections import WHOSE, entry_url
-from workflows.views.run_memory import titles_of
-from workflows.views.values import shown
+from workflows.views.runs.memory import titles_of
+from workflows.views.runs.recalled_memory import WHOSE, entry_url
+from workflows.views.value_text import shown
 
 
 FORGOTTEN: Final = "memory_forgotten"
 KEPT_OUT: Final = "memory_kept_out"
 
-# The gate's words, for people: memory.logic.ingress. That a person paused it is said elsewhere.
+# The gate's words, for people: memory.logic.entries.ingress. That a person paused it is said elsewhere.
 REASONS: Final[Mapping[str, Promise]] = {
-    "too_short": _("too short to mean anything"),
-    "duplicate": _("said before"),
-    "secret": _("holds a secret"),
-    "too_large": _("too large"),
-    "gives_orders": _("reads like instructions"),
-    "rejected_before": _("rejected before"),
-    "from_outside": _("comes from the web or a tool"),
+    "too_short": _("Too short"),
+    "duplicate": _("Already stored"),
+    "secret": _("Contains a secret"),
+    "too_large": _("Too large"),
+    "gives_orders": _("Looks like instructions"),
+    "rejected_before": _("Previously rejected"),
+    "from_outside": _("From the web or a tool"),
 }
 PAUSED: Final = "paused"
 

@@ -16,8 +16,8 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
-from workflows.views.finding import run_for
-from workflows.views.recollections import entry_url, name_of
+from workflows.views.request_context import run_for
+from workflows.views.runs.recalled_memory import entry_url, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def learnt_of(principal: Principal, run: Run) -> Learnt | None:
 @require_safe
 def learnt(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
-    return render(request, "runs/_learnt.html", {"learnt": learnt_of(principal, run)})
+    return render(request, "runs/memory/_learned.html", {"learnt": learnt_of(principal, run)})
 
 
 @login_required
@@ -80,14 +80,14 @@ def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     memory_app.retry_curation(caller, curation_id=row.pk)
     if not getattr(request, "htmx", False):
         return redirect("workflows:run", run.pk)
-    return render(request, "runs/_learnt.html", {"learnt": learnt_of(principal, run)})
+    return render(request, "runs/memory/_learned.html", {"learnt": learnt_of(principal, run)})
 
 
 def _counted(counts: Mapping[str, int]) -> str:
     """What became of what was found, where there is something to say."""
     found = Counter(counts)
     said = [
-        (found["merge"], _("known already: %(n)s")),
-        (found["refuse"], _("kept out: %(n)s")),
+        (found["merge"], _("Already known: %(n)s")),
+        (found["refuse"], _("Not stored: %(n)s")),
     ]
     return " · ".join(words % {"n": n} for n, words in said if n)

@@ -9,11 +9,17 @@ from django.utils.functional import Promise
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.models import Run, RunEvent, WouldBe
-from workflows.services.looking import note_look, private_space
-from workflows.views.recollections import WHOSE, Learnt, Recollection, missed_by, recollection
-from workflows.views.values import shown
+from workflows.services.runs.run_access import note_look, private_space
+from workflows.views.runs.recalled_memory import (
+    WHOSE,
+    Learnt,
+    Recollection,
+    missed_by,
+    recollection,
+)
+from workflows.views.value_text import shown
 
 
 @dataclass(frozen=True, slots=True)

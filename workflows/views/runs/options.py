@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from config import strict
-from workflows.engine.document import Json
+from config.http import strict_json
+from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue
 from workflows.services.debugging.options import RunOptions, part_asked
 
@@ -21,13 +21,13 @@ def options_of(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
     if not text.strip():
         return RunOptions(pins=True) if pins else None
     if len(text) > LONGEST:
-        raise InvalidValue(_("That is too much."), field="debug")
+        raise InvalidValue(_("This is too large."), field="debug")
     try:
-        asked = strict.loads(text)
-    except (strict.NotStrictJson, ValueError) as broken:
-        raise InvalidValue(_("That is not JSON."), field="debug") from broken
+        asked = strict_json.loads(text)
+    except (strict_json.NotStrictJson, ValueError) as broken:
+        raise InvalidValue(_("This is not valid JSON."), field="debug") from broken
     if not isinstance(asked, dict):
-        raise InvalidValue(_("That is not JSON."), field="debug")
+        raise InvalidValue(_("This is not valid JSON."), field="debug")
     return RunOptions(
         part=part_asked(
             only=_names(asked.get("only")),
@@ -46,11 +46,11 @@ def options_of(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
 def outputs_of(text: str) -> dict[str, Json]:
     """Outputs as somebody typed them."""
     try:
-        found = strict.loads(text)
-    except (strict.NotStrictJson, ValueError) as broken:
-        raise InvalidValue(_("That is not JSON."), field="outputs") from broken
+        found = strict_json.loads(text)
+    except (strict_json.NotStrictJson, ValueError) as broken:
+        raise InvalidValue(_("This is not valid JSON."), field="outputs") from broken
     if not isinstance(found, dict):
-        raise InvalidValue(_("Outputs are an object: names and values."), field="outputs")
+        raise InvalidValue(_("Outputs must be an object of names and values."), field="outputs")
     return found
 
 
@@ -62,7 +62,7 @@ def _names(given: Json) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list) or not all(isinstance(one, str) and one for one in given):
-        raise InvalidValue(_("Nodes are named by a list of their ids."), field="debug")
+        raise InvalidValue(_("Nodes must be a list of node IDs."), field="debug")
     return tuple(given)
 
 
@@ -70,7 +70,7 @@ def _values(given: Json) -> Mapping[str, Mapping[str, Json]]:
     if given is None:
         return {}
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
-        raise InvalidValue(_("Values are given by node and output."), field="values")
+        raise InvalidValue(_("Values must be keyed by node and output."), field="values")
     return given
 
 
@@ -80,4 +80,4 @@ def _uuid(given: Json) -> UUID | None:
     try:
         return UUID(str(given))
     except ValueError:
-        raise InvalidValue(_("That is no run."), field="reuse") from None
+        raise InvalidValue(_("This is not a run."), field="reuse") from None

@@ -10,38 +10,39 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
-from accounts.principals import current_team_id, principal_of
+from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
-from workflows.engine.remembering import scopes_of
+from workflows.engine.language.memory_usage import scopes_of
 from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
-from workflows.services.debugging.starting import start_as_asked
-from workflows.services.runs import cancel_run
+from workflows.services.debugging.start import start_as_asked
+from workflows.services.kinds import installed_kinds
+from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.page import page_context
-from workflows.views.finding import run_for, typed, workflow_for
-from workflows.views.paging import timed_page_of
-from workflows.views.run_filters import filter_asked, ignored_in
-from workflows.views.run_options import options_of
-from workflows.views.run_page import run_page
-from workflows.views.undoing import undone_change
-from workflows.views.workflow_page import (
+from workflows.views.catalog.workflow_page import (
     document_for,
     group_asked,
     person_of,
     stream_of,
     version_for,
 )
+from workflows.views.editor.page import page_context
+from workflows.views.pagination import timed_page_of
+from workflows.views.request_context import run_for, typed, workflow_for
+from workflows.views.runs.detail import run_page
+from workflows.views.runs.filters import filter_asked, ignored_in
+from workflows.views.runs.options import options_of
+from workflows.views.runs.undo import undone_change
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    principal = principal_of(request)
+    principal = get_principal(request)
     asked = filter_asked(request.GET)
-    mine = selectors.runs_for(principal).filter(team_id=current_team_id(request))
+    mine = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
     rows = asked.of_rows(mine)
     workflow = None
     if request.GET.get("workflow"):
@@ -67,7 +68,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     context = run_page(principal, run)
     context["undone"] = undone_change(principal, request.GET.get("undone", ""))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
-        return render(request, "runs/_refreshed.html", context)
+        return render(request, "runs/_update.html", context)
     return render(request, "runs/detail.html", context)
 
 
@@ -99,7 +100,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if missing.field != "conversation_id":
             raise
         # In words that don't tell whose it is, or that there is one: names are the whole team's.
-        message = _("A run can't be put into a conversation of this name. Choose another.")
+        message = _("This conversation name can't be used for a run. Choose another one.")
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect("workflows:run", run.pk)
     context = {
@@ -110,7 +111,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "conversation_id": run.conversation.key
         if run and run.conversation
         else request.POST.get("conversation", ""),
-        "by_conversation": "conversation" in scopes_of(document),
+        "by_conversation": "conversation" in scopes_of(document, installed_kinds()),
         **group_asked(request.POST, document),
         "group_error": errors.get("group_id", ""),
         # what is said at each field isn't said above them once more
@@ -118,7 +119,9 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "started": run,
     }
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "workflows/_run_form.html", context, status=422 if message else 200)
+        return render(
+            request, "workflows/runs/_run_form.html", context, status=422 if message else 200
+        )
     page = page_context(request, principal, workflow) | context
     return render(request, "editor/page.html", page, status=422)
 

@@ -11,27 +11,29 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.models import RunEvent
 
 
-# What a score is made of, by the names the retriever has for it: memory.core.ranking.
-NO_VECTOR: Final = "no_vector"  # gives nothing, and is told all the same: memory.core.recalling
+# What a score is made of, by the names the retriever has for it: memory.core.recall.ranking.
+NO_VECTOR: Final = (
+    "no_vector"  # gives nothing, and is told all the same: memory.core.recall.selection
+)
 PARTS: Final[Mapping[str, Promise]] = {
-    "words": _("words"),
-    "context": _("with what came before"),
-    "literal": _("literally"),
-    "neighbours": _("from what stands beside it"),
-    "vector": _("by meaning"),
-    "recency": _("newer"),
-    NO_VECTOR: _("not by meaning: the model gave no answer"),
+    "words": _("Words"),
+    "context": _("With context"),
+    "literal": _("Exact match"),
+    "neighbours": _("Neighbors"),
+    "vector": _("Meaning"),
+    "recency": _("Recency"),
+    NO_VECTOR: _("Not searched by meaning: the embedding model did not respond"),
 }
 WHOSE: Final[Mapping[str, Promise]] = {
-    "conversation": _("This conversation"),
-    "user": _("This person"),
-    "global": _("Everyone"),
-    "workflow": _("This workflow, for its group"),
-    "run": _("This run"),
+    "conversation": _("Conversation"),
+    "user": _("User"),
+    "global": _("Global"),
+    "workflow": _("Workflow (by group)"),
+    "run": _("Run"),
 }
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})", re.I)
 

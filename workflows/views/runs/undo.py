@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.views.finding import run_for
-from workflows.views.run_page import run_page
+from workflows.views.request_context import run_for
+from workflows.views.runs.detail import run_page
 
 
 @login_required
@@ -30,7 +30,7 @@ def undo_written(request: HttpRequest, run_id: UUID) -> HttpResponse:
     reason = request.POST.get("reason", "").replace("\x00", "")[:500]
     done = memory_app.undo_run(caller, run_id=str(run.pk), reason=reason)
     if done.change_id is None:
-        messages.info(request, _("There is nothing left to undo."))
+        messages.info(request, _("Nothing to undo."))
         return redirect("workflows:run", run.pk)
     address = reverse("workflows:run", args=[run.pk])
     return HttpResponseRedirect(f"{address}?undone={done.change_id}#undo-written")

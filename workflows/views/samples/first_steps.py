@@ -11,26 +11,29 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from accounts.principals import Principal, current_team_id, principal_of
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Workflow
-from workflows.services import first_steps
-from workflows.services.first_steps import Progress, Step, offered_steps
-from workflows.views.finding import typed
-from workflows.views.tour import CHATBOT
+from workflows.services.samples import first_steps
+from workflows.services.samples.first_steps import Progress, Step, offered_steps
+from workflows.views.request_context import typed
+from workflows.views.samples.tour import CHATBOT
 
 
 # what to do, and how it is known that it was done
 WORDS: Final[dict[Step, tuple[Promise, Promise]]] = {
     Step.RUN: (_("Run a workflow"), _("Tell the chatbot something.")),
-    Step.RECALL: (_("See it remember"), _("Open a new conversation and ask for it.")),
-    Step.ISOLATE: (_("Be someone else"), _("Ask the same as another person: nothing is known.")),
-    Step.UNDO: (_("Forget, and undo"), _("Delete a memory, and take that back.")),
-    Step.MODEL: (_("Connect a model"), _("Any OpenAI-compatible address; press Test.")),
-    Step.PUBLISH: (_("Publish"), _("Number the draft, and call it over the API.")),
+    Step.RECALL: (_("See it remember"), _("Start a new conversation and ask about it.")),
+    Step.ISOLATE: (
+        _("Switch user"),
+        _("Ask the same question as another user. It knows nothing about them."),
+    ),
+    Step.UNDO: (_("Forget and undo"), _("Forget a memory, then undo it.")),
+    Step.MODEL: (_("Connect a model"), _("Add any OpenAI-compatible API and select Test.")),
+    Step.PUBLISH: (_("Publish"), _("Publish a version and call it through the API.")),
     Step.INVITE: (
-        _("Invite somebody"),
-        _("They work in the same team, with memories of their own."),
+        _("Invite a teammate"),
+        _("Teammates share workflows but have separate memories."),
     ),
 }
 
@@ -48,7 +51,7 @@ class Item:
 @login_required
 @require_http_methods(["GET", "POST"])
 def steps(request: HttpRequest) -> HttpResponse:
-    principal = principal_of(request)
+    principal = get_principal(request)
     if request.method == "POST":
         _act(principal, typed(request.POST, "act"), typed(request.POST, "place"))
     is_fragment = request.headers.get("X-Fragment") == "1"
@@ -60,7 +63,11 @@ def steps(request: HttpRequest) -> HttpResponse:
         "items": _items(request, progress),
         "most": len(offered_steps()),
     }
-    name = "workflows/_first_steps.html" if is_fragment else "workflows/first_steps.html"
+    name = (
+        "workflows/samples/_first_steps.html"
+        if is_fragment
+        else "workflows/samples/first_steps.html"
+    )
     return render(request, name, context)
 
 
@@ -84,7 +91,7 @@ def _items(request: HttpRequest, progress: Progress) -> list[Item]:
 
 
 def _own_chatbot(request: HttpRequest) -> Workflow | None:
-    rows = selectors.workflows_for(principal_of(request), team_id=current_team_id(request))
+    rows = selectors.workflows_for(get_principal(request), team_id=get_current_team_id(request))
     return rows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from workflows.engine.editing.applying import item_at
+from workflows.engine.editing.apply import item_at
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import refuse
 from workflows.engine.editing.ops import Move, Op, Resize, Tidy
@@ -21,7 +21,7 @@ def tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
     """All of a scope, or the nodes named, which may lie in several."""
     if not op.ids:
         if op.scope is not None and not context.is_container(item_at(store, op.scope)):
-            raise refuse("scope", "Only a container has an inside", node=op.scope)
+            raise refuse("scope", "Only a container has nodes inside", node=op.scope)
         yield from _scope(store, op.scope, context)
         if op.scope is not None:
             yield from _fitted(store, op.scope, context)

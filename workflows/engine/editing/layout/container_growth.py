@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.frames import Frame, frame_of
+from workflows.engine.editing.layout.extents import Frame, frame_of
 from workflows.engine.editing.ops import Add, Move, Op, Reparent, Resize
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store

@@ -6,19 +6,20 @@ can't say. Nothing behind these functions knows dialects.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.document import Dialect, Document, Json
-from workflows.engine.dsl.dify import read_dify
-from workflows.engine.dsl.emit import to_yaml
-from workflows.engine.dsl.loaded import Loaded
-from workflows.engine.dsl.loading import load_tree
-from workflows.engine.dsl.write_dify import not_in_dify, write_dify
-from workflows.engine.dsl.write_xworkflow import not_in_xworkflow, write_xworkflow
-from workflows.engine.dsl.xworkflow import read_xworkflow
-from workflows.engine.problems import Problem
+from workflows.engine.appearance import Appearance
+from workflows.engine.language.document import Dialect, Document, Json
+from workflows.engine.language.dsl.dify import read_dify
+from workflows.engine.language.dsl.emit import to_yaml
+from workflows.engine.language.dsl.loaded import Loaded
+from workflows.engine.language.dsl.loading import load_tree
+from workflows.engine.language.dsl.write_dify import not_in_dify, write_dify
+from workflows.engine.language.dsl.write_xworkflow import not_in_xworkflow, write_xworkflow
+from workflows.engine.language.dsl.xworkflow import read_xworkflow
+from workflows.engine.language.problems import Problem, warning
 
 
 __all__ = [
@@ -50,18 +51,26 @@ def load_document(
 
 
 def export_document(
-    document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
+    document: Document,
+    dialect: Dialect | None = None,
+    *,
+    kinds: Mapping[str, Appearance],
+    include_secrets: bool = False,
 ) -> Exported:
-    """The document as YAML, with a warning for whatever the dialect's own readers won't see."""
+    """Return the document as YAML, with a warning for whatever the dialect's own readers won't see.
+
+    ``kinds`` are those that are known, installed or not.
+    """
     target = dialect or document.dialect
-    text = to_yaml(document_tree(document, target, include_secrets=include_secrets))
-    return Exported(text, tuple(_UNSAID[target](document)))
+    text = dump_document(document, target, include_secrets=include_secrets)
+    return Exported(text, (*_unknown_kinds(document, target, kinds), *_UNSAID[target](document)))
 
 
 def dump_document(
     document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
 ) -> str:
-    return export_document(document, dialect, include_secrets=include_secrets).text
+    """Return the document as YAML."""
+    return to_yaml(document_tree(document, dialect, include_secrets=include_secrets))
 
 
 def document_tree(
@@ -80,6 +89,20 @@ def digest(document: Document) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def _unknown_kinds(
+    document: Document, target: Dialect, kinds: Mapping[str, Appearance]
+) -> Iterator[Problem]:
+    for node in document.nodes:
+        known = kinds.get(node.kind)
+        if known is None or target not in known.dialects:
+            message = f"{_READERS[target]} has no nodes of type {node.kind}"
+            yield warning("export.kind", message, node=node.id)
+
+
+_READERS: Final[Mapping[Dialect, str]] = {
+    Dialect.DIFY: "Dify",
+    Dialect.XWORKFLOW: "The Mnemoflow format",
+}
 _UNSAID: Final[Mapping[Dialect, Callable[[Document], list[Problem]]]] = {
     Dialect.DIFY: not_in_dify,
     Dialect.XWORKFLOW: not_in_xworkflow,

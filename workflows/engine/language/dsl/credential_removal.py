@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.document import Json, VariableSpec
-from workflows.engine.values import ValueType
+from workflows.engine.language.document import Json, VariableSpec
+from workflows.engine.language.values import ValueType
 
 
 CREDENTIAL: Final = "credential_id"

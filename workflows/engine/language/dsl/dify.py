@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import (
+from workflows.engine.language.document import (
     Dialect,
     Document,
     EdgeSpec,
@@ -14,7 +14,7 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.dsl.loaded import (
+from workflows.engine.language.dsl.loaded import (
     Findings,
     Loaded,
     check_counts,
@@ -27,8 +27,8 @@ from workflows.engine.dsl.loaded import (
     text_or,
     without,
 )
-from workflows.engine.dsl.tree import canvas_type
-from workflows.engine.dsl.versions import check_dify_version
+from workflows.engine.language.dsl.tree import canvas_type
+from workflows.engine.language.dsl.versions import check_dify_version
 
 
 # Dify's other applications: they carry a model_config and no graph.
@@ -80,21 +80,23 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
 
 def _mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings) -> Mode:
     if "app" not in tree:
-        findings.error("app.missing", "The document has no app part", field="app")
+        findings.error("app.missing", "The document has no app section", field="app")
         return Mode.WORKFLOW
     mode = app.get("mode")
     if mode in MODES_WITHOUT_GRAPH:
-        message = f"An app of mode {mode!r} has no graph; only workflow and advanced-chat are read"
+        message = (
+            f"An app of mode {mode!r} has no graph; only workflow and advanced-chat are supported"
+        )
         findings.error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     try:
         known = Mode(text_or(mode))
     except ValueError:
-        message = f"The app's mode is workflow or advanced-chat, not {mode!r}"
+        message = f"The app's mode must be workflow or advanced-chat, not {mode!r}"
         findings.error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     if not isinstance(tree.get("workflow"), Mapping):
-        findings.error("workflow.missing", "The document has no workflow part", field="workflow")
+        findings.error("workflow.missing", "The document has no workflow section", field="workflow")
     return known
 
 
@@ -102,7 +104,7 @@ def _report_unknown(tree: Mapping[str, Json], findings: Findings) -> None:
     if text_or(tree.get("kind"), "app") != "app":
         findings.warn("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
     for key in sorted(tree.keys() - KNOWN_PARTS):
-        findings.warn("document.unknown_key", f"{key} is not understood; it is kept", field=key)
+        findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
 
 
 def _nodes(nodes: list[Json], findings: Findings) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
@@ -111,7 +113,7 @@ def _nodes(nodes: list[Json], findings: Findings) -> tuple[tuple[NodeSpec, ...],
     for index, node in enumerate(nodes):
         where = f"workflow.graph.nodes.{index}"
         if not isinstance(node, Mapping) or identifier(node.get("id")) is None:
-            findings.error("node.id_missing", "A node has no id", field=where)
+            findings.error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
             node_id = identifier(node["id"])
             findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
@@ -127,7 +129,7 @@ def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     node_id = identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
-        findings.error("node.kind_missing", "The node doesn't say its type", node=node_id)
+        findings.error("node.kind_missing", "The node has no type", node=node_id)
         kind = ""
     return NodeSpec(
         id=node_id,
@@ -180,7 +182,9 @@ def _edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, ...],
         ends = _ends(edge)
         if ends is None:
             field = f"workflow.graph.edges.{index}"
-            findings.warn("edge.ends", "An edge without two ends is not drawn", field=field)
+            findings.warn(
+                "edge.ends", "An edge without a source or target is not shown", field=field
+            )
             odd.append(edge)
         else:
             specs.append(_edge(edge, *ends))
@@ -218,7 +222,7 @@ def _variables(
     for index, variable in enumerate(list_at(workflow, key, findings, where="workflow.")):
         where = f"workflow.{key}.{index}"
         if not isinstance(variable, Mapping):
-            findings.error("variable.invalid", "A variable is a mapping", field=where)
+            findings.error("variable.invalid", "A variable must be a mapping", field=where)
             continue
         required = ("name", "value_type", "value")
         missing = [part for part in required if variable.get(part) is None]

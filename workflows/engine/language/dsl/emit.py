@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import yaml
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 # Texts that some YAML reader, 1.1 or 1.2, takes for a number, a boolean or a merge key.

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from workflows.engine.document import Document, Json, NodeSpec, Note, Position
-from workflows.engine.dsl.strict import MAX_EDGES, MAX_NODES
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import Problem, warning
+from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
+from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
+from workflows.engine.language.problems import Problem, warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,15 @@ def list_at(
 def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
     """Before anything is built from them: a document of 90,000 nodes is an attack or a mistake."""
     if len(nodes) > MAX_NODES:
-        findings.error("document.nodes", f"A workflow may have {MAX_NODES} nodes, not {len(nodes)}")
+        findings.error(
+            "document.nodes",
+            f"A workflow can have at most {MAX_NODES} nodes, this one has {len(nodes)}",
+        )
     if len(edges) > MAX_EDGES:
-        findings.error("document.edges", f"A workflow may have {MAX_EDGES} edges, not {len(edges)}")
+        findings.error(
+            "document.edges",
+            f"A workflow can have at most {MAX_EDGES} edges, this one has {len(edges)}",
+        )
     findings.raise_errors()
 
 

@@ -3,16 +3,18 @@
 import json
 from collections.abc import Mapping
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.strict import check_float, check_size, checked_tree, refuse
-from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.strict import check_float, check_size, checked_tree, refuse
+from workflows.engine.language.dsl.yaml_reading import read_yaml
 
 
 def load_tree(source: str | bytes | Mapping[str, Json]) -> dict[str, Json]:
     """The mapping a document is. Raises DocumentInvalid with a code for what is wrong."""
     tree = source if isinstance(source, Mapping) else _parse(_decoded(source))
     if not isinstance(tree, Mapping):
-        raise refuse("not_a_mapping", "A document is a mapping (YAML or JSON), not a list or text")
+        raise refuse(
+            "not_a_mapping", "The document must be a mapping (YAML or JSON), not a list or text"
+        )
     return checked_tree(tree)
 
 
@@ -23,7 +25,7 @@ def _decoded(source: str | bytes) -> str:
         try:
             check_size(len(source.encode()))
         except UnicodeEncodeError:
-            raise refuse("surrogate", "The text holds half a surrogate pair") from None
+            raise refuse("surrogate", "The text contains half a surrogate pair") from None
         return source.removeprefix("\ufeff")
     try:
         return source.decode("utf-8-sig")
@@ -49,7 +51,7 @@ def _read_json(text: str) -> Json:
             parse_int=_integer,
         )
     except RecursionError:
-        raise refuse("too_deep", "The document is nested far too deep") from None
+        raise refuse("too_deep", "The document is nested too deeply") from None
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -67,5 +69,5 @@ def _not_finite(name: str) -> Json:
 
 def _integer(digits: str) -> int:
     if len(digits) > 20:
-        raise refuse("integer", "A whole number lies beyond ±(2^63-1); write it as text")
+        raise refuse("integer", "A whole number is beyond ±(2^63-1); write it as text")
     return int(digits)

@@ -8,9 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.problems import Problem
+from workflows.engine.language.document import Json
+from workflows.engine.language.problems import Problem
 
 
 # Dify takes 10 MB; 2,500 nodes never need a tenth of that, and parsing time grows with the size.
@@ -27,17 +27,17 @@ def refuse(code: str, message: str) -> DocumentInvalid:
 
 def check_size(size: int) -> None:
     if size > MAX_BYTES:
-        raise refuse("too_large", f"A document may have {MAX_BYTES:,} bytes; this one is larger")
+        raise refuse("too_large", f"The document is larger than {MAX_BYTES:,} bytes")
 
 
 def check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise refuse("too_deep", f"A document may be nested {MAX_DEPTH} levels deep, not more")
+        raise refuse("too_deep", f"The document is nested more than {MAX_DEPTH} levels deep")
 
 
 def check_integer(number: int) -> int:
     if abs(number) > MAX_INTEGER:
-        raise refuse("integer", "A whole number lies beyond ±(2^63-1); write it as text")
+        raise refuse("integer", "A whole number is beyond ±(2^63-1); write it as text")
     return number
 
 
@@ -49,11 +49,13 @@ def check_float(number: float) -> float:
 
 def check_text(text: str) -> str:
     if "\0" in text:
-        raise refuse("nul", "A text holds a NUL character, which can't be stored")
+        raise refuse("nul", "A text contains a NUL character, which can't be stored")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise refuse("surrogate", "A text holds half a surrogate pair, no character") from None
+        raise refuse(
+            "surrogate", "A text contains half a surrogate pair, which is not a character"
+        ) from None
     return text
 
 
@@ -68,7 +70,7 @@ def checked_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
         items = source.items() if isinstance(source, Mapping) else enumerate(source)
         for key, value in items:
             if isinstance(copy, dict) and not isinstance(key, str):
-                raise refuse("key", f"The key {key!r} is not a text")
+                raise refuse("key", f"The key {key!r} is not text")
             size += 1 + (len(check_text(key)) if isinstance(key, str) else 0)
             size += len(value) if isinstance(value, str) else 0
             check_size(size)
@@ -106,7 +108,7 @@ def _checked(value: Json, depth: int, todo: list[tuple[Json, Json, int]]) -> Jso
         copy: Json = {} if isinstance(value, Mapping) else []
         todo.append((value, copy, depth + 1))
         return copy
-    raise refuse("value", f"A {type(value).__name__} is nothing a document can hold")
+    raise refuse("value", f"A {type(value).__name__} can't be part of a document")
 
 
 def _put(copy: Json, key: Json, value: Json) -> None:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import Json, NodeSpec
-from workflows.engine.dsl.loaded import identifier, without
+from workflows.engine.language.containers import CONTAINERS, ENTRY_KINDS, entry_kind
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.dsl.loaded import identifier, without
 
 
 Tree = dict[str, Json]
@@ -18,8 +19,6 @@ Names = Mapping[str, str]
 
 MARK: Final = "sub_graph"
 SCOPE: Final = "__scope__"
-# The kind a body begins with, by its container's.
-ENTRIES: Final[Mapping[str, str]] = {"iteration": "iteration-start", "loop": "loop-start"}
 # xworkflow's short names inside bodies.
 _SHORT: Final[Mapping[str, str]] = {"template": "template-transform"}
 _REFERENCE: Final = re.compile(r"\{\{#([a-zA-Z0-9_]{1,50})(?=\.)")
@@ -118,7 +117,7 @@ def _child(
     beside = [key for key in ("type", "title") if key in child and key in data]
     named = _kind(child)
     data = {**_renamed(data, names), **{key: child[key] for key in (*outside, *beside)}}
-    data["type"] = ENTRIES[kind] if named == "start" else _SHORT.get(named, named)
+    data["type"] = entry_kind(kind) if named == "start" else _SHORT.get(named, named)
     old = _id(child)
     mark: Tree = {"id": old, "type": named, "outside": outside, "beside": beside}
     rest = without(child, "id", "data", "type", "title")
@@ -147,7 +146,7 @@ def _body_node(child: Tree, names: Names) -> Tree:
     kind = data["type"]
     written = mark.get("type")
     same = written and _SHORT.get(written, written) == kind
-    data["type"] = "start" if kind in ENTRIES.values() else written if same else kind
+    data["type"] = "start" if kind in ENTRY_KINDS else written if same else kind
     outside = mark.get("outside", ["type"])
     node = {"id": names.get(child["id"], child["id"])}
     node |= {key: data[key] for key in (*outside, *mark.get("beside", ())) if key in data}
@@ -221,7 +220,7 @@ def _spelled(key: str, value: Json) -> Json:
 def _graph(node: Json) -> Mapping[str, Json] | None:
     """The body of a container. One that isn't shaped like a graph stays where it is."""
     data = node.get("data") if _id(node) else None
-    if not isinstance(data, Mapping) or data.get("type") not in ENTRIES:
+    if not isinstance(data, Mapping) or data.get("type") not in CONTAINERS:
         return None
     graph = data.get(MARK)
     if not isinstance(graph, Mapping) or not isinstance(graph.get("nodes"), list):

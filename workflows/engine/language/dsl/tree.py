@@ -1,21 +1,15 @@
 """Small tools readers and writers share."""
 
 from collections.abc import Mapping
-from typing import Final
 
-from workflows.engine.document import Json, NodeSpec
-from workflows.engine.dsl.loaded import text_or, without
-
-
-# Dify's outer type of a node is for the canvas only.
-_CANVAS_TYPES: Final[Mapping[str, str]] = {
-    "iteration-start": "custom-iteration-start",
-    "loop-start": "custom-loop-start",
-}
+from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.dsl.loaded import text_or, without
 
 
 def canvas_type(kind: str) -> str:
-    return _CANVAS_TYPES.get(kind, "custom")
+    """Return Dify's outer type of a node, which is for its canvas only."""
+    return f"custom-{kind}" if kind in ENTRY_KINDS else "custom"
 
 
 def node_data(node: NodeSpec) -> dict[str, Json]:

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.loaded import Findings
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.loaded import Findings
 
 
 DIFY: Final = "0.6.0"
@@ -20,12 +20,12 @@ def check_dify_version(written: Json, findings: Findings, *, confirmed: bool) ->
     parsed = _parse(version)
     if parsed is None:
         findings.error(
-            "version.invalid", "version is a quoted text such as '0.6.0'", field="version"
+            "version.invalid", "The version must be quoted text such as '0.6.0'", field="version"
         )
         return str(version), False
     own = _parse(DIFY) or parsed
     if parsed > own or parsed[0] < own[0]:
-        message = f"Version {version} is not the {DIFY} known here; parts may be misunderstood"
+        message = f"Version {version} is not the supported version {DIFY}; parts may be misread"
         findings.warn("version.unknown", message, field="version")
         return version, not confirmed
     if parsed[:2] < own[:2]:
@@ -37,10 +37,10 @@ def check_dify_version(written: Json, findings: Findings, *, confirmed: bool) ->
 def check_xworkflow_version(written: Json, findings: Findings) -> str:
     if written is None:
         # A bare graph, as builders and people write them by hand.
-        message = f"The document has no version; it is read as {XWORKFLOW}"
+        message = f"The document has no version; assuming {XWORKFLOW}"
         findings.warn("version.missing", message, field="version")
     elif written != XWORKFLOW:
-        message = f"Only version '{XWORKFLOW}' of this format is known, not {written!r}"
+        message = f"Only version '{XWORKFLOW}' of this format is supported, not {written!r}"
         findings.error("version.invalid", message, field="version")
     return XWORKFLOW
 

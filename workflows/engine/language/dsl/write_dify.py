@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import (
+from workflows.engine.language.document import (
     Dialect,
     Document,
     EdgeSpec,
@@ -13,28 +13,16 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.dsl import versions
-from workflows.engine.dsl.loaded import without
-from workflows.engine.dsl.redaction import clean_node, is_secret
-from workflows.engine.dsl.sub_graphs import foldable
-from workflows.engine.dsl.tree import canvas_type, merged, node_data
-from workflows.engine.problems import Problem, warning
-from workflows.engine.values import ValueType, parse_type, zero
+from workflows.engine.language.dsl import versions
+from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
+from workflows.engine.language.dsl.loaded import without
+from workflows.engine.language.dsl.sub_graphs import foldable
+from workflows.engine.language.dsl.tree import canvas_type, merged, node_data
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.values import ValueType, parse_type, zero
 
 
 ABSOLUTE: Final = "positionAbsolute"
-
-# Kinds of ours that Dify's canvas can't draw.
-DIFY_KINDS: Final = frozenset(
-    {
-        *("start", "end", "answer", "llm", "knowledge-retrieval", "if-else", "code"),
-        *("template-transform", "question-classifier", "http-request", "tool", "datasource"),
-        *("variable-aggregator", "variable-assigner", "loop", "loop-start", "loop-end"),
-        *("iteration", "iteration-start", "parameter-extractor", "assigner"),
-        *("document-extractor", "list-operator", "agent", "human-input"),
-        *("trigger-webhook", "trigger-schedule", "trigger-plugin", "knowledge-index"),
-    }
-)
 
 
 def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
@@ -74,13 +62,8 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
 
 
 def not_in_dify(document: Document) -> list[Problem]:
-    """What Dify won't understand; it is written all the same, and read back here."""
+    """Return warnings of what Dify won't understand; it is written all the same, and read back here."""
     problems = [
-        warning("export.kind", f"Dify doesn't know nodes of type {node.kind}", node=node.id)
-        for node in document.nodes
-        if node.kind not in DIFY_KINDS
-    ]
-    problems += [
         warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
         for node in document.nodes
         if "enhanced_memory" in node.data
@@ -92,7 +75,7 @@ def not_in_dify(document: Document) -> list[Problem]:
     ]
     if document.dialect is Dialect.XWORKFLOW and document.extra:
         kept = ", ".join(sorted(document.extra))
-        problems.append(warning("export.parts", f"Dify ignores the part xworkflow ({kept})"))
+        problems.append(warning("export.parts", f"Dify ignores the section xworkflow ({kept})"))
     return problems
 
 

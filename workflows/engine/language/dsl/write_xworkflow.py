@@ -1,9 +1,8 @@
 """Writes documents as xworkflow reads them."""
 
 from collections.abc import Mapping
-from typing import Final
 
-from workflows.engine.document import (
+from workflows.engine.language.document import (
     Dialect,
     Document,
     EdgeSpec,
@@ -14,22 +13,12 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.dsl import versions
-from workflows.engine.dsl.redaction import clean_node, is_secret
-from workflows.engine.dsl.sub_graphs import ENTRIES, foldable, folded
-from workflows.engine.dsl.tree import merged, node_data
-from workflows.engine.dsl.xworkflow_data import outward
-from workflows.engine.problems import Problem, warning
-
-
-XWORKFLOW_KINDS: Final = frozenset(
-    {
-        *("start", "end", "answer", "llm", "if-else", "code", "template-transform"),
-        *("question-classifier", "http-request", "tool", "agent", "variable-aggregator"),
-        *("variable-assigner", "assigner", "iteration", "loop", "list-operator", "gather"),
-        *("parameter-extractor", "document-extractor", "memory-recall", "memory-store"),
-    }
-)
+from workflows.engine.language.dsl import versions
+from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
+from workflows.engine.language.dsl.sub_graphs import foldable, folded
+from workflows.engine.language.dsl.tree import merged, node_data
+from workflows.engine.language.dsl.xworkflow_data import outward
+from workflows.engine.language.problems import Problem, warning
 
 
 def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, Json]:
@@ -53,20 +42,23 @@ def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, J
 
 
 def not_in_xworkflow(document: Document) -> list[Problem]:
-    """What xworkflow won't understand; it is written all the same, and read back here."""
+    """Return warnings of what xworkflow won't understand; it is written all the same, and read back here."""
     problems = [
-        warning("export.kind", f"xworkflow doesn't know nodes of type {node.kind}", node=node.id)
-        for node in document.nodes
-        if node.kind not in XWORKFLOW_KINDS and node.kind not in ENTRIES.values()
-    ]
-    problems += [
-        warning("export.assigner", "xworkflow reads assigners of version 1 only", node=node.id)
+        warning(
+            "export.assigner",
+            "The Mnemoflow format supports only version 1 of the Variable assigner",
+            node=node.id,
+        )
         for node in document.nodes
         if node.kind == "assigner" and str(node.data.get("version", "1")) != "1"
     ]
     written = {child for held in _bodies(document).values() for child in held}
     problems += [
-        warning("export.container", "xworkflow has bodies inside their container", node=node.id)
+        warning(
+            "export.container",
+            "The Mnemoflow format nests nodes inside their container",
+            node=node.id,
+        )
         for node in document.nodes
         if node.parent is not None and node.id not in written
     ]
@@ -76,9 +68,11 @@ def not_in_xworkflow(document: Document) -> list[Problem]:
         ("sticky notes", document.notes),
     ):
         if present:
-            problems.append(warning("export.parts", f"xworkflow ignores {part} (kept in meta)"))
+            problems.append(
+                warning("export.parts", f"The Mnemoflow format ignores {part} (kept in meta)")
+            )
     problems += [
-        warning("export.variable", f"xworkflow doesn't know that {variable.name} is a secret")
+        warning("export.variable", f"The Mnemoflow format can't mark {variable.name} as a secret")
         for variable in document.environment
         if is_secret(variable)
     ]

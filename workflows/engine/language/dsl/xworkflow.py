@@ -7,7 +7,7 @@ which xworkflow passes over.
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.document import (
+from workflows.engine.language.document import (
     Dialect,
     Document,
     EdgeSpec,
@@ -18,7 +18,7 @@ from workflows.engine.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.dsl.loaded import (
+from workflows.engine.language.dsl.loaded import (
     Findings,
     Loaded,
     check_counts,
@@ -31,10 +31,10 @@ from workflows.engine.dsl.loaded import (
     text_or,
     without,
 )
-from workflows.engine.dsl.sub_graphs import unfolded
-from workflows.engine.dsl.versions import check_xworkflow_version
-from workflows.engine.dsl.xworkflow_data import inward
-from workflows.engine.values import infer
+from workflows.engine.language.dsl.sub_graphs import unfolded
+from workflows.engine.language.dsl.versions import check_xworkflow_version
+from workflows.engine.language.dsl.xworkflow_data import inward
+from workflows.engine.language.values import infer
 
 
 KNOWN_PARTS: Final = frozenset(
@@ -53,7 +53,7 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     nodes, edges = unfolded(nodes, edges)
     check_counts(nodes, edges, findings)
     for key in sorted(tree.keys() - KNOWN_PARTS):
-        findings.warn("document.unknown_key", f"{key} is not understood; it is kept", field=key)
+        findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = mapping_at(tree, "meta", findings)
     specs = _nodes(nodes, findings)
     document = Document(
@@ -86,7 +86,7 @@ def _nodes(nodes: list[Json], findings: Findings) -> tuple[NodeSpec, ...]:
     for index, node in enumerate(nodes):
         where = f"nodes.{index}"
         if not isinstance(node, Mapping) or identifier(node.get("id")) is None:
-            findings.error("node.id_missing", "A node has no id", field=where)
+            findings.error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
             node_id = identifier(node["id"])
             findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
@@ -100,7 +100,7 @@ def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     node_id = identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
-        findings.error("node.kind_missing", "The node doesn't say its type", node=node_id)
+        findings.error("node.kind_missing", "The node has no type", node=node_id)
         kind = ""
     extra = without(node, "id", "data", "position", "parentId", "width", "height")
     if "position" in node and position(node["position"]) is None:

@@ -7,12 +7,12 @@ know it leaves alone. Bodies of containers were taken out before: see ``sub_grap
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.comparisons import canonical_operator
-from workflows.engine.document import Json
-from workflows.engine.dsl.loaded import text_or, without
-from workflows.engine.dsl.xworkflow_http import http_inward, http_outward
 from workflows.engine.errors import ValueMismatch
-from workflows.engine.values import infer, parse_constant, parse_type
+from workflows.engine.language.comparisons import canonical_operator
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.loaded import text_or, without
+from workflows.engine.language.dsl.xworkflow_http import http_inward, http_outward
+from workflows.engine.language.values import infer, parse_constant, parse_type
 
 
 Data = dict[str, Json]

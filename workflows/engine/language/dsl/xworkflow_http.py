@@ -7,8 +7,8 @@ that reading back what was written gives what there was.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.loaded import without
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.loaded import without
 
 
 Data = dict[str, Json]

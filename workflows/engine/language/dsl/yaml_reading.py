@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import yaml
 
-from workflows.engine.document import Json
-from workflows.engine.dsl.strict import (
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.strict import (
     check_depth,
     check_float,
     check_integer,
@@ -42,7 +42,7 @@ def read_yaml(text: str) -> Json:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             builder.take(event)
     except yaml.YAMLError as error:
-        raise refuse("yaml", f"This is not readable as YAML: {_place(error)}") from None
+        raise refuse("yaml", f"Invalid YAML: {_place(error)}") from None
     return builder.result
 
 
@@ -57,7 +57,9 @@ class _Builder:
 
     def take(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
         if getattr(event, "anchor", None) is not None:
-            raise refuse("alias", "Anchors and aliases (& and *) are not read; write it out")
+            raise refuse(
+                "alias", "Anchors and aliases (& and *) are not supported; write the value out"
+            )
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -67,11 +69,11 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise refuse("several", "The text holds several YAML documents; one is expected")
+                raise refuse("several", "The text contains several YAML documents; one is expected")
 
     def _start(self, event: Any) -> None:
         if event.tag not in _COLLECTION_TAGS:
-            raise refuse("tag", f"The YAML tag {event.tag} is not read")
+            raise refuse("tag", f"The YAML tag {event.tag} is not supported")
         collection: dict[str, Json] | list[Json] = (
             {} if isinstance(event, yaml.MappingStartEvent) else []
         )
@@ -94,7 +96,7 @@ class _Builder:
     def _key(self, event: Any) -> None:
         key = check_text(event.value)
         if key == "<<" and event.implicit[0]:
-            raise refuse("merge", "Merge keys (<<) are not read; write it out")
+            raise refuse("merge", "Merge keys (<<) are not supported; write the value out")
         if key in self._open[-1]:
             line = event.start_mark.line + 1
             raise refuse("duplicate_key", f"The key {key!r} appears twice (line {line})")
@@ -110,7 +112,7 @@ class _Builder:
             return
         key = self._keys[-1]
         if key is None:
-            raise refuse("key", "Keys are texts, not lists or mappings")
+            raise refuse("key", "Keys must be text, not lists or mappings")
         parent[key] = value
         self._keys[-1] = None
 
@@ -121,7 +123,7 @@ def _scalar(event: Any) -> Json:
     if event.tag in _TEXT_TAGS or (event.tag is None and not plain):
         return text
     if event.tag is not None:
-        raise refuse("tag", f"The YAML tag {event.tag} is not read")
+        raise refuse("tag", f"The YAML tag {event.tag} is not supported")
     return _resolved(text)
 
 

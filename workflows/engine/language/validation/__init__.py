@@ -6,16 +6,16 @@ Errors keep a workflow from running; warnings say that it runs, perhaps not as i
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from workflows.engine.bypass import bypass_problems, disabled_ids, without_disabled
-from workflows.engine.document import Document
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind
-from workflows.engine.problems import Problem, Severity, errors_of, warning
-from workflows.engine.validation.configuration import configuration_problems
-from workflows.engine.validation.references import reference_problems
-from workflows.engine.validation.structure import size_problems, structure_problems
-from workflows.engine.validation.variables import variable_problems
-from workflows.engine.validation.waiting import waiting_problems
+from workflows.engine.language.disabled_nodes import bypass_problems, disabled_ids, without_disabled
+from workflows.engine.language.document import Document
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.problems import Problem, Severity, errors_of, warning
+from workflows.engine.language.validation.configuration import configuration_problems
+from workflows.engine.language.validation.references import reference_problems
+from workflows.engine.language.validation.structure import size_problems, structure_problems
+from workflows.engine.language.validation.variables import variable_problems
+from workflows.engine.language.validation.waiting import waiting_problems
 
 
 __all__ = ["Problem", "Severity", "errors_of", "validate", "validate_node", "warning"]

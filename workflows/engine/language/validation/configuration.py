@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
-from workflows.engine.document import Document, Json, NodeSpec
 from workflows.engine.kinds import AnyKind, Field
-from workflows.engine.policy import read_policy
-from workflows.engine.problems import Problem, warning
-from workflows.engine.remembering import RECALLING
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.failure_policy import read_policy
+from workflows.engine.language.memory_usage import RECALLING
+from workflows.engine.language.problems import Problem, warning
 
 
 def configuration_problems(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
@@ -29,9 +29,9 @@ def _node_problems(
     wrong = kind.check(node)
     yield from wrong or _empty_fields(node, kind)
     yield from _scope_problems(node, kind)
-    yield from read_policy(node, retryable=kind.retryable)[1]
+    yield from read_policy(node, kind.retry)[1]
     if not remembers and node.data.get(RECALLING) is not None:
-        message = f"Unknown field {RECALLING}: memory is not offered here"
+        message = f"Unknown field {RECALLING}: memory is disabled"
         yield Problem("config.unknown_field", message, node=node.id, field=RECALLING)
 
 
@@ -65,7 +65,7 @@ _WORDS = ("text", "jinja2_text")
 def _unknown(kind: str, kinds: Mapping[str, AnyKind]) -> str:
     close = get_close_matches(kind, list(kinds), n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    return f"There is no node type {kind!r} here{hint}"
+    return f"Unknown node type {kind!r}{hint}"
 
 
 # Chats and pages offer less than memory nodes do; a document may say it all the same.

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from workflows.engine.document import Document, Json, NodeSpec, Selector
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, NodeKind
-from workflows.engine.problems import Problem, warning
-from workflows.engine.templating import REFERENCE, references
-from workflows.engine.variables import CONVERSATION, ENVIRONMENT, SYSTEM
+from workflows.engine.language.document import Document, Json, NodeSpec, Selector
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.templating import REFERENCE, references
+from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
 SYSTEM_VARIABLES: Final = frozenset(
@@ -26,11 +26,6 @@ SYSTEM_VARIABLES: Final = frozenset(
         *("execution_id", "group_id", "run_id"),
     }
 )
-# Fields that hold code: what looks like a reference in them is none.
-CODE_FIELDS: Final[Mapping[str, frozenset[str]]] = {
-    "code": frozenset({"code"}),
-    "template-transform": frozenset({"template"}),
-}
 ERROR_OUTPUTS: Final = ("error_message", "error_type")
 _LOOKS_LIKE_ONE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
 _SPECIAL: Final = frozenset({"context", "url", "histories", "query"})
@@ -52,8 +47,8 @@ def reference_problems(
             if selector not in told:
                 told.add(selector)
                 yield from sight.problems(node, selector, field)
-        for field, text in _malformed(node):
-            message = f"{{{{#{text}#}}}} isn't a reference and stays as it is written"
+        for field, text in _malformed(node, kinds):
+            message = f"{{{{#{text}#}}}} is not a valid reference and is kept as text"
             yield warning("reference.malformed", message, node=node.id, field=field)
 
 
@@ -85,7 +80,7 @@ class _Sight:
         if head in self._names and head not in self.graph.nodes:
             yield from self._unknown_name(node, selector, self._names[head], field)
         elif head in self.off:
-            message = f"{written} is never there: {head} is switched off"
+            message = f"{written} is never available: {head} is disabled"
             yield warning("reference.disabled_node", message, node=node.id, field=field)
         elif head not in self.graph.nodes:
             close = get_close_matches(head, list(self.graph.nodes), n=1)
@@ -111,10 +106,10 @@ class _Sight:
         parent = self.graph.nodes[head].parent
         if parent not in outside:
             message = (
-                f"{written} lies inside {parent}; out here only what {parent} gives can be read"
+                f"{written} is inside {parent}; only the outputs of {parent} are available here"
             )
             return warning("reference.inside_container", message, node=node.id, field=field)
-        message = f"{written} isn't there yet: {head} doesn't run before this node"
+        message = f"{written} is not available yet: {head} doesn't run before this node"
         return warning("reference.not_upstream", message, node=node.id, field=field)
 
     def _unknown_name(
@@ -152,7 +147,7 @@ class _Sight:
 def _uses(
     node: NodeSpec, kinds: Mapping[str, AnyKind], broken: Container[str]
 ) -> Iterator[tuple[str | None, Selector]]:
-    for field, text in _texts(node):
+    for field, text in _texts(node, kinds):
         for selector in references(text):
             yield field, selector
     kind = kinds.get(node.kind)
@@ -162,8 +157,8 @@ def _uses(
                 yield _place(node, selector), selector
 
 
-def _malformed(node: NodeSpec) -> Iterator[tuple[str, str]]:
-    for field, text in _texts(node):
+def _malformed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
+    for field, text in _texts(node, kinds):
         for match in _LOOKS_LIKE_ONE.finditer(text):
             inside = match[1]
             if not REFERENCE.fullmatch(match[0]) and inside not in _SPECIAL and inside[0] != "$":
@@ -184,9 +179,10 @@ def _place(node: NodeSpec, selector: Selector) -> str | None:
     return None
 
 
-def _texts(node: NodeSpec) -> Iterator[tuple[str, str]]:
-    """Every text in a node's data that may hold references, with its path."""
-    skipped = CODE_FIELDS.get(node.kind, frozenset()) | {"title", "desc", "sub_graph"}
+def _texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
+    """Yield every text in a node's data that may hold references, with its path."""
+    kind = kinds.get(node.kind)
+    skipped = {"title", "desc", "sub_graph"} | (kind.code_fields if kind else frozenset())
     todo: list[tuple[str, Json]] = [
         (key, value) for key, value in node.data.items() if key not in skipped
     ]

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
-from workflows.engine.document import Document, EdgeSpec, Mode
-from workflows.engine.dsl.strict import MAX_EDGES, MAX_NODES
-from workflows.engine.graph import Graph
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.nesting import container_problems
-from workflows.engine.problems import Problem, warning
-from workflows.engine.variables import RESERVED_HEADS
+from workflows.engine.language.document import Document, EdgeSpec, Mode
+from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
+from workflows.engine.language.graph import Graph
+from workflows.engine.language.nesting import container_problems
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.variables import RESERVED_HEADS
 
 
 FAIL_BRANCH: Final = "fail-branch"
@@ -22,7 +22,9 @@ def size_problems(document: Document) -> list[Problem]:
         ("edges", len(document.edges), MAX_EDGES),
     )
     return [
-        Problem(f"document.{what}", f"A workflow may have {most} {what}, not {count}")
+        Problem(
+            f"document.{what}", f"A workflow can have at most {most} {what}, this one has {count}"
+        )
         for what, count, most in sizes
         if count > most
     ]
@@ -53,14 +55,14 @@ def is_guarded(data: Mapping[str, object]) -> bool:
 def _ids(document: Document) -> Iterator[Problem]:
     ids = [*(node.id for node in document.nodes), *(note.id for note in document.notes)]
     for node_id in _repeated(ids):
-        yield Problem("node.duplicate_id", f"Several nodes have the id {node_id}", node=node_id)
+        yield Problem("node.duplicate_id", f"Duplicate node ID {node_id}", node=node_id)
     for edge_id in _repeated(edge.id for edge in document.edges):
-        yield Problem("edge.duplicate_id", f"Several edges have the id {edge_id}", edge=edge_id)
+        yield Problem("edge.duplicate_id", f"Duplicate edge ID {edge_id}", edge=edge_id)
     for node in document.nodes:
         if not node.id:
-            yield Problem("node.id_missing", f"A node of type {node.kind} has no id")
+            yield Problem("node.id_missing", f"A node of type {node.kind} has no ID")
         if node.id in RESERVED_HEADS:
-            message = f"{node.id} is the name of built-in variables; give the node another id"
+            message = f"{node.id} is reserved for built-in variables; use another node ID"
             yield Problem("node.id_reserved", message, node=node.id)
 
 
@@ -70,12 +72,12 @@ def _parents(graph: Graph, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
             continue
         parent = graph.nodes.get(node.parent)
         if parent is None:
-            message = f"The container {node.parent} the node lies in doesn't exist"
+            message = f"The parent container {node.parent} doesn't exist"
             yield Problem("node.parent_unknown", message, node=node.id)
         elif node.id in graph.containers_around(node.id):
-            yield Problem("node.parent_circle", "The node lies inside itself", node=node.id)
+            yield Problem("node.parent_circle", "The node is nested in itself", node=node.id)
         elif parent.kind in kinds and kinds[parent.kind].execution is not Execution.CONTAINER:
-            message = f"{parent.title or parent.id} can't hold other nodes"
+            message = f"{parent.title or parent.id} is not a container"
             yield Problem("node.parent_kind", message, node=node.id)
 
 
@@ -83,7 +85,7 @@ def _dangling(document: Document, graph: Graph) -> Iterator[Problem]:
     for edge in document.edges:
         for end in (edge.source, edge.target):
             if end not in graph.nodes:
-                message = f"The edge ends at a node that doesn't exist: {end}"
+                message = f"The edge connects to a node that doesn't exist: {end}"
                 yield Problem("edge.dangling", message, edge=edge.id)
 
 
@@ -91,11 +93,11 @@ def _edges(graph: Graph, kinds: Mapping[str, AnyKind], broken: Container[str]) -
     seen: set[tuple[str, str, str]] = set()
     for edge in graph.edges:
         if graph.nodes[edge.source].parent != graph.nodes[edge.target].parent:
-            message = "An edge can't lead into or out of a container"
+            message = "An edge can't cross the border of a container"
             yield Problem("edge.crosses", message, edge=edge.id)
         way = (edge.source, edge.handle, edge.target)
         if way in seen:
-            yield warning("edge.duplicate", "The same edge is drawn twice", edge=edge.id)
+            yield warning("edge.duplicate", "Duplicate edge", edge=edge.id)
         seen.add(way)
         yield from _handle(edge, graph, kinds, broken)
 
@@ -108,7 +110,7 @@ def _handle(
         return
     known = [*kinds[source.kind].handles(source), *([FAIL_BRANCH] * is_guarded(source.data))]
     if edge.handle not in known and edge.handle != "success-branch":
-        message = f"The node has no way out called {edge.handle}; it has {', '.join(known)}"
+        message = f"The node has no branch {edge.handle}; it has {', '.join(known)}"
         yield warning("edge.handle", message, node=source.id, edge=edge.id)
 
 
@@ -116,20 +118,20 @@ def _circle(graph: Graph) -> Iterator[Problem]:
     circle = graph.cycle()
     if circle:
         way = " → ".join((*circle, circle[0]))
-        message = f"The edges go round in a circle: {way}. Repeat with a loop node instead"
+        message = f"The edges form a cycle: {way}. Use a Loop node to repeat steps"
         yield Problem("graph.cycle", message, node=circle[0])
 
 
 def _starts(graph: Graph, roots: list[str]) -> Iterator[Problem]:
     if not roots:
-        yield Problem("root.missing", "The workflow has no start node")
+        yield Problem("root.missing", "The workflow has no Start node")
     starts = [node for node in roots if graph.nodes[node].kind == "start"]
     for node in starts[1:]:
-        yield Problem("root.several", f"There is a start node already: {starts[0]}", node=node)
+        yield Problem("root.several", f"There is already a Start node: {starts[0]}", node=node)
     if starts and len(starts) < len(roots):
         for node in roots:
             if graph.nodes[node].kind != "start":
-                message = "A workflow begins at a start node or at triggers, not at both"
+                message = "A workflow starts with a Start node or with triggers, not both"
                 yield Problem("root.mixed", message, node=node)
 
 
@@ -139,7 +141,7 @@ def _unreachable(graph: Graph, roots: list[str]) -> Iterator[Problem]:
     reached = graph.reachable(roots)
     for node in graph.nodes:
         if node not in reached:
-            message = "No path leads here from the start; the node never runs"
+            message = "The node is not reachable from the Start node and never runs"
             yield warning("node.unreachable", message, node=node)
 
 
@@ -148,10 +150,12 @@ def _voices(document: Document) -> Iterator[Problem]:
     kinds = {node.kind for node in document.nodes}
     wanted, other = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
     if wanted not in kinds:
-        yield warning(f"mode.no_{wanted}", f"Without an {wanted} node nothing comes out")
+        yield warning(
+            f"mode.no_{wanted}", f"There is no {wanted} node, so the workflow has no output"
+        )
     for node in document.nodes:
         if node.kind == other:
-            message = f"A {document.mode} app has {wanted} nodes; this one may go unheard"
+            message = f"A {document.mode} app returns its output through {wanted} nodes; this node may be ignored"
             yield warning(f"mode.{other}", message, node=node.id)
 
 

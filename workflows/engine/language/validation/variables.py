@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from workflows.engine.document import Document, VariableSpec
-from workflows.engine.problems import Problem, warning
-from workflows.engine.values import ValueType, matches, parse_type, to_json
+from workflows.engine.language.document import Document, VariableSpec
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.values import ValueType, matches, parse_type, to_json
 
 
 MAX_DESCRIPTION: Final = 255
@@ -32,7 +32,7 @@ def variable_problems(document: Document) -> Iterator[Problem]:
         for index, variable in enumerate(variables):
             where = f"{field}.{index}"
             if names[variable.name] > 1:
-                message = f"Several variables are called {variable.name}"
+                message = f"Duplicate variable {variable.name}"
                 yield Problem("variable.duplicate", message, field=where)
             yield from _problems(variable, where, types)
 

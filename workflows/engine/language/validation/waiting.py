@@ -2,10 +2,10 @@
 
 from collections.abc import Container, Iterator, Mapping
 
-from workflows.engine.document import Document
 from workflows.engine.kinds import AnyKind
-from workflows.engine.outside import Flow
-from workflows.engine.problems import Problem, warning
+from workflows.engine.language.document import Document
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.untrusted import Flow
 
 
 # The switch that lets it in, which is where the warning stands.
@@ -27,5 +27,5 @@ def waiting_problems(
             continue
         source = next((one for one in sorted(ways) if kind.waits(node, ways[one])), None)
         if source is not None:
-            message = f"{source} brings in words from outside: they wait in quarantine until somebody approves them"
+            message = f"{source} brings in external content, which stays in quarantine until it is approved"
             yield warning("memory.waits", message, node=node.id, field=SWITCH)

@@ -1,8 +1,8 @@
-"""Answer: what a chat says. Several answers of one run are joined in the order they complete."""
+"""Answer: the text that a chat sends. Several answers of one run are joined in the order they complete."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from workflows.engine.document import Json, NodeSpec
+from workflows.engine.appearance import Data
 from workflows.engine.kinds import (
     Execution,
     Field,
@@ -14,8 +14,11 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.templating import Segment, Template
-from workflows.engine.values import is_file
+from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
+from workflows.engine.language.templating import Segment, Template
+from workflows.engine.language.values import is_file
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 class AnswerConfig(NodeConfig):
@@ -25,29 +28,40 @@ class AnswerConfig(NodeConfig):
 class Answer(NodeKind[AnswerConfig, Template]):
     name = "answer"
     title = gettext_noop("Answer")
-    description = gettext_noop("Says something in the chat.")
+    description = gettext_noop("Replies in the chat")
     group = "flow"
+    mode = Mode.CHAT
+    palette_order = 30
+    icon = "chat"
+    family = "flow"
+    dialects = ("dify", "xworkflow")
     config_model = AnswerConfig
     execution = Execution.RESPONSE
     fields = (
         Field(
             "answer",
-            gettext_noop("Answer"),
+            gettext_noop("Reply"),
             Widget.TEMPLATE,
             required=True,
-            help=gettext_noop("Streams: what stands before a variable is said while it is made."),
+            help=gettext_noop("Text before a variable streams immediately."),
             example="{{#llm.text#}}",
-            wanted="The answer is empty: nothing is said",
+            wanted="Answer is empty",
         ),
     )
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [as_text(data.get("answer"))]
 
     def prepare(self, spec: NodeSpec) -> Template:
         return Template.of(self.configure(spec).answer)
 
+    def initial_data(self, text: Selector) -> Data:
+        return {"answer": f"{{{{#{'.'.join(text)}#}}}}"}
+
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("answer", "string", gettext_noop("What was said")),
-            Output("files", "array[file]", gettext_noop("Files among the variables")),
+            Output("answer", "string", gettext_noop("Reply text")),
+            Output("files", "array[file]", gettext_noop("Files in the reply")),
         )
 
     def segments(self, prepared: Template) -> Sequence[Segment]:
@@ -57,6 +71,6 @@ class Answer(NodeKind[AnswerConfig, Template]):
         files: list[Json] = []
         for selector in prepared.references:
             value = ctx.pool.get(selector)
-            found = value if isinstance(value, list) else [value]
-            files += [item for item in found if is_file(item)]
+            values = value if isinstance(value, list) else [value]
+            files += [item for item in values if is_file(item)]
         return NodeResult({"answer": prepared.markdown(ctx.pool), "files": files})

@@ -1,20 +1,26 @@
 """Conditions of branches and loops: one table from operator to function.
 
-Reading is ``parse_condition`` and ``parse_group``; deciding is ``Condition.holds`` and
-``ConditionGroup.holds``. A selector that finds nothing raises, so does a value the operator makes
-no sense for: guessing would send a run the wrong way without a word.
+``parse_condition`` and ``parse_group`` read them, ``holds`` decides. A selector that finds nothing raises, and so does
+a
+value that the operator makes no sense for: a guess would send a run the wrong way unnoticed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from workflows.engine.comparisons import OPERATORS, UNARY, canonical_operator, compare, expected_for
-from workflows.engine.document import Json, Selector
 from workflows.engine.errors import ConditionInvalid
-from workflows.engine.templating import Template
-from workflows.engine.values import FILE_ATTRIBUTES, file_attribute, is_file
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.comparisons import (
+    OPERATORS,
+    UNARY,
+    canonical_operator,
+    compare,
+    expected_for,
+)
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.templating import Template
+from workflows.engine.language.values import FILE_ATTRIBUTES, file_attribute, is_file
+from workflows.engine.language.variables import VariablePool
 
 
 Logic = Literal["and", "or"]
@@ -25,7 +31,7 @@ OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
 
 @dataclass(frozen=True, slots=True)
 class FileCondition:
-    """A question about one attribute of files."""
+    """Compares one attribute of files."""
 
     key: str
     operator: str
@@ -39,7 +45,7 @@ class FileCondition:
     def _holds_for(self, file: Mapping[str, Json]) -> bool:
         actual, expected = file_attribute(file, self.key), self.value
         if self.key == "extension":
-            actual, expected = _dotted(actual), _dotted(expected)
+            actual, expected = _add_dot(actual), _add_dot(expected)
         return compare(self.operator, actual, expected)
 
 
@@ -63,11 +69,11 @@ class Condition:
         actual = pool.require(self.selector)
         if self.operator in OVER_FILES and self._asks_files(actual):
             if self.over_files is None:
-                raise ConditionInvalid("A condition on a list of files needs a sub condition")
+                raise ConditionInvalid("A condition on a list of files needs a file condition")
             return self.over_files.holds(actual)
         if self.operator in UNARY:
             return compare(self.operator, actual, None)
-        return compare(self.operator, actual, expected_for(actual, _rendered(self.value, pool)))
+        return compare(self.operator, actual, expected_for(actual, _render(self.value, pool)))
 
     def _asks_files(self, actual: Json) -> bool:
         # An empty list doesn't tell what it is a list of; the condition's shape does.
@@ -75,15 +81,15 @@ class Condition:
 
     @property
     def references(self) -> tuple[Selector, ...]:
-        """Every variable the condition looks at."""
+        """Return every variable that the condition looks at."""
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
         inside = [Template.of(value).references for value in values if isinstance(value, str)]
-        return (self.selector, *(selector for found in inside for selector in found))
+        return (self.selector, *(selector for references in inside for selector in references))
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionGroup:
-    """Conditions joined by and / or; of none at all, "and" is true and "or" is false."""
+    """Joins conditions by and / or; without any, "and" is true and "or" is false."""
 
     conditions: tuple[Condition, ...] = ()
     logic: Logic = "and"
@@ -93,12 +99,12 @@ class ConditionGroup:
 
 
 def parse_condition(data: Mapping[str, Json]) -> Condition:
-    """Read a condition as documents write it. Raises ConditionInvalid with what is wrong."""
+    """Read a condition as documents write it. Raise ConditionInvalid with what is wrong."""
     selector = data.get("variable_selector")
     if not isinstance(selector, list | tuple) or len(selector) < 2:
-        raise ConditionInvalid("A condition needs a variable to look at")
+        raise ConditionInvalid("A condition needs a variable")
     if not all(isinstance(part, str) for part in selector):
-        raise ConditionInvalid("A variable selector is a list of texts")
+        raise ConditionInvalid("A variable selector must be a list of strings")
     sub = data.get("sub_variable_condition")
     return Condition(
         selector=tuple(selector),
@@ -110,9 +116,9 @@ def parse_condition(data: Mapping[str, Json]) -> Condition:
 
 def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
     if conditions is not None and not isinstance(conditions, list | tuple):
-        raise ConditionInvalid("Conditions are a list")
+        raise ConditionInvalid("Conditions must be a list")
     return ConditionGroup(
-        tuple(parse_condition(_mapping(condition)) for condition in conditions or ()),
+        tuple(parse_condition(_require_mapping(condition)) for condition in conditions or ()),
         parse_logic(logic),
     )
 
@@ -120,7 +126,7 @@ def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
 def parse_operator(name: Json) -> str:
     operator = canonical_operator(name) if isinstance(name, str) else None
     if operator is None:
-        raise ConditionInvalid(f"There is no operator {name!r}; there are {', '.join(OPERATORS)}")
+        raise ConditionInvalid(f"Unknown operator {name!r}; use one of: {', '.join(OPERATORS)}")
     return operator
 
 
@@ -132,11 +138,11 @@ def parse_logic(name: Json) -> Logic:
         return "and"
     if logic == "or":
         return "or"
-    raise ConditionInvalid(f"Conditions are joined by and or or, not by {name!r}")
+    raise ConditionInvalid(f"The logical operator must be and or or, not {name!r}")
 
 
 def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
-    conditions = [_mapping(condition) for condition in data.get("conditions") or ()]
+    conditions = [_require_mapping(condition) for condition in data.get("conditions") or ()]
     return FileConditionGroup(
         tuple(_parse_file_condition(condition) for condition in conditions),
         parse_logic(data.get("logical_operator")),
@@ -146,15 +152,17 @@ def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
 def _parse_file_condition(data: Mapping[str, Json]) -> FileCondition:
     key = data.get("key")
     if key not in FILE_ATTRIBUTES:
-        raise ConditionInvalid(f"A file has no {key!r}; it has {', '.join(FILE_ATTRIBUTES)}")
+        raise ConditionInvalid(
+            f"A file has no property {key!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
+        )
     return FileCondition(
         str(key), parse_operator(data.get("comparison_operator")), data.get("value")
     )
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _require_mapping(value: Json) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
-        raise ConditionInvalid("A condition is an object")
+        raise ConditionInvalid("A condition must be an object")
     return value
 
 
@@ -167,19 +175,19 @@ def _are_files(value: Json) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(map(is_file, value))
 
 
-def _rendered(value: Json, pool: VariablePool) -> Json:
+def _render(value: Json, pool: VariablePool) -> Json:
     if isinstance(value, str):
         return Template.of(value).text(pool)
     if isinstance(value, list | tuple):
-        return [_rendered(item, pool) for item in value]
+        return [_render(item, pool) for item in value]
     return value
 
 
-def _dotted(extension: Json) -> Json:
+def _add_dot(extension: Json) -> Json:
     if isinstance(extension, str):
         return extension if not extension or extension.startswith(".") else f".{extension}"
     if isinstance(extension, list | tuple):
-        return [_dotted(item) for item in extension]
+        return [_add_dot(item) for item in extension]
     return extension
 
 

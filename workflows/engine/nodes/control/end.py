@@ -1,11 +1,11 @@
 """End: the outputs of a run of mode "workflow"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.appearance import Data, join_object_names
 from workflows.engine.kinds import (
     Execution,
     Field,
@@ -17,7 +17,9 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.templating import Segment
+from workflows.engine.language.document import Mode, NodeSpec, Selector
+from workflows.engine.language.templating import Segment
+from workflows.engine.texts import Text
 
 
 class EndOutput(BaseModel):
@@ -35,8 +37,13 @@ class EndConfig(NodeConfig):
 class End(NodeKind[EndConfig, EndConfig]):
     name = "end"
     title = gettext_noop("End")
-    description = gettext_noop("What the run gives back.")
+    description = gettext_noop("Ends the workflow and returns its outputs")
     group = "flow"
+    mode = Mode.WORKFLOW
+    palette_order = 20
+    icon = "end"
+    family = "flow"
+    dialects = ("dify", "xworkflow")
     config_model = EndConfig
     execution = Execution.RESPONSE
     gives_results = True
@@ -46,11 +53,17 @@ class End(NodeKind[EndConfig, EndConfig]):
             gettext_noop("Outputs"),
             Widget.OUTPUTS,
             required=True,
-            help=gettext_noop("What programmes and people get from a run."),
+            help=gettext_noop("The values that the run returns."),
             example=[{"variable": "text", "value_selector": ["llm", "text"]}],
-            wanted="The node gives nothing back: it has no outputs",
+            wanted="The node has no outputs",
         ),
     )
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [join_object_names(data.get("outputs"), "variable")]
+
+    def initial_data(self, text: Selector) -> Data:
+        return {"outputs": [{"variable": text[-1], "value_selector": list(text)}]}
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(
@@ -62,7 +75,7 @@ class End(NodeKind[EndConfig, EndConfig]):
         return tuple(output.value_selector for output in self.configure(spec).outputs)
 
     def segments(self, prepared: EndConfig) -> Sequence[Segment]:
-        """A line an output."""
+        """Return one line per output."""
         segments: list[Segment] = []
         for output in prepared.outputs:
             if len(output.value_selector) > 1:

@@ -1,9 +1,9 @@
 """If-else: the first case whose conditions hold decides the way; none of them means ``false``."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workflows.engine.conditions import ConditionGroup, parse_group
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.appearance import Data, HandleLabel, get_variable_name, list_objects
 from workflows.engine.errors import ConditionInvalid
 from workflows.engine.kinds import (
     Execution,
@@ -16,7 +16,12 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.problems import Problem
+from workflows.engine.language.comparisons import is_unary, operator_label
+from workflows.engine.language.document import NodeSpec, Selector
+from workflows.engine.language.problems import Problem
+from workflows.engine.nodes.control.conditions import ConditionGroup, parse_group
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Phrase, Text
 
 
 # Conditions are read by the conditions module; here they are only carried.
@@ -29,7 +34,7 @@ class IfElseConfig(NodeConfig):
     conditions: _Conditions | None = None
 
     def written_cases(self) -> tuple[dict[str, Any], ...]:
-        """Documents from before there were several cases have one, without a name."""
+        """Return the cases; documents from before there were several have one, without a name."""
         if self.cases is not None:
             return self.cases
         legacy = {"logical_operator": self.logical_operator, "conditions": self.conditions or ()}
@@ -41,13 +46,17 @@ Cases = tuple[tuple[str, ConditionGroup], ...]
 
 class IfElse(NodeKind[IfElseConfig, Cases]):
     name = "if-else"
-    title = gettext_noop("If / else")
-    description = gettext_noop("Goes the way of the first case that holds.")
+    title = gettext_noop("If/else")
+    description = gettext_noop("Takes the branch of the first case that matches")
+    palette_order = 10
+    icon = "branch"
+    family = "logic"
+    dialects = ("dify", "xworkflow")
     config_model = IfElseConfig
     execution = Execution.BRANCH
     fields = (
         Field("cases", gettext_noop("Cases"), Widget.CASES,
-              help=gettext_noop("Looked at in order; when none holds, it goes the way of “else”."),
+              help=gettext_noop("Evaluated in order. If no case matches, the Else branch is taken."),
               default=[{"case_id": "true", "logical_operator": "and", "conditions": []}],
               example=[{"case_id": "true", "logical_operator": "and", "conditions": [
                   {"variable_selector": ["start", "topic"], "comparison_operator": "contains",
@@ -56,7 +65,7 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
 
     def prepare(self, spec: NodeSpec) -> Cases:
         return tuple(
-            (_id(case), parse_group(case.get("conditions"), case.get("logical_operator")))
+            (_get_case_id(case), parse_group(case.get("conditions"), case.get("logical_operator")))
             for case in self.configure(spec).written_cases()
         )
 
@@ -73,12 +82,21 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         return problems
 
     def handles(self, spec: NodeSpec) -> tuple[str, ...]:
-        return (*(_id(case) for case in self.configure(spec).written_cases()), "false")
+        return (*(_get_case_id(case) for case in self.configure(spec).written_cases()), "false")
+
+    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+        cases = data.get("cases")
+        written = list_objects(cases) if isinstance(cases, list | tuple) else [data]
+        labels: dict[str, HandleLabel] = {}
+        for case in written:
+            word = gettext_noop("Else if") if labels else gettext_noop("If")
+            labels.setdefault(_get_case_id(case), HandleLabel(Phrase(word), _describe_case(case)))
+        return {**labels, "false": HandleLabel(Phrase(gettext_noop("Else")))}
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("result", "boolean", gettext_noop("Whether any case held")),
-            Output("selected_case_id", "string", gettext_noop("Which one")),
+            Output("result", "boolean", gettext_noop("Whether any case matched")),
+            Output("selected_case_id", "string", gettext_noop("Matched branch")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -97,5 +115,30 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         return NodeResult({"result": False, "selected_case_id": "false"}, handle="false")
 
 
-def _id(case: dict[str, Any]) -> str:
+def _get_case_id(case: Mapping[str, Any]) -> str:
     return str(case.get("case_id") or case.get("id") or "true")
+
+
+def _describe_case(case: Data) -> Sequence[Text]:
+    """Return a case's conditions as people read them."""
+    is_or = as_text(case.get("logical_operator")) == "or"
+    parts: list[Text] = []
+    for condition in list_objects(case.get("conditions")):
+        parts += [Phrase(gettext_noop(" or ") if is_or else gettext_noop(" and "))] if parts else []
+        parts += _describe_condition(condition)
+    return parts or [Phrase(gettext_noop("Always"))]
+
+
+def _describe_condition(condition: Data) -> Iterator[Text]:
+    operator = as_text(condition.get("comparison_operator"))
+    value = condition.get("value")
+    name = get_variable_name(condition.get("variable_selector"))
+    yield f"{name} " if name else ""
+    yield operator_label(operator)
+    if value not in (None, "") and not is_unary(operator):
+        yield f" {_quote_sign(as_text(value))}"
+
+
+def _quote_sign(value: str) -> str:
+    """Quote a value that is only a sign: it would be lost among words."""
+    return value if any(letter.isalnum() for letter in value) else f"“{value}”"

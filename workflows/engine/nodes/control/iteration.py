@@ -1,15 +1,16 @@
-"""Iteration: runs its body once for each item of a list, and gathers what comes out.
+"""Iteration: runs its body once for each item of a list, and collects the results.
 
-Rounds see the variables there were before them, on a copy: nothing of one reaches another but
-changes to conversation variables, and nothing reaches the outside but the gathered list.
+Rounds see the variables that there were before them, on a copy: nothing of one reaches another but
+changes to conversation variables, and nothing reaches the outside but the collected list.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import (
     Execution,
@@ -24,9 +25,11 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.rounds import Round, RoundFailed, Rounds, side_by_side
-from workflows.engine.values import ELEMENTS, ValueType, describe, parse_type
-from workflows.engine.variables import MISSING
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.values import ELEMENTS, ValueType, describe, parse_type
+from workflows.engine.language.variables import MISSING
+from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, side_by_side
+from workflows.engine.texts import Phrase, Text
 
 
 # Under this head xworkflow's bodies look for what belongs to their round.
@@ -61,37 +64,43 @@ class IterationConfig(NodeConfig):
 class Iteration(NodeKind[IterationConfig, IterationConfig]):
     name = "iteration"
     title = gettext_noop("Iteration")
-    description = gettext_noop("Does what is inside it for each item of a list.")
+    description = gettext_noop("Runs the nodes inside for each item of a list")
+    palette_order = 20
+    icon = "iterate"
+    family = "logic"
+    dialects = ("dify", "xworkflow")
     config_model = IterationConfig
     execution = Execution.CONTAINER
-    rounds_named = "iteration"
-    entry = "iteration-start"
     fields = (
         Field("iterator_selector", gettext_noop("List"), Widget.SELECTOR, required=True,
               wants=tuple(str(kind) for kind in ELEMENTS),
-              help=gettext_noop("What is inside runs once for each of its items."),
+              help=gettext_noop("The nodes inside run once for each item."),
               example=["start", "topics"]),
-        Field("output_selector", gettext_noop("Result of a round"), Widget.INNER_SELECTOR,
-              help=gettext_noop("A variable of a node inside; the results of all rounds make the output."),
+        Field("output_selector", gettext_noop("Output of each round"), Widget.INNER_SELECTOR,
+              help=gettext_noop("A variable of a node inside. The results of all rounds form the output."),
               example=["summary", "text"]),
-        Field("is_parallel", gettext_noop("Several rounds at once"), Widget.SWITCH, default=False),
-        Field("parallel_nums", gettext_noop("At most this many at once"), Widget.NUMBER, default=10,
+        Field("is_parallel", gettext_noop("Parallel mode"), Widget.SWITCH, default=False),
+        Field("parallel_nums", gettext_noop("Max parallelism"), Widget.NUMBER, default=10,
               low=1, high=100, shown_when=("is_parallel", (True,))),
-        Field("error_handle_mode", gettext_noop("When a round fails"), Widget.CHOICE,
+        Field("error_handle_mode", gettext_noop("Error handling"), Widget.CHOICE,
               default="terminated", choices=(
-                  ("terminated", gettext_noop("Stop, and fail")),
-                  ("continue-on-error", gettext_noop("Go on, with nothing in its place")),
-                  ("remove-abnormal-output", gettext_noop("Go on, and leave it out")),
+                  ("terminated", gettext_noop("Stop and fail")),
+                  ("continue-on-error", gettext_noop("Continue with null")),
+                  ("remove-abnormal-output", gettext_noop("Continue without the item")),
               )),
-        Field("flatten_output", gettext_noop("Join lists"), Widget.SWITCH, default=True,
-              help=gettext_noop("When every round gives a list, the output is one list of all their items.")),
+        Field("flatten_output", gettext_noop("Flatten output"), Widget.SWITCH, default=True,
+              help=gettext_noop("If every round returns a list, the output is a single list of all items.")),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        name = get_variable_name(data.get("iterator_selector"))
+        return [Phrase(gettext_noop("for each of %(list)s"), {"list": name})] if name else []
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         kind = str(config.output_type or "array[any]").lower()
-        about = gettext_noop("The results of all rounds, in the order of the list")
-        return (Output(config.output_name, kind, about, _results_like(config, kind)),)
+        about = gettext_noop("Results of all rounds, in list order")
+        return (Output(config.output_name, kind, about, _derive_type(config, kind)),)
 
     def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
@@ -100,8 +109,8 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
         like = Like(config.iterator_selector, Likeness.ELEMENT) if item == "any" else None
         return (
-            Output("item", item, gettext_noop("The item of this round"), like),
-            Output("index", "number", gettext_noop("Which round it is, from 0")),
+            Output("item", item, gettext_noop("Current item"), like),
+            Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -111,33 +120,33 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
     async def run(self, prepared: IterationConfig, ctx: NodeContext) -> NodeResult:
         if ctx.body is None:
             raise PortMissing("body")
-        items = _items(prepared, ctx)
+        items = _get_items(prepared, ctx)
         ctx.give({"items": items})
-        gathered = _Gathered(prepared, ctx.node_id, items, ctx.body)
+        results = _Results(prepared, ctx.node_id, items, ctx.body)
         ctx.body.begin(len(items))
         if prepared.is_parallel:
-            await side_by_side(len(items), prepared.parallel_nums, gathered.round)
+            await side_by_side(len(items), prepared.parallel_nums, results.round)
         else:
             for index in range(len(items)):
-                await gathered.round(index)
-        return NodeResult({prepared.output_name: gathered.output()})
+                await results.round(index)
+        return NodeResult({prepared.output_name: results.output()})
 
 
-def _results_like(config: IterationConfig, kind: str) -> Like | None:
-    """Where no type was written down, the results are what a round gives."""
+def _derive_type(config: IterationConfig, kind: str) -> Like | None:
+    """Return the rule for the output's type where no type was written down: it follows from what a round gives."""
     if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
         return None
     how = Likeness.JOINED if config.flatten_output else Likeness.GATHERED
     return Like(config.output_selector, how)
 
 
-def _items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
+def _get_items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
     items = ctx.pool.require(config.iterator_selector)
     if items is None:
         return []
     if not isinstance(items, list | tuple):
         name = ".".join(config.iterator_selector)
-        message = f"{name} is of type {describe(items)}; please provide a list"
+        message = f"{name} is of type {describe(items)}; a list is required"
         raise NodeFailed("InvalidIteratorValueError", message)
     if config.max_iterations is not None and len(items) > config.max_iterations:
         message = f"The list has {len(items)} items; at most {config.max_iterations} are allowed"
@@ -145,8 +154,8 @@ def _items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
     return list(items)
 
 
-class _Gathered:
-    """The results of the rounds so far, each at its place."""
+class _Results:
+    """Collects the results of the rounds, each at its place."""
 
     def __init__(
         self, config: IterationConfig, node_id: str, items: list[Json], body: Rounds
@@ -158,18 +167,18 @@ class _Gathered:
     async def round(self, index: int) -> None:
         begins = {"item": self._items[index], "index": index}
         try:
-            done = await self._body.run(index, {self._node_id: begins, SCOPE: begins})
+            finished_round = await self._body.run(index, {self._node_id: begins, SCOPE: begins})
         except RoundFailed:
             if self._config.error_handle_mode is ErrorMode.TERMINATED:
                 raise
             self._failed.add(index)
         else:
-            self._results[index] = self._result(done)
+            self._results[index] = self._result(finished_round)
 
-    def _result(self, done: Round) -> Json:
+    def _result(self, finished_round: Round) -> Json:
         if self._config.output_selector is None:
-            return dict(done.results) if done.results else None
-        value = done.pool.get(self._config.output_selector)
+            return dict(finished_round.results) if finished_round.results else None
+        value = finished_round.pool.get(self._config.output_selector)
         return None if value is MISSING else value
 
     def output(self) -> list[Json]:
@@ -178,7 +187,7 @@ class _Gathered:
             results = [result for index, result in enumerate(results) if index not in self._failed]
         if not self._config.flatten_output:
             return results
-        there = [result for result in results if result is not None]
-        if not there or not all(isinstance(result, list | tuple) for result in there):
+        existing = [result for result in results if result is not None]
+        if not existing or not all(isinstance(result, list | tuple) for result in existing):
             return results
-        return [item for result in there for item in result]
+        return [item for result in existing for item in result]

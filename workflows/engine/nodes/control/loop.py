@@ -1,18 +1,17 @@
-"""Loop: runs its body again and again, until a condition holds, the body says so, or it is enough.
+"""Loop: repeats its body until a condition holds, a node inside ends it, or the limit of rounds is reached.
 
-Rounds work on the variables around the loop. What the nodes inside gave is taken out before the next
-round; loop variables stay, and are what a round hands to the next one.
+Rounds work on the variables around the loop. The outputs of the nodes inside are removed before the next
+round; loop variables stay and carry values from round to round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Bounded
 
-from workflows.engine.conditions import Condition, ConditionGroup, parse_condition, parse_group
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data
 from workflows.engine.errors import (
     ConditionInvalid,
     NodeFailed,
@@ -31,11 +30,20 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.problems import Problem
-from workflows.engine.records import Write
-from workflows.engine.rounds import Rounds
-from workflows.engine.values import ValueType, infer, parse_constant, parse_type, zero
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.values import ValueType, infer, parse_constant, parse_type, zero
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.control.conditions import (
+    Condition,
+    ConditionGroup,
+    parse_condition,
+    parse_group,
+)
+from workflows.engine.runtime.events import LOOP_EVENTS
+from workflows.engine.runtime.rounds import Rounds
+from workflows.engine.runtime.step_records import Write
+from workflows.engine.texts import Phrase, Text
 
 
 ROUND: Final = "loop_round"
@@ -69,7 +77,7 @@ class LoopConfig(NodeConfig):
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Ends when the conditions hold."""
+    """A loop that ends when the conditions hold."""
 
     count: int
     variables: tuple[LoopVariable, ...]
@@ -78,7 +86,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Goes on as long as the condition holds; running out of rounds is an error."""
+    """A loop that continues as long as the condition holds; reaching the limit of rounds is an error."""
 
     count: int
     initial: Mapping[str, Json]
@@ -92,23 +100,30 @@ Prepared = Until | While
 class Loop(NodeKind[LoopConfig, Prepared]):
     name = "loop"
     title = gettext_noop("Loop")
-    description = gettext_noop("Repeats what is inside it until a condition holds.")
+    description = gettext_noop("Repeats the nodes inside until a condition is met")
+    palette_order = 30
+    icon = "loop"
+    family = "logic"
+    dialects = ("dify", "xworkflow")
     config_model = LoopConfig
     execution = Execution.CONTAINER
-    rounds_named = "loop"
-    entry = "loop-start"
+    round_events = LOOP_EVENTS
     fields = (
-        Field("loop_count", gettext_noop("At most this many rounds"), Widget.NUMBER, required=True,
+        Field("loop_count", gettext_noop("Max rounds"), Widget.NUMBER, required=True,
               default=10, low=1, high=1000),
         Field("loop_variables", gettext_noop("Loop variables"), Widget.LOOP_VARIABLES,
-              help=gettext_noop("Nodes inside may read them, and set them with a variable assigner."),
+              help=gettext_noop("Nodes inside can read them and set them with a Variable assigner."),
               example=[{"label": "tries", "var_type": "number", "value_type": "constant",
                         "value": 0}]),
-        Field("break_conditions", gettext_noop("Stop when"), Widget.CONDITIONS,
-              help=gettext_noop("Looked at before the first round and after each."),
+        Field("break_conditions", gettext_noop("Exit condition"), Widget.CONDITIONS,
+              help=gettext_noop("Checked before the first round and after each round."),
               example=[{"variable_selector": ["loop", "tries"], "comparison_operator": "≥",
                         "value": "3"}]),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        count = data.get("loop_count")
+        return [Phrase(gettext_noop("max %(count)s rounds"), {"count": count})] if count else []
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -130,13 +145,13 @@ class Loop(NodeKind[LoopConfig, Prepared]):
             self.prepare(spec)
         except ConditionInvalid as invalid:
             problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
-        seen: set[str] = set()
+        labels: set[str] = set()
         for index, variable in enumerate(config.loop_variables):
-            message = _complaint(variable, seen)
+            message = _find_mistake(variable, labels)
             if message:
                 where = f"loop_variables.{index}"
                 problems.append(Problem("loop.variable", message, spec.id, where))
-            seen.add(variable.label)
+            labels.add(variable.label)
         return problems
 
     def shares_pool(self, prepared: Prepared) -> bool:
@@ -145,12 +160,12 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.condition is not None:
-            rounds = gettext_noop("How many rounds there were")
+            rounds = gettext_noop("Number of rounds")
             return (
                 Output(config.output_variable or "output", "object"),
                 Output(ITERATIONS, "number", rounds),
             )
-        rounds = gettext_noop("How many rounds there were; nothing when there was none")
+        rounds = gettext_noop("Number of rounds; null if none")
         return (*self.inner_outputs(spec), Output(ROUND, "number", rounds))
 
     def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
@@ -159,18 +174,18 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
         config = self.configure(spec)
         initial = {name: infer(value) for name, value in (config.initial_vars or {}).items()}
-        named = {one.label: _type(one) for one in config.loop_variables}
-        return {**initial, **{name: kind for name, kind in named.items() if kind is not None}}
+        declared = {variable.label: _parse_type(variable) for variable in config.loop_variables}
+        return {**initial, **{name: kind for name, kind in declared.items() if kind is not None}}
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         prepared = self.prepare(spec)
         if isinstance(prepared, While):
             return ()  # its condition is about its own variables, under a head of their own
-        looked_at = (
+        compared = (
             selector for condition in prepared.stops.conditions for selector in condition.references
         )
-        given = (_source(variable) for variable in prepared.variables)
-        return (*(selector for selector in given if selector), *looked_at)
+        sources = (_get_source(variable) for variable in prepared.variables)
+        return (*(selector for selector in sources if selector), *compared)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if ctx.body is None:
@@ -182,20 +197,22 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 
 async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
     pool, name, stops = ctx.pool, ctx.node_id, prepared.stops
-    initial = {variable.label: _initial(variable, pool) for variable in prepared.variables}
+    initial = {
+        variable.label: _get_initial_value(variable, pool) for variable in prepared.variables
+    }
     ctx.give(initial)
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
-    if _stops_already(stops, pool):
+    if _is_over_before_start(stops, pool):
         # No outputs, for there was no round; the variables can be read all the same.
         return NodeResult(writes=tuple(Write((name, label), initial[label]) for label in initial))
     rounds = 0
     for index in range(prepared.count):
-        done = await body.run(index, {})
+        finished_round = await body.run(index, {})
         rounds = index + 1
-        if done.results:
-            _set(pool, name, done.results)
-        if done.broke or (stops.conditions and stops.holds(pool)):
+        if finished_round.results:
+            _set_values(pool, name, finished_round.results)
+        if finished_round.broke or (stops.conditions and stops.holds(pool)):
             break
     values = pool.head(name)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
@@ -206,27 +223,27 @@ async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeRes
     ctx.give(values)
     body.begin(prepared.count)
     rounds = 0
-    while _goes_on(prepared.goes_on, values, ctx):
+    while _should_continue(prepared.goes_on, values, ctx):
         if rounds >= prepared.count:
             raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
         scope = {**ctx.pool.head(SCOPE), ITERATION: rounds}
         heads = {ctx.node_id: values, LOOP: values, SCOPE: scope}
-        done = await body.run(rounds, heads)
-        values = {**values, **done.pool.head(LOOP), **done.results}
+        finished_round = await body.run(rounds, heads)
+        values = {**values, **finished_round.pool.head(LOOP), **finished_round.results}
         rounds += 1
     return NodeResult({prepared.output: values, ITERATIONS: rounds})
 
 
-def _stops_already(stops: ConditionGroup, pool: VariablePool) -> bool:
-    """Before the first round a condition may ask for what isn't there yet."""
+def _is_over_before_start(stops: ConditionGroup, pool: VariablePool) -> bool:
+    """Tell whether the conditions hold before the first round; they may ask for what isn't there yet."""
     try:
         return bool(stops.conditions) and stops.holds(pool)
     except WorkflowFault:
         return False
 
 
-def _goes_on(condition: Condition, values: Mapping[str, Json], ctx: NodeContext) -> bool:
-    """A condition that makes no sense for its variable ends the loop."""
+def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: NodeContext) -> bool:
+    """Tell whether the condition holds; one that makes no sense for its variable ends the loop."""
     pool = ctx.pool.copy()
     pool.set_outputs(LOOP, values)
     pool.set_outputs(ctx.node_id, values)
@@ -236,26 +253,26 @@ def _goes_on(condition: Condition, values: Mapping[str, Json], ctx: NodeContext)
         return False
 
 
-def _set(pool: VariablePool, name: str, values: Mapping[str, Json]) -> None:
+def _set_values(pool: VariablePool, name: str, values: Mapping[str, Json]) -> None:
     pool.set_outputs(name, {**pool.head(name), **values})
 
 
-def _initial(variable: LoopVariable, pool: VariablePool) -> Json:
-    selector = _source(variable)
+def _get_initial_value(variable: LoopVariable, pool: VariablePool) -> Json:
+    selector = _get_source(variable)
     if selector is not None:
         return pool.require(selector)
-    return _constant(variable)
+    return _parse_constant(variable)
 
 
-def _source(variable: LoopVariable) -> Selector | None:
+def _get_source(variable: LoopVariable) -> Selector | None:
     if variable.value_type != "variable":
         return None
     value = variable.value
     return tuple(map(str, value)) if isinstance(value, list | tuple) and len(value) > 1 else ()
 
 
-def _constant(variable: LoopVariable) -> Json:
-    kind = _type(variable) or ValueType.ANY
+def _parse_constant(variable: LoopVariable) -> Json:
+    kind = _parse_type(variable) or ValueType.ANY
     value = variable.value
     texts = (ValueType.STRING, ValueType.SECRET, ValueType.ANY)
     if value is None or (kind not in texts and isinstance(value, str) and not value.strip()):
@@ -263,25 +280,27 @@ def _constant(variable: LoopVariable) -> Json:
     return parse_constant(value, kind)
 
 
-def _type(variable: LoopVariable) -> ValueType | None:
+def _parse_type(variable: LoopVariable) -> ValueType | None:
     return parse_type(variable.var_type)
 
 
-def _complaint(variable: LoopVariable, seen: set[str]) -> str | None:
+def _find_mistake(variable: LoopVariable, labels: set[str]) -> str | None:
     if not variable.label:
         return "A loop variable needs a name"
-    if variable.label in seen:
-        return f"Several loop variables are called {variable.label}"
-    if _type(variable) is None:
+    if variable.label in labels:
+        return f"Duplicate loop variable {variable.label}"
+    if _parse_type(variable) is None:
         return f"{variable.label} can't be of type {variable.var_type}"
     if variable.value_type not in ("constant", "variable"):
-        return (
-            f"{variable.label} is given by a constant or a variable, not by {variable.value_type}"
-        )
+        return f"{variable.label} must be a constant or a variable, not {variable.value_type}"
     if variable.value_type == "variable":
-        return None if _source(variable) else f"{variable.label} needs a variable to begin with"
+        return (
+            None
+            if _get_source(variable)
+            else f"{variable.label} needs a variable as its initial value"
+        )
     try:
-        _constant(variable)
+        _parse_constant(variable)
     except ValueMismatch as mismatch:
-        return f"{variable.label} can't begin like this: {mismatch.message}"
+        return f"Invalid initial value of {variable.label}: {mismatch.message}"
     return None

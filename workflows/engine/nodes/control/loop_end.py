@@ -1,14 +1,18 @@
-"""Loop end: the round in which it is reached is the last one."""
+"""Loop end: the round that reaches it is the last one."""
 
-from workflows.engine.document import NodeSpec
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, gettext_noop
+from workflows.engine.language.document import NodeSpec
 
 
 class LoopEnd(NodeKind[NodeConfig, NodeConfig]):
     name = "loop-end"
-    title = gettext_noop("Leave the loop")
-    description = gettext_noop("Ends the loop around it after this round.")
+    title = gettext_noop("Exit loop")
+    description = gettext_noop("Ends the loop after this round")
     group = "flow"
+    palette_order = 40
+    icon = "end"
+    family = "logic"
+    dialects = ("dify",)
     ends_rounds = True
     lives_in = frozenset({"loop"})
 

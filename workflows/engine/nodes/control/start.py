@@ -1,10 +1,11 @@
-"""Start: where a run begins. Its outputs are the inputs, which were checked before the run was made."""
+"""Start: the node at which a run begins. Its outputs are the inputs, which were checked before the run was made."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import NodeSpec
+from workflows.engine.appearance import Data, join_object_names
 from workflows.engine.kinds import (
     Execution,
     Field,
@@ -16,10 +17,12 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.texts import Text
 
 
 class FormField(BaseModel):
-    """What the run form asks for; the rules for each type are the input checker's."""
+    """One field of the run form; the input checker has the rules for each type."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -48,8 +51,12 @@ _TYPES = {
 class Start(NodeKind[StartConfig, StartConfig]):
     name = "start"
     title = gettext_noop("Start")
-    description = gettext_noop("Where a run begins: what people are asked for.")
+    description = gettext_noop("Starts the workflow and defines its inputs")
     group = "flow"
+    palette_order = 10
+    icon = "start"
+    family = "flow"
+    dialects = ("dify", "xworkflow")
     config_model = StartConfig
     execution = Execution.ROOT
     fields = (
@@ -57,12 +64,15 @@ class Start(NodeKind[StartConfig, StartConfig]):
             "variables",
             gettext_noop("Inputs"),
             Widget.FORM_FIELDS,
-            help=gettext_noop("Each becomes a variable and a field of the run form."),
+            help=gettext_noop("Each input becomes a variable and a field in the run form."),
             example=[
                 {"variable": "topic", "type": "text-input", "label": "Topic", "required": True}
             ],
         ),
     )
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [join_object_names(data.get("variables"), "variable")]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(

@@ -1,15 +1,15 @@
-"""Assigner: sets conversation (and loop) variables. Three written forms, one list of assignments.
+"""Assigner: sets conversation and loop variables. Documents write assignments in three forms; they become one list.
 
-All or nothing: the assignments of a node see one another, and none of them counts unless all do.
+All or nothing: the assignments of a node see one another, and none of them counts unless all succeed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name, join_names, list_objects
 from workflows.engine.errors import NodeFailed, OperationInvalid
 from workflows.engine.kinds import (
     Field,
@@ -20,10 +20,18 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.operations import CONSTANT, VARIABLE, change, check_source, operation_named
-from workflows.engine.problems import Problem
-from workflows.engine.records import Write
-from workflows.engine.variables import ENVIRONMENT, MISSING, SYSTEM
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.variables import ENVIRONMENT, MISSING, SYSTEM
+from workflows.engine.nodes.data.assignment_operations import (
+    CONSTANT,
+    VARIABLE,
+    apply_operation,
+    check_source,
+    find_operation,
+)
+from workflows.engine.runtime.step_records import Write
+from workflows.engine.texts import Text
 
 
 class AssignerItem(BaseModel):
@@ -57,23 +65,33 @@ class Assignment:
 class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     name = "assigner"
     title = gettext_noop("Variable assigner")
-    description = gettext_noop("Sets variables of the conversation.")
+    description = gettext_noop("Sets conversation and loop variables")
     group = "data"
+    palette_order = 30
+    icon = "assign"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = AssignerConfig
     fields = (
         Field("items", gettext_noop("Assignments"), Widget.ASSIGNMENTS, required=True,
-              help=gettext_noop("In order, each seeing the ones before it; all of them or none."),
+              help=gettext_noop("Applied in order. Either all assignments take effect or none."),
               default=[],
               example=[{"variable_selector": ["conversation", "topic"], "operation": "over-write",
                         "input_type": "variable", "value": ["start", "topic"]}],
-              instead=("assigned_variable_selector",), wanted="Nothing is assigned"),
+              instead=("assigned_variable_selector",), wanted="No assignments"),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        targets = [item.get("variable_selector") for item in list_objects(data.get("items"))]
+        return [
+            join_names(map(get_variable_name, targets or [data.get("assigned_variable_selector")]))
+        ]
 
     def prepare(self, spec: NodeSpec) -> tuple[Assignment, ...]:
         config = self.configure(spec)
         if config.items is not None:
-            return tuple(_second_form(item) for item in config.items)
-        return (_first_form(config),)
+            return tuple(_read_second_form(item) for item in config.items)
+        return (_read_first_form(config),)
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -81,7 +99,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
             return problems
         for index, assignment in enumerate(self.prepare(spec)):
             field = f"items.{index}" if "items" in spec.data else None
-            message = _complaint(assignment)
+            message = _find_mistake(assignment)
             if message:
                 problems.append(Problem("assigner.invalid", message, spec.id, field))
         return problems
@@ -90,7 +108,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         return tuple(
             selector
             for assignment in self.prepare(spec)
-            for selector in (assignment.target, _source(assignment))
+            for selector in (assignment.target, _get_source(assignment))
             if selector
         )
 
@@ -100,66 +118,68 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     def run(self, prepared: tuple[Assignment, ...], ctx: NodeContext) -> NodeResult:
         changed: dict[Selector, Json] = {}
         for assignment in prepared:
-            value = _assigned(assignment, ctx, changed)
+            value = _compute_value(assignment, ctx, changed)
             if value is not MISSING:
                 changed[assignment.target] = value
         writes = tuple(Write(selector, value) for selector, value in changed.items())
-        return NodeResult(inputs=_shown(changed), writes=writes)
+        return NodeResult(inputs=_describe_changes(changed), writes=writes)
 
 
-def _second_form(item: AssignerItem) -> Assignment:
+def _read_second_form(item: AssignerItem) -> Assignment:
     return Assignment(item.variable_selector, item.operation, item.input_type, item.value, True)
 
 
-def _first_form(config: AssignerConfig) -> Assignment:
-    given = config.input_variable_selector
-    source, operand = (VARIABLE, given) if given else (CONSTANT, config.value)
+def _read_first_form(config: AssignerConfig) -> Assignment:
+    selector = config.input_variable_selector
+    source, operand = (VARIABLE, selector) if selector else (CONSTANT, config.value)
     return Assignment(config.assigned_variable_selector, config.write_mode, source, operand, False)
 
 
-def _complaint(assignment: Assignment) -> str | None:
+def _find_mistake(assignment: Assignment) -> str | None:
     if len(assignment.target) != 2:
-        return "The variable to set must be one of the conversation, or of a loop"
+        return "The target must be a conversation variable or a loop variable"
     if assignment.target[0] in (SYSTEM, ENVIRONMENT):
-        return f"Variables of {assignment.target[0]} can't be set"
+        return f"Variables of {assignment.target[0]} can't be assigned"
     try:
-        operation_named(assignment.operation)
+        find_operation(assignment.operation)
     except OperationInvalid as invalid:
         return invalid.message
     return None
 
 
-def _source(assignment: Assignment) -> Selector | None:
-    if assignment.source != VARIABLE or not operation_named(assignment.operation).has_operand:
+def _get_source(assignment: Assignment) -> Selector | None:
+    if assignment.source != VARIABLE or not find_operation(assignment.operation).has_operand:
         return None
     operand = assignment.operand
     return tuple(operand) if isinstance(operand, list | tuple) and operand else None
 
 
-def _assigned(assignment: Assignment, ctx: NodeContext, changed: Mapping[Selector, Json]) -> Json:
-    """The new value, or MISSING when a null source leaves things as they are."""
+def _compute_value(
+    assignment: Assignment, ctx: NodeContext, changed: Mapping[Selector, Json]
+) -> Json:
+    """Return the new value, or MISSING when a null source leaves the variable as it is."""
     target = assignment.target
     current = changed[target] if target in changed else ctx.pool.get(target)
     if current is MISSING:
-        raise _not_found(target)
+        raise _build_not_found_error(target)
     kind = ctx.type_of(target, current)
     if assignment.strict:
         check_source(assignment.operation, assignment.source, kind)
     operand = assignment.operand
-    selector = _source(assignment)
+    selector = _get_source(assignment)
     if selector is not None:
         operand = changed[selector] if selector in changed else ctx.pool.get(selector)
         if operand is MISSING:
-            raise _not_found(selector)
-    if operand is None and operation_named(assignment.operation).has_operand:
+            raise _build_not_found_error(selector)
+    if operand is None and find_operation(assignment.operation).has_operand:
         return MISSING
     source = assignment.source if assignment.strict else VARIABLE
-    return change(assignment.operation, current, operand, kind, source)
+    return apply_operation(assignment.operation, current, operand, kind, source)
 
 
-def _not_found(selector: Selector) -> NodeFailed:
+def _build_not_found_error(selector: Selector) -> NodeFailed:
     return NodeFailed("VariableNotFoundError", f"Variable {list(selector)} not found")
 
 
-def _shown(changed: Mapping[Selector, Json]) -> dict[str, Json]:
+def _describe_changes(changed: Mapping[Selector, Json]) -> dict[str, Json]:
     return {".".join(selector): value for selector, value in changed.items()}

@@ -1,6 +1,6 @@
-"""What an assigner can do to a variable: one table from operation to rule and function.
+"""The operations of an assigner: one table from operation to rule and function.
 
-Everything here is pure: a current value and an operand in, a new value out; lists aren't changed in
+Everything here is pure: it takes a current value and an operand and returns a new value; lists aren't changed in
 place. The wording of the errors follows Dify's, which people search the web for.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import OperationInvalid
-from workflows.engine.values import ELEMENTS, NUMBERS, ValueType, matches, zero
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import ELEMENTS, NUMBERS, ValueType, matches, zero
 
 
 VARIABLE: Final = "variable"
@@ -31,25 +31,25 @@ class Operation:
     has_operand: bool = True
 
 
-def change(name: str, current: Json, operand: Json, kind: ValueType, source: str) -> Json:
-    """The variable's new value. Raises OperationInvalid when the parts don't fit together."""
-    operation = operation_named(name)
+def apply_operation(name: str, current: Json, operand: Json, kind: ValueType, source: str) -> Json:
+    """Return the variable's new value. Raise OperationInvalid when the parts don't fit together."""
+    operation = find_operation(name)
     if kind not in operation.targets:
         raise OperationInvalid(f"Operation {name} is not supported for type {kind}")
     check_source(name, source, kind)
     return operation.apply(current, operand, kind)
 
 
-def operation_named(name: str) -> Operation:
+def find_operation(name: str) -> Operation:
     operation = OPERATIONS.get(ALIASES.get(name, name))
     if operation is None:
-        raise OperationInvalid(f"There is no operation {name!r}")
+        raise OperationInvalid(f"Unknown operation {name!r}")
     return operation
 
 
 def check_source(name: str, source: str, kind: ValueType) -> None:
-    """Comes first, also for operations without an operand: what the reference does."""
-    allowed = operation_named(name).sources
+    """Check where the operand comes from; as in the reference this comes first, also for operations without an operand."""
+    allowed = find_operation(name).sources
     if source == CONSTANT and kind in _ARRAYS:
         allowed = allowed - {CONSTANT}
     if source == CONSTANT and name in ("over-write",) and kind not in _SCALARS:
@@ -59,7 +59,7 @@ def check_source(name: str, source: str, kind: ValueType) -> None:
 
 
 def _replace(_current: Json, operand: Json, kind: ValueType) -> Json:
-    return _fitting(operand, kind)
+    return _check_type(operand, kind)
 
 
 def _set(_current: Json, operand: Json, kind: ValueType) -> Json:
@@ -68,7 +68,7 @@ def _set(_current: Json, operand: Json, kind: ValueType) -> Json:
             operand = json.loads(operand)
         except ValueError:
             raise OperationInvalid(f"Invalid input value {operand}") from None
-    return _fitting(operand, kind)
+    return _check_type(operand, kind)
 
 
 def _clear(_current: Json, _operand: Json, kind: ValueType) -> Json:
@@ -76,24 +76,26 @@ def _clear(_current: Json, _operand: Json, kind: ValueType) -> Json:
 
 
 def _append(current: Json, operand: Json, kind: ValueType) -> Json:
-    return [*(current or ()), _fitting(operand, ELEMENTS[kind])]
+    return [*(current or ()), _check_type(operand, ELEMENTS[kind])]
 
 
 def _extend(current: Json, operand: Json, kind: ValueType) -> Json:
-    return [*(current or ()), *_fitting(operand, kind)]
+    return [*(current or ()), *_check_type(operand, kind)]
 
 
-def _without_first(current: Json, _operand: Json, _kind: ValueType) -> Json:
+def _remove_first(current: Json, _operand: Json, _kind: ValueType) -> Json:
     return list(current or ())[1:]
 
 
-def _without_last(current: Json, _operand: Json, _kind: ValueType) -> Json:
+def _remove_last(current: Json, _operand: Json, _kind: ValueType) -> Json:
     return list(current or ())[:-1]
 
 
-def _arithmetic(calculate: Callable[[Json, Json], Json]) -> Callable[[Json, Json, ValueType], Json]:
+def _make_arithmetic(
+    calculate: Callable[[Json, Json], Json],
+) -> Callable[[Json, Json, ValueType], Json]:
     def apply(current: Json, operand: Json, kind: ValueType) -> Json:
-        number = _fitting(operand, ValueType.NUMBER)
+        number = _check_type(operand, ValueType.NUMBER)
         try:
             return calculate(current or 0, number)
         except (ZeroDivisionError, OverflowError):
@@ -102,7 +104,7 @@ def _arithmetic(calculate: Callable[[Json, Json], Json]) -> Callable[[Json, Json
     return apply
 
 
-def _fitting(operand: Json, kind: ValueType) -> Json:
+def _check_type(operand: Json, kind: ValueType) -> Json:
     if not matches(operand, kind):
         raise OperationInvalid(f"Invalid input value {operand}")
     return operand
@@ -118,12 +120,12 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "clear": Operation(_EVERY, _BOTH, _clear, has_operand=False),
     "append": Operation(_ARRAYS, _ONLY_VARIABLE, _append),
     "extend": Operation(_ARRAYS, _ONLY_VARIABLE, _extend),
-    "remove-first": Operation(_ARRAYS, _BOTH, _without_first, has_operand=False),
-    "remove-last": Operation(_ARRAYS, _BOTH, _without_last, has_operand=False),
-    "+=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.add)),
-    "-=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.sub)),
-    "*=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.mul)),
-    "/=": Operation(NUMBERS, _ONLY_CONSTANT, _arithmetic(operator.truediv)),
+    "remove-first": Operation(_ARRAYS, _BOTH, _remove_first, has_operand=False),
+    "remove-last": Operation(_ARRAYS, _BOTH, _remove_last, has_operand=False),
+    "+=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.add)),
+    "-=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.sub)),
+    "*=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.mul)),
+    "/=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.truediv)),
 }
 
 # xworkflow writes one of them in one word.

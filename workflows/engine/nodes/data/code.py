@@ -1,14 +1,13 @@
-"""Code: a program of the author's, run by the runner pool. What it returns is checked to the letter."""
+"""Code: runs a program of the author's in the runner pool and checks its result against the declared outputs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.code_outputs import Declared, checked
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, join_names
 from workflows.engine.errors import CodeFailed, PortMissing
 from workflows.engine.kinds import (
     Field,
@@ -20,9 +19,14 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.values import ValueType, parse_type
+from workflows.engine.nodes.data.code_outputs import Declaration, check_outputs
 from workflows.engine.ports import CodeRequest
-from workflows.engine.problems import Problem, warning
-from workflows.engine.values import ValueType, parse_type
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 PYTHON: Final = "python3"
@@ -74,28 +78,38 @@ class Prepared:
     language: str
     source: str
     variables: tuple[tuple[str, Selector], ...]
-    outputs: Mapping[str, Declared]
+    outputs: Mapping[str, Declaration]
     calling: Literal["keywords", "inputs"]
 
 
 class Code(NodeKind[CodeConfig, Prepared]):
     name = "code"
     title = gettext_noop("Code")
-    description = gettext_noop("Runs a Python function on variables.")
+    description = gettext_noop("Runs a Python function")
     group = "data"
+    palette_order = 40
+    icon = "code"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = CodeConfig
-    retryable = True
+    retry = Retry(max_retries=3, interval_ms=1000)
     fields = (
         Field("variables", gettext_noop("Input variables"), Widget.OUTPUTS,
-              help=gettext_noop("Each is an argument of main.")),
+              help=gettext_noop("Passed to main as arguments.")),
         Field("code_language", gettext_noop("Language"), Widget.CHOICE, default=PYTHON,
               choices=((PYTHON, "Python 3"),)),
         Field("code", gettext_noop("Code"), Widget.CODE, required=True, default=_START,
-              help=gettext_noop("main returns an object with exactly the declared outputs.")),
+              help=gettext_noop("main must return an object with exactly these fields.")),
         Field("outputs", gettext_noop("Output variables"), Widget.TYPED_OUTPUTS, required=True,
               default={"result": {"type": "string"}},
               choices=tuple((str(kind), str(kind)) for kind in OUTPUT_TYPES)),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        language = as_text(data.get("code_language") or data.get("language"))
+        outputs = data.get("outputs")
+        names = join_names(map(str, outputs)) if isinstance(outputs, Mapping) else ""
+        return [f"{language} → {names}" if names else language]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -103,78 +117,80 @@ class Code(NodeKind[CodeConfig, Prepared]):
             LANGUAGES.get(config.code_language, config.code_language),
             config.code,
             tuple((v.variable, v.value_selector) for v in config.variables),
-            {name: _declared(output) for name, output in (config.outputs or {}).items()},
+            {name: _read_declaration(output) for name, output in (config.outputs or {}).items()},
             config.calling,
         )
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
-        return problems or [*_problems(spec, self.configure(spec))]
+        return problems or [*_find_problems(spec, self.configure(spec))]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         declared = self.configure(spec).outputs or {}
-        return tuple(Output(name, str(_declared(out).type)) for name, out in declared.items())
+        return tuple(
+            Output(name, str(_read_declaration(out).type)) for name, out in declared.items()
+        )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if prepared.language not in LANGUAGES.values():
-            raise CodeFailed(_no_language(prepared.language))
+            raise CodeFailed(_describe_unsupported(prepared.language))
         if ctx.ports.code is None:
             raise PortMissing("code")
-        inputs = _inputs(prepared, ctx)
+        inputs = _get_inputs(prepared, ctx)
         ctx.give(inputs)
         result = await ctx.ports.code.run(
             CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
         )
-        ctx.give(_shown(inputs, result.stdout))
+        ctx.give(_add_stdout(inputs, result.stdout))
         return NodeResult(
-            checked(result.value, prepared.outputs, keep=prepared.calling == "inputs")
+            check_outputs(result.value, prepared.outputs, keep=prepared.calling == "inputs")
         )
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
-        return _inputs(prepared, ctx)
+        return _get_inputs(prepared, ctx)
 
 
-def _inputs(prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+def _get_inputs(prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
     return {name: ctx.pool.get_or_none(selector) for name, selector in prepared.variables}
 
 
-def _shown(inputs: dict[str, Json], printed: str) -> dict[str, Json]:
-    """What was printed is kept beside the inputs; a variable of that name goes first."""
+def _add_stdout(inputs: dict[str, Json], printed: str) -> dict[str, Json]:
+    """Add what was printed to the inputs; a variable of that name has priority."""
     return {"stdout": printed[:_MAX_PRINTED], **inputs} if printed else inputs
 
 
-def _declared(written: CodeOutput | str, depth: int = 1) -> Declared:
+def _read_declaration(written: CodeOutput | str, depth: int = 1) -> Declaration:
     output = CodeOutput(type=written) if isinstance(written, str) else written
     children = output.children if depth < _MAX_DECLARED_DEPTH else None
-    return Declared(
+    return Declaration(
         parse_type(output.type) or ValueType.ANY,
-        {name: _declared(child, depth + 1) for name, child in children.items()}
+        {name: _read_declaration(child, depth + 1) for name, child in children.items()}
         if children
         else None,
     )
 
 
-def _problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
-    """Warnings only: a node whose outputs are pinned needs neither its language nor its code."""
+def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
+    """Yield warnings only: a node whose outputs are pinned needs neither its language nor its code."""
     language = LANGUAGES.get(config.code_language)
     if language is None:
-        message = _no_language(config.code_language)
+        message = _describe_unsupported(config.code_language)
         yield warning("code.language", message, node=spec.id, field="code_language")
     if not config.code.strip():
-        yield warning("code.empty", "There is no code", node=spec.id, field="code")
+        yield warning("code.empty", "The code is empty", node=spec.id, field="code")
     elif language is not None and not _MAIN.search(config.code):
         message = "The code must define a function main"
         yield warning("code.main", message, node=spec.id, field="code")
     names = [variable.variable for variable in config.variables]
     for index, name in enumerate(names):
         if config.calling == "keywords" and not name.isidentifier():
-            message = f"{name!r} can't be the name of an argument"
+            message = f"{name!r} can't be used as an argument name"
             yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
         elif name in names[:index]:
-            message = f"There are two variables {name!r}"
+            message = f"Duplicate variable {name!r}"
             yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
     for name, output in (config.outputs or {}).items():
         written = output if isinstance(output, str) else output.type
@@ -183,5 +199,5 @@ def _problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
             yield Problem("code.output_type", message, spec.id, f"outputs.{name}.type")
 
 
-def _no_language(language: str) -> str:
-    return f"{language} code can't be run here: rewrite it in Python"
+def _describe_unsupported(language: str) -> str:
+    return f"{language} code is not supported: rewrite it in Python"

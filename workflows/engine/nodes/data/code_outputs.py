@@ -1,7 +1,7 @@
-"""What a code node may give back: exactly the declared outputs, of their types, within bounds.
+"""Checks the result of a code node: exactly the declared outputs, of their types, within bounds.
 
-``checked`` returns new values: booleans where numbers are declared become integers, NUL characters
-go, tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names
+The check returns new values: booleans where numbers are declared become integers, NUL characters
+are removed, and tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names
 the output.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from workflows.engine.document import Json
 from workflows.engine.errors import NodeFailed
-from workflows.engine.values import ELEMENTS, ValueType, describe
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import ELEMENTS, ValueType, describe
 
 
 MAX_CHARACTERS: Final = 400_000
@@ -29,100 +29,105 @@ MAX_ITEMS: Final[Mapping[ValueType, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """An output as its node declares it. ``children`` None: an object's inside is free."""
+class Declaration:
+    """An output as its node declares it. Without ``children`` an object may hold anything."""
 
     type: ValueType
-    children: "Mapping[str, Declared] | None" = field(default=None)
+    children: "Mapping[str, Declaration] | None" = field(default=None)
 
 
 class OutputInvalid(NodeFailed):
-    """The code's result isn't what the node declares."""
+    """The code's result doesn't match its declaration."""
 
     def __init__(self, message: str, error_type: str = "OutputValidationError") -> None:
         super().__init__(error_type, message)
 
 
-def checked(
-    result: Json, declared: Mapping[str, Declared], *, keep: bool = False
+def check_outputs(
+    result: Json, declared: Mapping[str, Declaration], *, keep: bool = False
 ) -> dict[str, Json]:
-    """``keep``: what isn't declared is kept instead of refused."""
+    """Return the checked outputs. With ``keep`` undeclared outputs are kept instead of rejected."""
     if not isinstance(result, Mapping):
         kind = describe(result)
-        raise OutputInvalid(f"The code must return an object with its outputs, it returned {kind}")
-    return _members(result, declared, "", 1, keep=keep)
+        raise OutputInvalid(
+            f"The code must return an object with its outputs, but it returned {kind}"
+        )
+    return _check_members(result, declared, "", 1, keep=keep)
 
 
-def _members(
+def _check_members(
     result: Mapping[str, Json],
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, Declaration],
     path: str,
     depth: int,
     *,
     keep: bool,
 ) -> dict[str, Json]:
     _check_depth(depth)
-    made: dict[str, Json] = {}
-    for name, wanted in declared.items():
+    outputs: dict[str, Json] = {}
+    for name, declaration in declared.items():
         where = f"{path}.{name}" if path else name
         if name not in result:
             raise OutputInvalid(f"Output {where} is missing.")
-        made[name] = _value(result[name], wanted, where, depth)
+        outputs[name] = _check_value(result[name], declaration, where, depth)
     undeclared = [name for name in result if name not in declared]
     if undeclared and not keep:
         named = ", ".join(f"{path}.{name}" if path else str(name) for name in undeclared[:5])
         raise OutputInvalid(f"Not all output parameters are validated: {named} isn't declared.")
     for name in undeclared:
-        made[name] = _free(result[name], f"{path}.{name}" if path else name, depth)
-    return made
+        outputs[name] = _check_undeclared(result[name], f"{path}.{name}" if path else name, depth)
+    return outputs
 
 
-def _value(value: Json, wanted: Declared, where: str, depth: int) -> Json:
+def _check_value(value: Json, declaration: Declaration, where: str, depth: int) -> Json:
     if value is None:
         return None
-    if wanted.type.is_array:
-        return _array(value, wanted, where, depth)
-    if wanted.type is ValueType.OBJECT:
-        return _object(value, wanted.children, where, depth)
-    return _SCALARS.get(wanted.type, _anything)(value, where)
+    if declaration.type.is_array:
+        return _check_array(value, declaration, where, depth)
+    if declaration.type is ValueType.OBJECT:
+        return _check_object(value, declaration.children, where, depth)
+    return _SCALARS.get(declaration.type, _check_scalar)(value, where)
 
 
-def _array(value: Json, wanted: Declared, where: str, depth: int) -> list[Json]:
+def _check_array(value: Json, declaration: Declaration, where: str, depth: int) -> list[Json]:
     if not isinstance(value, list):
         raise OutputInvalid(f"Output {where} is not an array, got {describe(value)} instead.")
-    element = ELEMENTS[wanted.type]
+    element = ELEMENTS[declaration.type]
     most = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
     if len(value) > most:
         raise OutputInvalid(f"The length of output variable {where} must be at most {most} items.")
-    inner = Declared(element, wanted.children)
-    return [_value(item, inner, f"{where}[{index}]", depth) for index, item in enumerate(value)]
+    inner = Declaration(element, declaration.children)
+    return [
+        _check_value(item, inner, f"{where}[{index}]", depth) for index, item in enumerate(value)
+    ]
 
 
-def _object(
-    value: Json, children: Mapping[str, Declared] | None, where: str, depth: int
+def _check_object(
+    value: Json, children: Mapping[str, Declaration] | None, where: str, depth: int
 ) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise OutputInvalid(f"Output {where} is not an object, got {describe(value)} instead.")
     if children:
-        return _members(value, children, where, depth + 1, keep=False)
+        return _check_members(value, children, where, depth + 1, keep=False)
     _check_depth(depth + 1)
     return {
-        _clean(str(name)): _free(item, f"{where}.{name}", depth + 1) for name, item in value.items()
+        _clean(str(name)): _check_undeclared(item, f"{where}.{name}", depth + 1)
+        for name, item in value.items()
     }
 
 
-def _free(value: Json, where: str, depth: int) -> Json:
-    """Inside what nobody declared: any JSON within the bounds."""
+def _check_undeclared(value: Json, where: str, depth: int) -> Json:
+    """Check a value that nobody declared: any JSON within the bounds."""
     if isinstance(value, Mapping):
-        return _object(value, None, where, depth)
+        return _check_object(value, None, where, depth)
     if isinstance(value, list):
         _check_depth(depth)
-        return [_free(item, f"{where}[{i}]", depth + isinstance(item, list))
+        return [_check_undeclared(item, f"{where}[{i}]", depth + isinstance(item, list))
                 for i, item in enumerate(value)]  # fmt: skip
-    return _anything(value, where)
+    return _check_scalar(value, where)
 
 
-def _text(value: Json, where: str) -> str:
+def _check_text(value: Json, where: str) -> str:
     if not isinstance(value, str):
         raise OutputInvalid(f"Output {where} is not a string, got {describe(value)} instead.")
     if len(value) > MAX_CHARACTERS:
@@ -132,7 +137,7 @@ def _text(value: Json, where: str) -> str:
     return _clean(value)
 
 
-def _number(value: Json, where: str) -> int | float:
+def _check_number(value: Json, where: str) -> int | float:
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, int | float):
@@ -142,7 +147,7 @@ def _number(value: Json, where: str) -> int | float:
             f"Output variable {where} is out of range, "
             f"it must be between {-MAX_NUMBER} and {MAX_NUMBER}."
         )
-    if isinstance(value, float) and _decimals(value) > MAX_DECIMALS:
+    if isinstance(value, float) and _count_decimals(value) > MAX_DECIMALS:
         raise OutputInvalid(
             f"Output variable {where} has too high precision, "
             f"it must have at most {MAX_DECIMALS} decimals."
@@ -150,23 +155,23 @@ def _number(value: Json, where: str) -> int | float:
     return value
 
 
-def _boolean(value: Json, where: str) -> bool:
+def _check_boolean(value: Json, where: str) -> bool:
     if not isinstance(value, bool):
         raise OutputInvalid(f"Output {where} is not a boolean, got {describe(value)} instead.")
     return value
 
 
-def _anything(value: Json, where: str) -> Json:
+def _check_scalar(value: Json, where: str) -> Json:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
-        return _text(value, where)
+        return _check_text(value, where)
     if isinstance(value, int | float):
-        return _number(value, where)
-    return _free(value, where, 1)
+        return _check_number(value, where)
+    return _check_undeclared(value, where, 1)
 
 
-def _decimals(value: float) -> int:
+def _count_decimals(value: float) -> int:
     exponent = Decimal(repr(value)).normalize().as_tuple().exponent
     return -exponent if isinstance(exponent, int) and exponent < 0 else 0
 
@@ -183,10 +188,10 @@ def _clean(text: str) -> str:
 
 
 _SCALARS: Final[Mapping[ValueType, Callable[[Json, str], Json]]] = {
-    ValueType.STRING: _text,
-    ValueType.SECRET: _text,
-    ValueType.NUMBER: _number,
-    ValueType.INTEGER: _number,
-    ValueType.FLOAT: _number,
-    ValueType.BOOLEAN: _boolean,
+    ValueType.STRING: _check_text,
+    ValueType.SECRET: _check_text,
+    ValueType.NUMBER: _check_number,
+    ValueType.INTEGER: _check_number,
+    ValueType.FLOAT: _check_number,
+    ValueType.BOOLEAN: _check_boolean,
 }

@@ -1,13 +1,10 @@
-"""List: filter, pick, order and cut a list, always in this order."""
+"""List: filters, picks, sorts and cuts a list, always in this order."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from workflows.engine.comparisons import canonical_operator
-from workflows.engine.document import Json, NodeSpec, Selector
-from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,18 +15,21 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.list_operations import (
-    checked_items,
-    failed,
-    first_and_last,
-    keeps,
-    nth,
-    ordered,
-    size_of,
+from workflows.engine.language.comparisons import canonical_operator
+from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.templating import render_text
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.data.list_operations import (
+    build_error,
+    build_outputs,
+    check_items,
+    filter_items,
+    parse_size,
+    pick_item,
+    sort_items,
 )
-from workflows.engine.problems import Problem, warning
-from workflows.engine.templating import render_text
-from workflows.engine.variables import VariablePool
 
 
 LISTS: Final = ("array[string]", "array[number]", "array[boolean]", "array[file]")
@@ -83,31 +83,35 @@ class ListConfig(NodeConfig):
 
 class ListOperator(NodeKind[ListConfig, ListConfig]):
     name = "list-operator"
-    title = gettext_noop("List")
-    description = gettext_noop("Filters, orders and cuts a list.")
+    title = gettext_noop("List operator")
+    description = gettext_noop("Filters, sorts and limits a list")
     group = "data"
+    palette_order = 60
+    icon = "list"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = ListConfig
     fields = (
         Field("variable", gettext_noop("List"), Widget.SELECTOR, required=True, wants=LISTS),
         Field("filter_by", gettext_noop("Filter"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("conditions", gettext_noop("Keep items that"), Widget.LIST_FILTERS),
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("conditions", gettext_noop("Filter condition"), Widget.LIST_FILTERS),
         )),
-        Field("extract_by", gettext_noop("One item"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("serial", gettext_noop("Its number, from 1"), Widget.TEMPLATE, default="1"),
+        Field("extract_by", gettext_noop("Extract item"), Widget.SECTION, fields=(
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("serial", gettext_noop("Item number, starting at 1"), Widget.TEMPLATE, default="1"),
         )),
         Field("order_by", gettext_noop("Order"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("key", gettext_noop("Attribute of the files"), Widget.TEXT),
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("key", gettext_noop("File property"), Widget.TEXT),
             Field("value", gettext_noop("Direction"), Widget.CHOICE, default="asc", choices=(
-                ("asc", gettext_noop("Smallest first")),
-                ("desc", gettext_noop("Largest first")),
+                ("asc", gettext_noop("Ascending")),
+                ("desc", gettext_noop("Descending")),
             )),
         )),
-        Field("limit", gettext_noop("First items only"), Widget.SECTION, fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("size", gettext_noop("At most"), Widget.NUMBER, default=10),
+        Field("limit", gettext_noop("Limit"), Widget.SECTION, fields=(
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("size", gettext_noop("Max items"), Widget.NUMBER, default=10),
         )),
     )  # fmt: skip
 
@@ -116,7 +120,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
             config = self.configure(spec)
         except ValidationError as invalid:
             return config_problems(spec.id, invalid, self.fields)
-        return [*_problems(spec, config)]
+        return [*_find_problems(spec, config)]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
@@ -133,42 +137,42 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
     def run(self, prepared: ListConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.variable:
-            raise failed("There is no list to work on")
-        items = checked_items(ctx.pool.require(prepared.variable))
+            raise build_error("No list selected")
+        items = check_items(ctx.pool.require(prepared.variable))
         ctx.give({"variable": items})
-        return NodeResult(first_and_last(_worked_on(items, prepared, ctx.pool)))
+        return NodeResult(build_outputs(_apply_operations(items, prepared, ctx.pool)))
 
 
-def _worked_on(items: list[Json], config: ListConfig, pool: VariablePool) -> list[Json]:
+def _apply_operations(items: list[Json], config: ListConfig, pool: VariablePool) -> list[Json]:
     if not items:
         return []
     if config.filter_by.enabled:
         for condition in config.filter_by.conditions:
-            expected = _rendered(condition.value, pool)
-            items = keeps(items, condition.key, condition.comparison_operator, expected)
+            expected = _render(condition.value, pool)
+            items = filter_items(items, condition.key, condition.comparison_operator, expected)
     if config.extract_by.enabled:
-        items = nth(items, render_text(str(config.extract_by.serial), pool))
+        items = pick_item(items, render_text(str(config.extract_by.serial), pool))
     if config.order_by.enabled:
-        items = ordered(items, config.order_by.key, descending=config.order_by.value == "desc")
+        items = sort_items(items, config.order_by.key, descending=config.order_by.value == "desc")
     if config.limit.enabled:
         size = config.limit.size
-        items = items[: size_of(render_text(size, pool) if isinstance(size, str) else size)]
+        items = items[: parse_size(render_text(size, pool) if isinstance(size, str) else size)]
     return items
 
 
-def _rendered(value: Json, pool: VariablePool) -> Json:
+def _render(value: Json, pool: VariablePool) -> Json:
     if isinstance(value, str):
         return render_text(value, pool)
     if isinstance(value, list | tuple):
-        return [_rendered(item, pool) for item in value]
+        return [_render(item, pool) for item in value]
     return value
 
 
-def _problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
+def _find_problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
     if not config.variable:
-        message = "There is no list to work on"
+        message = "No list selected"
         if spec.data.get("operation"):
-            message = f"The operation {spec.data['operation']!r} can't be run here"
+            message = f"Unsupported operation {spec.data['operation']!r}"
         yield warning("list.variable", message, node=spec.id, field="variable")
     for index, condition in enumerate(config.filter_by.conditions):
         if canonical_operator(condition.comparison_operator) is None:

@@ -1,13 +1,12 @@
-"""Template: text made by Jinja2. The simplest templates are filled in here, all others elsewhere."""
+"""Template: renders text with Jinja2. The simplest templates are filled in here, all others in the sandbox."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data
 from workflows.engine.errors import PortMissing, TemplateFailed
-from workflows.engine.jinja import PlainTemplate, plain_template
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,6 +17,10 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.simple_jinja import PlainTemplate, plain_template
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 MAX_CHARACTERS = 400_000
@@ -45,15 +48,19 @@ class Prepared:
 class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
     name = "template-transform"
     title = gettext_noop("Template")
-    description = gettext_noop("Makes text out of variables with a Jinja2 template.")
+    description = gettext_noop("Renders text from variables")
     group = "data"
+    palette_order = 10
+    icon = "template"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = TemplateConfig
     fields = (
         Field(
             "variables",
             gettext_noop("Variables"),
             Widget.OUTPUTS,
-            help=gettext_noop("Under these names the template finds them."),
+            help=gettext_noop("Available under these names in the template."),
             example=[{"variable": "topic", "value_selector": ["start", "topic"]}],
         ),
         Field(
@@ -66,13 +73,20 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         ),
     )
 
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [as_text(data.get("template"))]
+
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         variables = tuple((v.variable, v.value_selector) for v in config.variables)
         return Prepared(config.template, plain_template(config.template), variables)
 
+    def initial_data(self, text: Selector) -> Data:
+        variables = [{"variable": text[-1], "value_selector": list(text)}]
+        return {"variables": variables, "template": f"{{{{ {text[-1]} }}}}"}
+
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("output", "string", gettext_noop("The text that was made")),)
+        return (Output("output", "string", gettext_noop("Rendered text")),)
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
@@ -83,17 +97,17 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         ctx.give(inputs)
         text = prepared.plain.render(inputs) if prepared.plain is not None else None
         if text is None:
-            return _render_elsewhere(prepared.source, inputs, ctx)
-        return _result(text)
+            return _render_in_sandbox(prepared.source, inputs, ctx)
+        return _build_result(text)
 
 
-async def _render_elsewhere(source: str, inputs: dict[str, Json], ctx: NodeContext) -> NodeResult:
+async def _render_in_sandbox(source: str, inputs: dict[str, Json], ctx: NodeContext) -> NodeResult:
     if ctx.ports.templates is None:
         raise PortMissing("templates")
-    return _result(await ctx.ports.templates.render(source, inputs))
+    return _build_result(await ctx.ports.templates.render(source, inputs))
 
 
-def _result(text: str) -> NodeResult:
+def _build_result(text: str) -> NodeResult:
     if len(text) > MAX_CHARACTERS:
         raise TemplateFailed(f"The text is longer than {MAX_CHARACTERS} characters")
     return NodeResult({"output": text})

@@ -1,10 +1,10 @@
-"""Variable aggregator: of several variables the first that exists, behind branches that don't all run."""
+"""Variable aggregator: passes on the first of several variables that exists, for branches that don't all run."""
 
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name, join_names, list_items
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -15,7 +15,9 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.variables import MISSING
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.variables import MISSING
+from workflows.engine.texts import Text
 
 
 class Group(BaseModel):
@@ -48,15 +50,19 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
     name = "variable-aggregator"
     aliases = ("variable-assigner",)  # what old exports call it
     title = gettext_noop("Variable aggregator")
-    description = gettext_noop("Passes on the first of several variables that exists.")
+    description = gettext_noop("Returns the first variable that has a value")
     group = "data"
+    palette_order = 20
+    icon = "merge"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = AggregatorConfig
     fields = (
         Field(
             "variables",
             gettext_noop("Variables"),
             Widget.SELECTORS,
-            help=gettext_noop("The first that exists is passed on."),
+            help=gettext_noop("The first variable with a value is returned."),
             example=[["llm", "text"], ["fallback", "output"]],
         ),
         Field("output_type", gettext_noop("Type"), Widget.TYPE, default="any"),
@@ -64,15 +70,20 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
             "advanced_settings",
             gettext_noop("Groups"),
             Widget.GROUPS,
-            help=gettext_noop("Several at once, each with an output of its own."),
+            help=gettext_noop("Several groups, each with a separate output."),
         ),
     )
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [
+            join_names(dict.fromkeys(map(get_variable_name, list_items(data.get("variables")))))
+        ]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.groups:
             return tuple(Output(group.group_name, "object") for group in config.groups)
-        return (Output("output", config.output_type or "any", gettext_noop("The value found")),)
+        return (Output("output", config.output_type or "any", gettext_noop("Selected value")),)
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
@@ -81,18 +92,18 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
 
     def run(self, prepared: AggregatorConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.groups:
-            return NodeResult(_first(prepared.variables, ctx))
+            return NodeResult(_find_first(prepared.variables, ctx))
         return NodeResult(
             {
-                group.group_name: found
+                group.group_name: outputs
                 for group in prepared.groups
-                if (found := _first(group.variables, ctx))
+                if (outputs := _find_first(group.variables, ctx))
             }
         )
 
 
-def _first(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
-    """Empty text, zero and an empty list exist; without anything there is no output at all."""
+def _find_first(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
+    """Return the first value that exists; empty text, zero and an empty list do. Without any there is no output at all."""
     for selector in selectors:
         value = ctx.pool.get(selector)
         if value is not MISSING:

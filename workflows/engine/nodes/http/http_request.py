@@ -1,17 +1,13 @@
 """HTTP request: one exchange with an address, through the guarded client."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data
 from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
-from workflows.engine.http_answers import file_of, is_file_answer, text_of, too_large
-from workflows.engine.http_building import Building, build_request
-from workflows.engine.http_config import METHODS, BodyItem, HttpConfig, has_strategy
-from workflows.engine.invalid import config_problems
 from workflows.engine.kinds import (
     Field,
     NodeContext,
@@ -21,9 +17,22 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.templating import references
+from workflows.engine.nodes.http.http_response import (
+    build_file,
+    decode_text,
+    find_broken_limit,
+    is_file_answer,
+)
+from workflows.engine.nodes.http.request_builder import RequestContext, build_request
+from workflows.engine.nodes.http.request_config import METHODS, BodyItem, HttpConfig, has_strategy
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
-from workflows.engine.problems import Problem, warning
-from workflows.engine.templating import references
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 # Headers whose value isn't shown; besides these the one the authorization names.
@@ -43,46 +52,54 @@ class Prepared:
 class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     name = "http-request"
     title = gettext_noop("HTTP request")
-    description = gettext_noop("Calls an address on the internet and takes its answer.")
+    description = gettext_noop("Sends an HTTP request")
     group = "data"
+    palette_order = 50
+    icon = "http"
+    family = "data"
+    dialects = ("dify", "xworkflow")
     config_model = HttpConfig
     has_effect = True
-    retryable = True
+    retry = Retry(max_retries=3, interval_ms=1000)
     brings_outside = True
     fields = (
         Field("method", gettext_noop("Method"), Widget.CHOICE, required=True, default="GET",
               choices=tuple((method, method) for method in METHODS)),
-        Field("url", gettext_noop("Address"), Widget.TEMPLATE, required=True,
-              help=gettext_noop("Begins with http:// or https://.")),
+        Field("url", gettext_noop("URL"), Widget.TEMPLATE, required=True,
+              help=gettext_noop("Must start with http:// or https://.")),
         Field("authorization", gettext_noop("Authorization"), Widget.AUTHORIZATION,
               default={"type": "no-auth", "config": None}, choices=(
                   ("no-auth", gettext_noop("None")),
-                  ("basic", gettext_noop("Name and password")),
+                  ("basic", gettext_noop("Basic")),
                   ("bearer", gettext_noop("Bearer token")),
-                  ("custom", gettext_noop("A header of its own")),
+                  ("custom", gettext_noop("Custom header")),
               )),
         Field("headers", gettext_noop("Headers"), Widget.KEY_VALUES, default=""),
         Field("params", gettext_noop("Parameters"), Widget.KEY_VALUES, default="",
-              help=gettext_noop("Appended to the address.")),
+              help=gettext_noop("Added to the URL.")),
         Field("body", gettext_noop("Body"), Widget.BODY, default={"type": "none", "data": []},
               choices=(
                   ("none", gettext_noop("None")),
                   ("json", "JSON"),
                   ("raw-text", gettext_noop("Text")),
-                  ("form-data", gettext_noop("Form with files")),
-                  ("x-www-form-urlencoded", gettext_noop("Form")),
-                  ("binary", gettext_noop("One file")),
+                  ("form-data", gettext_noop("Form data (multipart)")),
+                  ("x-www-form-urlencoded", gettext_noop("Form (URL-encoded)")),
+                  ("binary", gettext_noop("Binary file")),
               )),
-        Field("timeout", gettext_noop("Time limits"), Widget.TIMEOUT, default={}, fields=(
-            Field("connect", gettext_noop("Seconds to connect"), Widget.NUMBER, default=10),
-            Field("read", gettext_noop("Seconds to read"), Widget.NUMBER, default=600),
-            Field("write", gettext_noop("Seconds to write"), Widget.NUMBER, default=600),
+        Field("timeout", gettext_noop("Timeouts"), Widget.TIMEOUT, default={}, fields=(
+            Field("connect", gettext_noop("Connect timeout (seconds)"), Widget.NUMBER, default=10),
+            Field("read", gettext_noop("Read timeout (seconds)"), Widget.NUMBER, default=600),
+            Field("write", gettext_noop("Write timeout (seconds)"), Widget.NUMBER, default=600),
         )),
-        Field("ssl_verify", gettext_noop("Check the certificate"), Widget.SWITCH, default=True),
-        Field("fail_on_error_status", gettext_noop("Fail on an error status"), Widget.SWITCH,
+        Field("ssl_verify", gettext_noop("Verify TLS certificate"), Widget.SWITCH, default=True),
+        Field("fail_on_error_status", gettext_noop("Fail on error status"), Widget.SWITCH,
               default=False,
-              help=gettext_noop("Always the case with retries or an error strategy.")),
+              help=gettext_noop("Always on when retries or error handling are set.")),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        url = as_text(data.get("url"))
+        return [f"{as_text(data.get('method') or 'get').upper()} {url}"] if url else []
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -93,7 +110,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             config = self.configure(spec)
         except ValidationError as invalid:
             return config_problems(spec.id, invalid, self.fields)
-        return [*_problems(spec, config)]
+        return [*_find_problems(spec, config)]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
@@ -112,78 +129,79 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         http = ctx.ports.http
         if http is None:
             raise PortMissing("http")
-        building = Building(ctx.pool, lambda url: _fetch(http, url))
+        building = RequestContext(ctx.pool, lambda url: _fetch(http, url))
         request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
-        ctx.give(_shown(prepared, request, None))
+        ctx.give(_describe_exchange(prepared, request, None))
         response = await http.send(request)
-        ctx.give(_shown(prepared, request, response))
-        megabytes = too_large(response)
+        ctx.give(_describe_exchange(prepared, request, response))
+        megabytes = find_broken_limit(response)
         if megabytes is not None:
-            message = f"The answer is larger than {megabytes} MB"
+            message = f"The response is larger than {megabytes} MB"
             raise NodeFailed("ResponseSizeError", message)
         if prepared.fails_on_status and not 200 <= response.status < 300:
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
-        return NodeResult(_outputs(response, request))
+        return NodeResult(_build_outputs(response, request))
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
-        building = Building(ctx.pool, _nothing)
+        building = RequestContext(ctx.pool, _fetch_nothing)
         try:
             request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
         except NodeFailed as fault:
             return {"request_error": fault.message}
-        return _shown(prepared, request, None)
+        return _describe_exchange(prepared, request, None)
 
 
 async def _fetch(http: HttpPort, url: str) -> bytes:
-    """The content of a file that is sent on."""
+    """Fetch the content of a file that is sent on."""
     response = await http.send(HttpRequest("GET", url, timeout_seconds=60, idle_seconds=30))
     if not 200 <= response.status < 300:
-        message = f"The file's address answered with status code {response.status}"
+        message = f"The file URL returned status code {response.status}"
         raise HttpFailed(message, retryable=response.status >= 500)
     return response.body
 
 
-async def _nothing(_url: str) -> bytes:
+async def _fetch_nothing(_url: str) -> bytes:
     return b""
 
 
-def _outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Json]:
+def _build_outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Json]:
     is_file = is_file_answer(response) and bool(response.body)
     return {
         "status_code": response.status,
-        "body": "" if is_file else text_of(response),
+        "body": "" if is_file else decode_text(response),
         "headers": {name: _clean(value) for name, value in response.headers.items()},
-        "files": [file_of(response, response.url or request.url)] if is_file else [],
+        "files": [build_file(response, response.url or request.url)] if is_file else [],
     }
 
 
-def _shown(
+def _describe_exchange(
     prepared: Prepared, request: HttpRequest, response: HttpResponse | None
 ) -> dict[str, Json]:
-    """What people see of a request afterwards: everything but what opens doors."""
-    hidden = _hidden(prepared.config)
-    shown: dict[str, Json] = {
+    """Describe the exchange for people, without secrets."""
+    secret_headers = _list_secret_headers(prepared.config)
+    description: dict[str, Json] = {
         "method": request.method,
         "url": request.url,
         "headers": {
-            name: _STARS if name.lower() in hidden else value for name, value in request.headers
+            name: _STARS if name.lower() in secret_headers else value
+            for name, value in request.headers
         },
     }
     if request.params:
         secret = prepared.config.authorization.type == "in-query"
-        shown["params"] = [
+        description["params"] = [
             [name, _STARS if secret and name == prepared.config.authorization.key else value]
             for name, value in request.params
         ]
-    body = _shown_body(request)
+    body = _describe_body(request)
     if body is not None:
-        shown["body"] = body
+        description["body"] = body
     if response is not None and response.seen is not None:
-        shown["sent"] = dict(response.seen)
-    return shown
+        description["sent"] = dict(response.seen)
+    return description
 
 
-def _hidden(config: HttpConfig) -> frozenset[str]:
+def _list_secret_headers(config: HttpConfig) -> frozenset[str]:
     authorization = config.authorization
     named = {item.key.strip().lower() for item in authorization.headers}
     if authorization.config is not None:
@@ -191,7 +209,7 @@ def _hidden(config: HttpConfig) -> frozenset[str]:
     return _SECRET_HEADERS | named
 
 
-def _shown_body(request: HttpRequest) -> Json:
+def _describe_body(request: HttpRequest) -> Json:
     if request.has_json:
         return request.json_value
     if request.form is not None:
@@ -211,35 +229,35 @@ def _clean(value: str) -> str:
     return value.encode("utf-8", "replace").decode().replace("\x00", "")
 
 
-def _problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
-    """What can be seen without running. A reference may become anything, so it is left alone."""
+def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
+    """Yield what is wrong without running. A reference may become anything, so it is skipped."""
     if config.method.strip().upper() not in METHODS and not references(config.method):
-        message = f"The method {config.method} can't be used; use one of: {', '.join(METHODS)}"
+        message = f"Unsupported method {config.method}; use one of: {', '.join(METHODS)}"
         yield warning("http.method", message, node=spec.id, field="method")
     url = config.url.strip()
     if not url:
-        yield warning("http.url", "There is no address", node=spec.id, field="url")
+        yield warning("http.url", "The URL is empty", node=spec.id, field="url")
     elif not url.lower().startswith(("http://", "https://", "{{#")):
-        message = "The address must begin with http:// or https://"
+        message = "The URL must start with http:// or https://"
         yield warning("http.url", message, node=spec.id, field="url")
     authorization = config.authorization
     if authorization.type == "api-key":
         key = authorization.config.api_key if authorization.config else ""
         if not key.strip():
-            message = "The authorization has no key"
+            message = "The authorization has no API key"
             yield warning(
                 "http.authorization", message, node=spec.id, field="authorization.config.api_key"
             )
-    yield from _body_problems(spec, config)
+    yield from _find_body_problems(spec, config)
 
 
-def _body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
+def _find_body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
     body = config.body
     if body.type in ("json", "raw-text") and not isinstance(body.data, str) and len(body.data) != 1:
-        message = f"A body of type {body.type} has exactly one part"
+        message = f"A body of type {body.type} must have exactly one item"
         yield warning("http.body", message, node=spec.id, field="body.data")
     items: tuple[BodyItem, ...] = () if isinstance(body.data, str) else body.data
     for index, item in enumerate(items):
         if (item.type == "file" or body.type == "binary") and not item.file:
-            message = "No file is chosen"
+            message = "No file selected"
             yield warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")

@@ -1,4 +1,4 @@
-"""What an HTTP answer is to a workflow: text, or a file; and how large it may be."""
+"""HTTP responses as workflows see them: as text or as a file, within limits of size."""
 
 import hashlib
 import re
@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 from workflows.engine.ports import HttpResponse
 
 
@@ -32,38 +32,38 @@ _EXTENSIONS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def media_type(headers: Mapping[str, str]) -> str:
+def get_media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def says_file(headers: Mapping[str, str]) -> bool | None:
-    """Whether the headers alone call it a file; None when they leave it open."""
-    if disposition_of(headers)[0]:
+def is_declared_file(headers: Mapping[str, str]) -> bool | None:
+    """Tell whether the headers alone declare a file; None if they leave it open."""
+    if parse_disposition(headers)[0]:
         return True
-    kind = media_type(headers)
+    kind = get_media_type(headers)
     if _TEXTUAL.match(kind):
         return False
     return True if _BINARY.match(kind) else None
 
 
 def is_file_answer(response: HttpResponse) -> bool:
-    said = says_file(response.headers)
-    return _looks_binary(response.body) if said is None else said
+    declared = is_declared_file(response.headers)
+    return _is_binary(response.body) if declared is None else declared
 
 
-def limit_for(headers: Mapping[str, str]) -> int:
-    """Of an answer whose headers leave it open the larger: its beginning decides."""
-    return MAX_TEXT_BYTES if says_file(headers) is False else MAX_BINARY_BYTES
+def find_limit(headers: Mapping[str, str]) -> int:
+    """Return the size limit; if the headers leave it open the larger one, because the beginning of the body decides."""
+    return MAX_TEXT_BYTES if is_declared_file(headers) is False else MAX_BINARY_BYTES
 
 
-def too_large(response: HttpResponse) -> int | None:
-    """The limit in megabytes an answer breaks."""
+def find_broken_limit(response: HttpResponse) -> int | None:
+    """Return the limit in megabytes that a response breaks, if it does."""
     limit = MAX_BINARY_BYTES if is_file_answer(response) else MAX_TEXT_BYTES
     return limit // (1024 * 1024) if len(response.body) > limit else None
 
 
-def text_of(response: HttpResponse) -> str:
-    """NUL characters go, as everywhere; what isn't text of its charset becomes a question mark."""
+def decode_text(response: HttpResponse) -> str:
+    """Decode the body. NUL characters are removed, and invalid bytes become question marks."""
     message = Message()
     message["content-type"] = response.headers.get("content-type", "")
     charset = str(message.get_param("charset") or "utf-8")
@@ -74,11 +74,11 @@ def text_of(response: HttpResponse) -> str:
     return text.replace("\x00", "")
 
 
-def file_of(response: HttpResponse, url: str) -> dict[str, Json]:
-    """A file as workflows know it: where it is, and what it was when it was looked at."""
-    mime = media_type(response.headers) or "application/octet-stream"
-    name = disposition_of(response.headers)[1] or PurePosixPath(unquote(urlsplit(url).path)).name
-    name = _safe_name(name) or "file"
+def build_file(response: HttpResponse, url: str) -> dict[str, Json]:
+    """Describe a file as workflows know it: its address, and its properties at this time."""
+    mime = get_media_type(response.headers) or "application/octet-stream"
+    name = parse_disposition(response.headers)[1] or PurePosixPath(unquote(urlsplit(url).path)).name
+    name = _clean_name(name) or "file"
     suffix = PurePosixPath(name).suffix or _EXTENSIONS.get(mime, "")
     return {
         "dify_model_identity": "__dify__file__",
@@ -95,8 +95,8 @@ def file_of(response: HttpResponse, url: str) -> dict[str, Json]:
     }
 
 
-def disposition_of(headers: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether it is meant to be kept as a file, and under which name."""
+def parse_disposition(headers: Mapping[str, str]) -> tuple[bool, str]:
+    """Tell whether the response is meant to be saved as a file, and return its name."""
     written = headers.get("content-disposition", "")
     if not written:
         return False, ""
@@ -106,7 +106,7 @@ def disposition_of(headers: Mapping[str, str]) -> tuple[bool, str]:
     return message.get_content_disposition() == "attachment" or bool(name), name
 
 
-def _looks_binary(body: bytes) -> bool:
+def _is_binary(body: bytes) -> bool:
     start = body[:1024]
     if b"\x00" in start:
         return True
@@ -117,5 +117,5 @@ def _looks_binary(body: bytes) -> bool:
     return False
 
 
-def _safe_name(name: str) -> str:
+def _clean_name(name: str) -> str:
     return re.sub(r"[\x00-\x1f/\\]", "", name.replace("\\", "/").rsplit("/", 1)[-1])[:255]

@@ -1,13 +1,16 @@
 """Reads JSON the way people write it in a form: quotes forgotten, commas too many, comments, Python's words.
 
 Strict JSON is read by the standard library, to the letter. Only what that refuses is read here.
+
+The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words" would
+be sent as "", it drops what stands behind the value, and 8,000 hostile characters keep it busy for nine seconds.
 """
 
 import json
 import re
 from typing import Final
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
 
 
 class NotJson(ValueError):

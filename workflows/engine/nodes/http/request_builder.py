@@ -1,4 +1,4 @@
-"""From what a document says of a request to the request: references filled in, checked, authorized."""
+"""Builds an HTTP request from its description in a document: references filled in, checked, authorized."""
 
 import base64
 import re
@@ -6,23 +6,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.document import Json, Selector
 from workflows.engine.errors import NodeFailed
-from workflows.engine.http_config import (
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.templating import render_text
+from workflows.engine.language.values import file_attribute, is_file
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.http.json_repair import NotJson, read_json
+from workflows.engine.nodes.http.request_config import (
     METHODS,
     Authorization,
     Body,
     BodyItem,
     HttpConfig,
     KeyValue,
-    lines_of,
-    seconds,
+    get_timeouts,
+    split_lines,
 )
-from workflows.engine.json_repair import NotJson, read_json
 from workflows.engine.ports import HttpFile, HttpRequest
-from workflows.engine.templating import render_text
-from workflows.engine.values import file_attribute, is_file
-from workflows.engine.variables import VariablePool
 
 
 CONTENT_TYPES: Final[Mapping[str, str]] = {
@@ -41,8 +41,8 @@ Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
-    """A request that is being made: the variables to fill in, and how a file's content is got."""
+class RequestContext:
+    """The variables that fill in a request, and the function that fetches the content of files."""
 
     pool: VariablePool
     fetch: Fetch
@@ -51,20 +51,20 @@ class Building:
         return render_text(written, self.pool)
 
 
-async def build_request(config: HttpConfig, building: Building, key: str) -> HttpRequest:
-    """Raises NodeFailed with the type of what is wrong, before anything is sent."""
-    method = _method(config.method)
-    url = _url(building.text(config.url))
-    params = _params(config.params, building)
-    headers = _headers(config.headers, building)
+async def build_request(config: HttpConfig, building: RequestContext, key: str) -> HttpRequest:
+    """Build the request. Raise NodeFailed with the type of what is wrong, before anything is sent."""
+    method = _check_method(config.method)
+    url = _check_url(building.text(config.url))
+    params = _render_params(config.params, building)
+    headers = _render_headers(config.headers, building)
     _authorize(config.authorization, building, headers, params)
-    body = await _body(config.body, building)
+    body = await _build_body(config.body, building)
     _add_content_type(config.body.type, body, headers)
-    connect, idle, total = seconds(config.timeout)
+    connect, idle, total = get_timeouts(config.timeout)
     return HttpRequest(
         method,
         url,
-        tuple(_checked_header(name, value) for name, value in headers.items()),
+        tuple(_check_header(name, value) for name, value in headers.items()),
         tuple(params) or None,
         content=body.content,
         json_value=body.json_value,
@@ -89,14 +89,14 @@ class _Body:
     files: tuple[HttpFile, ...] = ()
 
 
-def _method(written: str) -> str:
+def _check_method(written: str) -> str:
     method = written.strip().upper()
     if method not in METHODS:
         raise NodeFailed("InvalidHttpMethodError", f"Invalid HTTP method {written}")
     return method
 
 
-def _url(url: str) -> str:
+def _check_url(url: str) -> str:
     url = url.strip()
     if not url:
         raise NodeFailed("InvalidURLError", "url is required")
@@ -107,69 +107,73 @@ def _url(url: str) -> str:
     return url
 
 
-def _params(written: str | tuple[KeyValue, ...], building: Building) -> Pairs:
+def _render_params(written: str | tuple[KeyValue, ...], building: RequestContext) -> Pairs:
     """Split into lines first, so that a value with a line break stays one value."""
-    return [(building.text(key), building.text(value)) for key, value in lines_of(written) if key]
+    return [
+        (building.text(key), building.text(value)) for key, value in split_lines(written) if key
+    ]
 
 
-def _headers(written: str | tuple[KeyValue, ...], building: Building) -> dict[str, str]:
-    """Filled in first: a variable may hold several lines, and with them several headers."""
+def _render_headers(
+    written: str | tuple[KeyValue, ...], building: RequestContext
+) -> dict[str, str]:
+    """Fill in first: a variable may hold several lines, and with them several headers."""
     if isinstance(written, str):
-        return {key: value for key, value in lines_of(building.text(written)) if key}
-    return {building.text(key): building.text(value) for key, value in lines_of(written) if key}
+        return {key: value for key, value in split_lines(building.text(written)) if key}
+    return {building.text(key): building.text(value) for key, value in split_lines(written) if key}
 
 
 def _authorize(
-    authorization: Authorization, building: Building, headers: dict[str, str], params: Pairs
+    authorization: Authorization, building: RequestContext, headers: dict[str, str], params: Pairs
 ) -> None:
     if authorization.type == "custom-headers":
-        headers.update(_headers(authorization.headers, building))
+        headers.update(_render_headers(authorization.headers, building))
     elif authorization.type == "in-query":
         name = building.text(authorization.key).strip()
-        params.append((name, _key(building.text(authorization.value))))
+        params.append((name, _check_key(building.text(authorization.value))))
     elif authorization.type == "api-key":
         config = authorization.config
         if config is None:
             raise NodeFailed("AuthorizationConfigError", "authorization config is required")
         name = building.text(config.header).strip() or "Authorization"
-        value = _AUTHORIZED[config.type or "custom"](_key(building.text(config.api_key)))
+        value = _AUTH_HEADERS[config.type or "custom"](_check_key(building.text(config.api_key)))
         for written in [written for written in headers if written.lower() == name.lower()]:
             del headers[written]
         headers[name] = value
 
 
-def _key(text: str) -> str:
+def _check_key(text: str) -> str:
     if not text.strip():
         raise NodeFailed("AuthorizationConfigError", "api_key is required")
     return text.strip()
 
 
-def _basic(key: str) -> str:
+def _encode_basic(key: str) -> str:
     # Without a colon it is taken as encoded already.
     return "Basic " + (base64.b64encode(key.encode()).decode() if ":" in key else key)
 
 
-_AUTHORIZED: Final[Mapping[str, Callable[[str], str]]] = {
-    "basic": _basic,
+_AUTH_HEADERS: Final[Mapping[str, Callable[[str], str]]] = {
+    "basic": _encode_basic,
     "bearer": "Bearer {}".format,
     "custom": str,
 }
 
 
-async def _body(body: Body, building: Building) -> _Body:
+async def _build_body(body: Body, building: RequestContext) -> _Body:
     return await _BODIES[body.type](body, building)
 
 
-async def _no_body(_body: Body, _building: Building) -> _Body:
+async def _build_no_body(_body: Body, _building: RequestContext) -> _Body:
     return _Body()
 
 
-async def _raw_text(body: Body, building: Building) -> _Body:
-    return _Body(content=building.text(_only_text(body)).encode("utf-8", "replace"))
+async def _build_raw_text(body: Body, building: RequestContext) -> _Body:
+    return _Body(content=building.text(_get_text(body)).encode("utf-8", "replace"))
 
 
-async def _json(body: Body, building: Building) -> _Body:
-    text = building.text(_only_text(body))
+async def _build_json(body: Body, building: RequestContext) -> _Body:
+    text = building.text(_get_text(body))
     try:
         return _Body(json_value=read_json(text), has_json=True)
     except NotJson as wrong:
@@ -178,37 +182,37 @@ async def _json(body: Body, building: Building) -> _Body:
         ) from None
 
 
-async def _binary(body: Body, building: Building) -> _Body:
+async def _build_binary(body: Body, building: RequestContext) -> _Body:
     items = body.data if not isinstance(body.data, str) else ()
     if len(items) != 1 or not items[0].file:
         raise NodeFailed("RequestBodyError", "binary body type should have exactly one file")
-    files = await _files(items[0], building)
+    files = await _fetch_files(items[0], building)
     return _Body(content=files[0].content)
 
 
-async def _urlencoded(body: Body, building: Building) -> _Body:
-    return _Body(form=tuple(_rows(body, building)))
+async def _build_urlencoded(body: Body, building: RequestContext) -> _Body:
+    return _Body(form=tuple(_render_pairs(body, building)))
 
 
-async def _form(body: Body, building: Building) -> _Body:
+async def _build_form(body: Body, building: RequestContext) -> _Body:
     files: list[HttpFile] = []
     for item in body.data:
         if isinstance(item, BodyItem) and item.type == "file":
-            files += await _files(item, building)
-    return _Body(form=tuple(_rows(body, building)), files=tuple(files))
+            files += await _fetch_files(item, building)
+    return _Body(form=tuple(_render_pairs(body, building)), files=tuple(files))
 
 
-_BODIES: Final[Mapping[str, Callable[[Body, Building], Awaitable[_Body]]]] = {
-    "none": _no_body,
-    "raw-text": _raw_text,
-    "json": _json,
-    "binary": _binary,
-    "x-www-form-urlencoded": _urlencoded,
-    "form-data": _form,
+_BODIES: Final[Mapping[str, Callable[[Body, RequestContext], Awaitable[_Body]]]] = {
+    "none": _build_no_body,
+    "raw-text": _build_raw_text,
+    "json": _build_json,
+    "binary": _build_binary,
+    "x-www-form-urlencoded": _build_urlencoded,
+    "form-data": _build_form,
 }
 
 
-def _only_text(body: Body) -> str:
+def _get_text(body: Body) -> str:
     if isinstance(body.data, str):
         return body.data
     if len(body.data) != 1:
@@ -216,10 +220,10 @@ def _only_text(body: Body) -> str:
     return body.data[0].value
 
 
-def _rows(body: Body, building: Building) -> Pairs:
-    """Old exports write a form as ``key:value`` lines."""
+def _render_pairs(body: Body, building: RequestContext) -> Pairs:
+    """Render the fields of a form; old exports write it as ``key:value`` lines."""
     if isinstance(body.data, str):
-        return [(building.text(k), building.text(v)) for k, v in lines_of(body.data) if k]
+        return [(building.text(k), building.text(v)) for k, v in split_lines(body.data) if k]
     return [
         (building.text(item.key), building.text(item.value))
         for item in body.data
@@ -227,17 +231,20 @@ def _rows(body: Body, building: Building) -> Pairs:
     ]
 
 
-async def _files(item: BodyItem, building: Building) -> list[HttpFile]:
+async def _fetch_files(item: BodyItem, building: RequestContext) -> list[HttpFile]:
     value = building.pool.get_or_none(tuple(item.file))
-    found = [value] if is_file(value) else value if isinstance(value, list) else []
-    if not found or not all(map(is_file, found)):
+    files = [value] if is_file(value) else value if isinstance(value, list) else []
+    if not files or not all(map(is_file, files)):
         raise NodeFailed("FileFetchError", f"There is no file at {'.'.join(item.file)}")
     name = building.text(item.key)
-    return [await _fetched(name, file, item.file, building) for file in found]
+    return [await _fetch_file(name, file, item.file, building) for file in files]
 
 
-async def _fetched(
-    field: str, file: Mapping[str, Json], selector: Selector | tuple[str, ...], building: Building
+async def _fetch_file(
+    field: str,
+    file: Mapping[str, Json],
+    selector: Selector | tuple[str, ...],
+    building: RequestContext,
 ) -> HttpFile:
     url = file_attribute(file, "url")
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
@@ -251,16 +258,16 @@ async def _fetched(
 
 
 def _add_content_type(body_type: str, body: _Body, headers: dict[str, str]) -> None:
-    """The type of the body, unless the author gave one; a form of parts is its client's to name."""
-    given = [name for name in headers if name.lower() == "content-type"]
+    """Add the type of the body unless the author gave one; the client names that of a form with files."""
+    names = [name for name in headers if name.lower() == "content-type"]
     if body_type == "form-data":
-        for name in given:
+        for name in names:
             del headers[name]
-    elif not given and body_type in CONTENT_TYPES:
+    elif not names and body_type in CONTENT_TYPES:
         headers["Content-Type"] = CONTENT_TYPES[body_type]
 
 
-def _checked_header(name: str, value: str) -> tuple[str, str]:
+def _check_header(name: str, value: str) -> tuple[str, str]:
     if not _NAME.fullmatch(name):
         raise NodeFailed("InvalidHeaderError", f"{name[:60]!r} can't be the name of a header")
     if _CONTROL.search(value):

@@ -1,4 +1,4 @@
-"""How a document writes an HTTP request: Dify's words, and the few of xworkflow's that Dify has none for."""
+"""The settings of an HTTP request as documents write them: in Dify's words, and a few of xworkflow's that Dify lacks."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -110,8 +110,8 @@ class HttpConfig(NodeConfig):
         return info.field_name == "ssl_verify" if value is None else value
 
 
-def seconds(timeout: Timeout | float) -> tuple[float, float, float]:
-    """To connect, to wait for the next piece, and for the whole exchange."""
+def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
+    """Return the timeouts to connect, to wait for the next piece, and for the whole exchange."""
     if not isinstance(timeout, Timeout):
         total = min(timeout or READ_SECONDS, MAX_SECONDS)
         return min(CONNECT_SECONDS, total), total, total
@@ -123,8 +123,8 @@ def seconds(timeout: Timeout | float) -> tuple[float, float, float]:
     return connect, idle, min(connect + idle, MAX_SECONDS)
 
 
-def lines_of(written: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
-    """``key:value`` lines, cut at the first colon; a key alone has an empty value."""
+def split_lines(written: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
+    """Split ``key:value`` lines at the first colon; a key alone has an empty value."""
     if not isinstance(written, str):
         return tuple((item.key.strip(), item.value.strip()) for item in written)
     pairs = (line.partition(":") for line in written.splitlines() if line.strip())
@@ -132,7 +132,7 @@ def lines_of(written: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]
 
 
 def has_strategy(data: Mapping[str, Any]) -> bool:
-    """Whether the node does something about its failures: then an error status is one."""
+    """Tell whether the node handles its own failures: then an error status is one."""
     retry, strategy = data.get("retry_config"), data.get("error_strategy")
     if isinstance(strategy, Mapping):
         strategy = strategy.get("type")

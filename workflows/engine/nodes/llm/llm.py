@@ -1,13 +1,14 @@
-"""LLM: asks a model, streaming its answer, with memory injected and the conversation's window."""
+"""LLM: asks a model and streams its answer, with injected memory and the window of the conversation."""
 
 import json
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing, WorkflowFault
 from workflows.engine.kinds import (
     Field,
@@ -19,8 +20,11 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.ports import ModelRequest, Usage
-from workflows.engine.prompting import (
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
+from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.prompt_messages import (
     ContextConfig,
     EnhancedMemory,
     Prompt,
@@ -30,9 +34,9 @@ from workflows.engine.prompting import (
     WindowConfig,
     build_prompt,
 )
-from workflows.engine.reasoning import Reasoning
-from workflows.engine.remembering import DEFAULT_SCOPE, RECENCY, SCOPES
-from workflows.engine.templating import Template
+from workflows.engine.nodes.llm.reasoning import Reasoning
+from workflows.engine.ports import ModelRequest, Usage
+from workflows.engine.texts import Text
 
 
 class ModelChoice(BaseModel):
@@ -84,70 +88,89 @@ class Prepared:
 class Llm(NodeKind[LlmConfig, Prepared]):
     name = "llm"
     title = gettext_noop("LLM")
-    description = gettext_noop("Asks a language model.")
+    description = gettext_noop("Calls a language model")
     group = "ai"
+    palette_order = 10
+    icon = "model"
+    family = "model"
+    dialects = ("dify", "xworkflow")
     config_model = LlmConfig
     has_effect = True
-    retryable = True
+    leak_trials = tuple(
+        {
+            "model": {"provider": "echo", "name": "echo", "mode": "chat"},
+            "prompt_template": [{"role": "user", "text": "{{#start.text#}}"}],
+            "enhanced_memory": {
+                "enabled": True,
+                "scope": scope,
+                "query_selector": ["start", "text"],
+            },
+        }
+        for scope in ("user", "conversation", "global")
+    )
+    retry = Retry(max_retries=3, interval_ms=1000)
     streams = frozenset({"text"})
     fields = (
         Field("model", gettext_noop("Model"), Widget.MODEL, required=True,
               default={"provider": "offline", "name": "offline", "mode": "chat",
                        "completion_params": {}}),
         Field("prompt_template", gettext_noop("Prompt"), Widget.MESSAGES, required=True,
-              help=gettext_noop("Messages in the order the model reads them."),
+              help=gettext_noop("Messages in the order in which they are sent to the model."),
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
               example=[{"role": "system", "text": "You answer in one sentence."},
                        {"role": "user", "text": "{{#sys.query#}}"}],
-              wanted="There is no prompt"),
-        Field("prompt_config", gettext_noop("Variables of Jinja2 messages"), Widget.SECTION, fields=(
+              wanted="The prompt is empty"),
+        Field("prompt_config", gettext_noop("Jinja2 variables"), Widget.SECTION, fields=(
             Field("jinja2_variables", gettext_noop("Variables"), Widget.OUTPUTS,
-                  help=gettext_noop("Under these names a message written in Jinja2 finds them.")),
+                  help=gettext_noop("Available under these names in Jinja2 messages.")),
         )),
         Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION,
-              help=gettext_noop("Recalls before the call and adds what it finds to the prompt."),
+              help=gettext_noop("Recalls memories before the call and adds them to the prompt."),
               fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, default=DEFAULT_SCOPE,
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=DEFAULT_SCOPE,
                   choices=SCOPES),
-            Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
-                  help=gettext_noop("Without a variable the newest entries are taken.")),
-            Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=10, low=1, high=100),
-            Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
+            Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
+                  help=gettext_noop("Without a variable, the most recent entries are returned.")),
+            Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=10, low=1, high=100),
+            Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
                   example={"category": "fact"}),
             RECENCY,
-            Field("injection_position", gettext_noop("Put it"), Widget.CHOICE,
+            Field("injection_position", gettext_noop("Insert position"), Widget.CHOICE,
                   default="after_system", choices=(
                       ("before_system", gettext_noop("Before the system message")),
                       ("after_system", gettext_noop("After the system message")),
-                      ("before_user", gettext_noop("Before the question")),
+                      ("before_user", gettext_noop("Before the user message")),
                   )),
-            Field("format_template", gettext_noop("Written as"), Widget.JINJA,
-                  help=gettext_noop("Jinja2 over entries; empty: one line “- key: value” each.")),
+            Field("format_template", gettext_noop("Format template"), Widget.JINJA,
+                  help=gettext_noop("Jinja2 template over entries. If empty, one line “- key: value” per entry.")),
         )),
-        Field("memory", gettext_noop("Conversation window"), Widget.SECTION,
-              help=gettext_noop("Earlier messages of the conversation, sent along."), fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
-            Field("variable_selector", gettext_noop("Messages from"), Widget.SELECTOR,
+        Field("memory", gettext_noop("Conversation memory window"), Widget.SECTION,
+              help=gettext_noop("Sends earlier messages of the conversation."), fields=(
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("variable_selector", gettext_noop("Messages variable"), Widget.SELECTOR,
                   wants=("array[any]", "array[object]", "array[string]"),
-                  help=gettext_noop("Without a variable: the turns of this conversation.")),
-            Field("window_size", gettext_noop("At most so many messages"), Widget.NUMBER, low=0),
+                  help=gettext_noop("Without a variable, the turns of this conversation are used.")),
+            Field("window_size", gettext_noop("Max messages"), Widget.NUMBER, low=0),
         )),
         Field("context", gettext_noop("Context"), Widget.SECTION,
-              help=gettext_noop("What {{#context#}} in the prompt stands for."), fields=(
-            Field("enabled", gettext_noop("Use"), Widget.SWITCH),
+              help=gettext_noop("Inserted for {{#context#}} in the prompt."), fields=(
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("variable_selector", gettext_noop("Variable"), Widget.SELECTOR),
         )),
         Field("structured_output_switch_on", gettext_noop("Structured output"), Widget.SWITCH,
-              help=gettext_noop("The model answers with an object of this shape.")),
+              help=gettext_noop("The model returns an object with this schema.")),
         Field("structured_output", gettext_noop("Schema"), Widget.SCHEMA,
               shown_when=("structured_output_switch_on", (True,))),
-        Field("reasoning_format", gettext_noop("Thinking"), Widget.CHOICE, default="tagged",
+        Field("reasoning_format", gettext_noop("Reasoning"), Widget.CHOICE, default="tagged",
               choices=(
-                  ("tagged", gettext_noop("Left in the text")),
-                  ("separated", gettext_noop("Kept apart")),
+                  ("tagged", gettext_noop("Inline")),
+                  ("separated", gettext_noop("Separate")),
               )),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        return [get_model_name(data.get("model"))]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -163,32 +186,30 @@ class Llm(NodeKind[LlmConfig, Prepared]):
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         outputs = (
-            Output("text", "string", gettext_noop("What the model answered")),
-            Output("reasoning_content", "string", gettext_noop("What it thought, if kept apart")),
-            Output("usage", "object", gettext_noop("Tokens of the prompt and of the answer")),
-            Output("finish_reason", "string", gettext_noop("Why it stopped")),
+            Output("text", "string", gettext_noop("Model output")),
+            Output("reasoning_content", "string", gettext_noop("Reasoning, if separate")),
+            Output("usage", "object", gettext_noop("Prompt and completion tokens")),
+            Output("finish_reason", "string", gettext_noop("Finish reason")),
         )
-        wanted = self.configure(spec).schema_wanted
+        schema = self.configure(spec).schema_wanted
         return (
             (
                 *outputs,
-                Output(
-                    "structured_output", "object", gettext_noop("The object that was asked for")
-                ),
+                Output("structured_output", "object", gettext_noop("Structured output")),
             )
-            if wanted
+            if schema
             else outputs
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
-        found = [
+        selectors = [
             config.context.variable_selector if config.context and config.context.enabled else None,
             config.memory.variable_selector if config.memory else None,
             config.enhanced_memory.query_selector if config.enhanced_memory else None,
         ]
         jinja = config.prompt_config.jinja2_variables if config.prompt_config else ()
-        return tuple(s for s in (*found, *(v.value_selector for v in jinja)) if s)
+        return tuple(s for s in (*selectors, *(v.value_selector for v in jinja)) if s)
 
     def hears_answers(self, spec: NodeSpec) -> bool:
         try:
@@ -202,29 +223,31 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
-        ctx.give({**_shown_model(config), **prompt.shown()})
+        ctx.give({**_describe_model(config), **prompt.shown()})
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
-        usage, finish_reason = await _ask(_request(config, prompt, ctx), reasoning, ctx)
+        usage, finish_reason = await _stream_answer(
+            _build_request(config, prompt, ctx), reasoning, ctx
+        )
         text = "".join(reasoning.text)
         outputs: dict[str, Json] = {
             "text": text,
             "reasoning_content": "".join(reasoning.reasoning).strip(),
-            "usage": _shown_usage(usage),
+            "usage": _describe_usage(usage),
             "finish_reason": finish_reason,
         }
         if config.schema_wanted is not None:
-            outputs["structured_output"] = _parsed(text)
+            outputs["structured_output"] = _parse_object(text)
         return NodeResult(outputs, usage=usage, events=prompt.events)
 
     async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         try:
             prompt = await build_prompt(prepared.prompt, ctx, recalls=False)
         except WorkflowFault as fault:
-            return {**_shown_model(prepared.config), "prompt_error": fault.message}
-        return {**_shown_model(prepared.config), **prompt.shown()}
+            return {**_describe_model(prepared.config), "prompt_error": fault.message}
+        return {**_describe_model(prepared.config), **prompt.shown()}
 
 
-def _request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
+def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
     params = {
         name: Template.of(value).text(ctx.pool) if isinstance(value, str) else value
         for name, value in (config.model.completion_params or {}).items()
@@ -241,7 +264,7 @@ def _request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelReques
     )
 
 
-async def _ask(
+async def _stream_answer(
     request: ModelRequest, reasoning: Reasoning, ctx: NodeContext
 ) -> tuple[Usage, str | None]:
     model = ctx.ports.model
@@ -251,24 +274,24 @@ async def _ask(
     # Closed whatever happens, or a cancelled run would leave its connection to the garbage collector.
     async with aclosing(model.stream(request)) as chunks:  # type: ignore[type-var]
         async for chunk in chunks:
-            said = reasoning.feed(chunk.text, chunk.reasoning)
-            if said:
-                ctx.stream("text", said)
+            text = reasoning.feed(chunk.text, chunk.reasoning)
+            if text:
+                ctx.stream("text", text)
             usage = chunk.usage or usage
             finish_reason = chunk.finish_reason or finish_reason
     rest = reasoning.end()
     if rest:
         ctx.stream("text", rest)
     if finish_reason == "error":
-        raise ModelFailed("The model broke off its answer", retryable=True)
+        raise ModelFailed("The model's answer was cut off", retryable=True)
     return usage, finish_reason
 
 
-def _shown_model(config: LlmConfig) -> dict[str, Json]:
+def _describe_model(config: LlmConfig) -> dict[str, Json]:
     return {"model": {"provider": config.model.provider, "name": config.model.name}}
 
 
-def _shown_usage(usage: Usage) -> dict[str, Json]:
+def _describe_usage(usage: Usage) -> dict[str, Json]:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -276,15 +299,15 @@ def _shown_usage(usage: Usage) -> dict[str, Json]:
     }
 
 
-def _parsed(text: str) -> Json:
-    """The object in an answer that may think aloud first, and likes to fence its JSON."""
+def _parse_object(text: str) -> Json:
+    """Parse the object in an answer, which may think aloud first and put its JSON into a fence."""
     answer = text.rsplit("</think>", 1)[-1].strip()
     start, end = answer.find("{"), answer.rfind("}")
     try:
         parsed = json.loads(answer[start : end + 1])
     except ValueError:
-        message = "The model's answer isn't the JSON object that was asked for"
+        message = "The model's answer is not the requested JSON object"
         raise NodeFailed("StructuredOutputInvalid", message, retryable=True) from None
     if not isinstance(parsed, dict):
-        raise NodeFailed("StructuredOutputInvalid", "The model's answer isn't an object")
+        raise NodeFailed("StructuredOutputInvalid", "The model's answer is not an object")
     return parsed

@@ -1,4 +1,4 @@
-"""The messages a model is sent: prompt, injected memory, window of the conversation, current question."""
+"""Builds the messages that a model is sent: prompt, injected memory, window of the conversation, current question."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,17 +6,23 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workflows.engine.document import Json
 from workflows.engine.errors import NodeFailed, PortMissing
-from workflows.engine.events import MemoryRecalled
-from workflows.engine.jinja import plain_template
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
+from workflows.engine.language.simple_jinja import plain_template
+from workflows.engine.language.templating import Template
+from workflows.engine.nodes.memory.memory_access import (
+    build_recalled_event,
+    get_query,
+    recall_entries,
+    record_untrusted_hits,
+    to_entry,
+)
+from workflows.engine.nodes.memory.quoting import list_memories
 from workflows.engine.ports import MemoryHit, Message, Role
-from workflows.engine.quoting import listed
-from workflows.engine.recalling import as_entry, heed, query_of, recall, recalled
-from workflows.engine.remembering import MAX_RECENCY_DAYS
-from workflows.engine.rendering import as_text
-from workflows.engine.templating import Template
+from workflows.engine.runtime.events import MemoryRecalled
+from workflows.engine.text_rendering import as_text
 
 
 CONTEXT_MARK = "{{#context#}}"
@@ -89,7 +95,7 @@ class EnhancedMemory(_Part):
 
 @dataclass(frozen=True, slots=True)
 class PromptSpec:
-    """What of a node's configuration its messages depend on."""
+    """The part of a node's configuration that its messages depend on."""
 
     messages: tuple[PromptMessage, ...]
     completion: bool = False
@@ -106,35 +112,35 @@ class Prompt:
     events: tuple[MemoryRecalled, ...] = ()
 
     def shown(self) -> dict[str, Json]:
-        """For the step's record: what was sent, and what of it came from memory."""
-        shown: dict[str, Json] = {
+        """Describe the prompt for the step's record: the messages, and the memories among them."""
+        description: dict[str, Json] = {
             "messages": [{"role": m.role, "text": m.text} for m in self.messages]
         }
         if self.memories:
-            shown["memories"] = [
+            description["memories"] = [
                 {"id": hit.id, "key": hit.key, "score": hit.score} for hit in self.memories
             ]
-        return shown
+        return description
 
 
 async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, recalls: bool = True) -> Prompt:
-    """Messages that came out empty are dropped; with none left there is nothing to ask."""
+    """Build the prompt. Empty messages are dropped; raise NodeFailed if none is left."""
     messages = [
         Message(message.role, text)
         for message in spec.messages
-        if (text := await _rendered(message, spec, ctx)).strip()
+        if (text := await _render_message(message, spec, ctx)).strip()
     ]
     if spec.completion:
-        messages = await _completed(spec, ctx, messages)
+        messages = await _build_completion(spec, ctx, messages)
     elif spec.window is not None and spec.window.enabled:
-        messages = await _with_window(spec.window, ctx, messages)
+        messages = await _add_window(spec.window, ctx, messages)
     prompt = Prompt(tuple(messages))
     if recalls and spec.memory is not None and spec.memory.enabled:
-        prompt = await _with_memory(spec.memory, ctx, messages)
+        prompt = await _add_memory(spec.memory, ctx, messages)
     if recalls and not prompt.memories and not spec.completion:
-        prompt = await _reminded(prompt, ctx)
+        prompt = await _add_lessons(prompt, ctx)
     if not any(message.text for message in prompt.messages if message.text):
-        raise NodeFailed("NoPromptFoundError", "No message is left to send to the model")
+        raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
     return prompt
 
 
@@ -148,7 +154,7 @@ async def render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext
     return await ctx.ports.templates.render(source, inputs)
 
 
-def _shown_context(context: ContextConfig, ctx: NodeContext) -> str:
+def _render_context(context: ContextConfig, ctx: NodeContext) -> str:
     if not context.enabled or not context.variable_selector:
         return ""
     value = ctx.pool.get_or_none(context.variable_selector)
@@ -160,8 +166,8 @@ def _shown_context(context: ContextConfig, ctx: NodeContext) -> str:
     return as_text(value)
 
 
-async def _rendered(message: PromptMessage, spec: PromptSpec, ctx: NodeContext) -> str:
-    context = _shown_context(spec.context, ctx)
+async def _render_message(message: PromptMessage, spec: PromptSpec, ctx: NodeContext) -> str:
+    context = _render_context(spec.context, ctx)
     if message.is_jinja:
         inputs = {
             variable.variable: ctx.pool.get_or_none(variable.value_selector)
@@ -174,27 +180,27 @@ async def _rendered(message: PromptMessage, spec: PromptSpec, ctx: NodeContext) 
     return context.join(Template.of(part).text(ctx.pool) for part in parts)
 
 
-async def _with_window(
+async def _add_window(
     window: WindowConfig, ctx: NodeContext, messages: list[Message]
 ) -> list[Message]:
     if window.variable_selector:
-        held = ctx.pool.get_or_none(window.variable_selector)
-        past = _messages(held if isinstance(held, list) else [])
+        value = ctx.pool.get_or_none(window.variable_selector)
+        past = _read_messages(value if isinstance(value, list) else [])
         if window.window_size is not None:
             past = past[max(len(past) - window.window_size, 0) :]
-        at = _last(messages, "user")
+        at = _find_last(messages, "user")
         return [*messages[:at], *past, *messages[at:]]
-    past = await _turns(window, ctx)
+    past = await _load_turns(window, ctx)
     template = window.query_prompt_template or "{{#sys.query#}}"
     question = Template.of(template).text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
-    asked = [Message("user", question)] if question.strip() else []
-    if asked and messages and messages[-1] == asked[0]:
+    question_message = [Message("user", question)] if question.strip() else []
+    if question_message and messages and messages[-1] == question_message[0]:
         messages = messages[:-1]  # the prompt ends with the very question already
-    return [*messages, *past, *asked]
+    return [*messages, *past, *question_message]
 
 
-async def _turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
-    """The chat so far; ``size`` counts messages, two of which make a turn."""
+async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
+    """Load the chat so far; ``size`` counts messages, two of which make a turn."""
     if ctx.ports.history is None:
         return []
     size = window.window.size if window.window.enabled else None
@@ -205,30 +211,30 @@ async def _turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
         for query, answer in turns
         for message in (Message("user", query), Message("assistant", answer))
     ]
-    return _within(past if size is None else past[max(len(past) - size, 0) :])
+    return _cut_to_tokens(past if size is None else past[max(len(past) - size, 0) :])
 
 
-def _within(past: list[Message], tokens: int = _HISTORY_TOKENS) -> list[Message]:
-    """The newest messages that fit."""
-    kept: list[Message] = []
+def _cut_to_tokens(past: list[Message], tokens: int = _HISTORY_TOKENS) -> list[Message]:
+    """Return the newest messages that fit into the tokens."""
+    messages: list[Message] = []
     for message in reversed(past):
-        tokens -= _tokens(message.text)
+        tokens -= _estimate_tokens(message.text)
         if tokens < 0:
             break
-        kept.append(message)
-    return kept[::-1]
+        messages.append(message)
+    return messages[::-1]
 
 
-def _tokens(text: str) -> int:
-    """A guess that errs on the large side: four letters a token, other scripts one each."""
+def _estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text, rather too many than too few: four letters a token, other scripts one each."""
     ascii_only = sum(character < "\x80" for character in text)
     return ascii_only // 4 + len(text) - ascii_only + 1
 
 
-def _messages(held: Iterable[Json]) -> list[Message]:
-    """Messages as people keep them in a variable: role and content, question and answer, or bare text."""
+def _read_messages(items: Iterable[Json]) -> list[Message]:
+    """Read messages as people keep them in a variable: role and content, question and answer, or bare text."""
     messages: list[Message] = []
-    for item in held:
+    for item in items:
         if not isinstance(item, Mapping):
             messages.append(Message("user", as_text(item)))
             continue
@@ -242,11 +248,11 @@ def _messages(held: Iterable[Json]) -> list[Message]:
     return [message for message in messages if message.text]
 
 
-async def _with_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[Message]) -> Prompt:
-    hits, event = await recall(
+async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[Message]) -> Prompt:
+    hits, event = await recall_entries(
         ctx,
         scope=config.scope,
-        query=query_of(config.query_selector, ctx),
+        query=get_query(config.query_selector, ctx),
         filter=config.filter,
         top_k=config.top_k,
         injected=True,
@@ -254,66 +260,70 @@ async def _with_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[
     )
     if not hits:
         return Prompt(tuple(messages), events=(event,))
-    injected = Message("system", await _memory_text(config, hits, ctx))
-    at = _position(config.injection_position, messages)
+    injected = Message("system", await _render_memory(config, hits, ctx))
+    at = _find_position(config.injection_position, messages)
     return Prompt((*messages[:at], injected, *messages[at:]), tuple(hits), (event,))
 
 
-async def _reminded(prompt: Prompt, ctx: NodeContext) -> Prompt:
-    """What earlier runs taught, where the application learns from them; put as ``enhanced_memory`` puts it."""
+async def _add_lessons(prompt: Prompt, ctx: NodeContext) -> Prompt:
+    """Add what earlier runs taught, if the application learns from them, as ``enhanced_memory`` adds memories."""
     if ctx.ports.reminder is None:
         return prompt
-    found = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
-    if found is None:
+    reminder = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
+    if reminder is None:
         return prompt
-    heed(ctx, found.hits)
-    event = recalled(ctx, found.scope, found.query, found.hits, injected=True)
+    record_untrusted_hits(ctx, reminder.hits)
+    event = build_recalled_event(ctx, reminder.scope, reminder.query, reminder.hits, injected=True)
     events = (*prompt.events, event)
-    if not found.hits:
+    if not reminder.hits:
         return replace(prompt, events=events)
-    injected = Message("system", listed(found.hits))
-    at = _position("after_system", prompt.messages)
+    injected = Message("system", list_memories(reminder.hits))
+    at = _find_position("after_system", prompt.messages)
     return Prompt(
-        (*prompt.messages[:at], injected, *prompt.messages[at:]), tuple(found.hits), events
+        (*prompt.messages[:at], injected, *prompt.messages[at:]), tuple(reminder.hits), events
     )
 
 
-async def _memory_text(config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: NodeContext) -> str:
+async def _render_memory(
+    config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: NodeContext
+) -> str:
     if config.format_template:
-        entries = [as_entry(hit) for hit in hits]
+        entries = [to_entry(hit) for hit in hits]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return await render_jinja(config.format_template, inputs, ctx)
-    return listed(hits)
+    return list_memories(hits)
 
 
-def _position(position: str, messages: Sequence[Message]) -> int:
+def _find_position(position: str, messages: Sequence[Message]) -> int:
     if position == "before_system":
         return 0
     if position == "before_user":
-        return _last(messages, "user")
+        return _find_last(messages, "user")
     leading = 0
     while leading < len(messages) and messages[leading].role == "system":
         leading += 1
     return leading
 
 
-def _last(messages: Sequence[Message], role: str) -> int:
-    """Where the last message of a role is; the end if there is none."""
+def _find_last(messages: Sequence[Message], role: str) -> int:
+    """Return the index of the last message of a role, or the end if there is none."""
     for index in range(len(messages) - 1, -1, -1):
         if messages[index].role == role:
             return index
     return len(messages)
 
 
-async def _completed(spec: PromptSpec, ctx: NodeContext, messages: list[Message]) -> list[Message]:
-    """Completion models get one text, the chat so far written into it."""
+async def _build_completion(
+    spec: PromptSpec, ctx: NodeContext, messages: list[Message]
+) -> list[Message]:
+    """Build the one text of a completion model, with the chat so far written into it."""
     window = spec.window
     if not messages or window is None or not window.enabled:
         return [replace(message, role="user") for message in messages[:1]]
     if window.role_prefix is None:
         raise NodeFailed("RolePrefixRequired", "memory.role_prefix is needed in completion mode")
     names = {"user": window.role_prefix.user, "assistant": window.role_prefix.assistant}
-    past = "\n".join(f"{names[m.role]}: {m.text}" for m in await _turns(window, ctx))
+    past = "\n".join(f"{names[m.role]}: {m.text}" for m in await _load_turns(window, ctx))
     text = messages[0].text
     text = text.replace(HISTORY_MARK, past) if HISTORY_MARK in text else f"{past}\n{text}".lstrip()
     return [Message("user", text)]

@@ -1,11 +1,11 @@
-"""Telling a model's thinking from its answer while both stream in, however the pieces are cut."""
+"""Separates a model's thinking from its answer while both stream in, however the pieces are cut."""
 
 _OPEN = "<think>"
 _CLOSE = "</think>"
 
 
 class Reasoning:
-    """``tagged`` leaves thinking in the text between tags; otherwise it is kept apart."""
+    """Splits a stream. ``tagged`` leaves thinking in the text between tags; otherwise it is kept separately."""
 
     __slots__ = ("_held", "_inside", "_open_tag", "_started", "_tagged", "reasoning", "text")
 
@@ -19,57 +19,57 @@ class Reasoning:
         self.reasoning: list[str] = []
 
     def feed(self, text: str, reasoning: str = "") -> str:
-        """Take a piece; gives what of it belongs to the answer."""
+        """Take a piece and return what of it belongs to the answer."""
         if self._tagged:
-            said = self._retag(text, reasoning)
+            answer = self._retag(text, reasoning)
         else:
             if reasoning:
                 self.reasoning.append(reasoning)
-            said = self._split(text)
-        if said:
-            self.text.append(said)
-        return said
+            answer = self._split(text)
+        if answer:
+            self.text.append(answer)
+        return answer
 
     def end(self) -> str:
-        said = f"\n{_CLOSE}\n" if self._open_tag else ""
+        answer = f"\n{_CLOSE}\n" if self._open_tag else ""
         if self._held:
             if self._inside:
                 self.reasoning.append(self._held)
             else:
-                said += self._held
+                answer += self._held
         self._held, self._open_tag = "", False
-        if said:
-            self.text.append(said)
-        return said
+        if answer:
+            self.text.append(answer)
+        return answer
 
     def _retag(self, text: str, reasoning: str) -> str:
-        said = ""
+        answer = ""
         if reasoning:
-            said = reasoning if self._open_tag else f"{_OPEN}\n{reasoning}"
+            answer = reasoning if self._open_tag else f"{_OPEN}\n{reasoning}"
             self._open_tag = True
         if text and self._open_tag:
-            said += f"\n{_CLOSE}\n"
+            answer += f"\n{_CLOSE}\n"
             self._open_tag = False
-        return said + text
+        return answer + text
 
     def _split(self, text: str) -> str:
         self._held += text
-        said = ""
+        answer = ""
         while self._held:
             tag = _CLOSE if self._inside else _OPEN
-            before, found, after = self._held.partition(tag)
-            if not found:
-                keep = _tail(self._held, tag)
+            before, separator, after = self._held.partition(tag)
+            if not separator:
+                keep = _count_partial_tag(self._held, tag)
                 before, self._held = (
                     self._held[: len(self._held) - keep],
                     self._held[-keep:] if keep else "",
                 )
-                said += self._place(before)
-                return said
-            said += self._place(before)
+                answer += self._place(before)
+                return answer
+            answer += self._place(before)
             self._inside = not self._inside
             self._held = after
-        return said
+        return answer
 
     def _place(self, piece: str) -> str:
         if self._inside:
@@ -82,8 +82,8 @@ class Reasoning:
         return piece
 
 
-def _tail(text: str, tag: str) -> int:
-    """How many characters at the end might be the tag's beginning."""
+def _count_partial_tag(text: str, tag: str) -> int:
+    """Count the characters at the end that might begin the tag."""
     for length in range(min(len(tag) - 1, len(text)), 0, -1):
         if tag.startswith(text[-length:]):
             return length

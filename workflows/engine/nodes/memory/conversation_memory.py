@@ -1,15 +1,14 @@
-"""Conversation history: what was said so far, kept small enough for a model and readable for people."""
+"""Conversation history: the messages so far, kept small enough for a model and readable for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.events import Event, MemoryRecalled, MemoryWritten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -20,12 +19,15 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import WEB, is_from_outside, is_strangers
 from workflows.engine.memory_ports import ConversationPort, Talk
-from workflows.engine.outside import WEB, is_from_outside, is_strangers
-from workflows.engine.recalling import brief, held_back, memory_of
-from workflows.engine.rendering import as_text
-from workflows.engine.summarising import SummaryModel, summed_up
-from workflows.engine.templating import Template
+from workflows.engine.nodes.memory.memory_access import build_held_event, get_memory, to_event_entry
+from workflows.engine.nodes.memory.summarizer import SummaryModel, summarize
+from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Phrase, Text
 
 
 SCOPE = "conversation"
@@ -33,11 +35,16 @@ Action = Literal["append", "read", "clear"]
 APPEND: Action = "append"
 READ: Action = "read"
 CLEAR: Action = "clear"
+_ACTIONS: Final[Mapping[str, str]] = {
+    APPEND: gettext_noop("Append"),
+    READ: gettext_noop("Read"),
+    CLEAR: gettext_noop("Clear"),
+}
 BY_MODEL = "model"
 SUMMARY = "summary"
 
 
-class Said(BaseModel):
+class HistoryMessage(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     role: Literal["system", "user", "assistant", "tool"] = "user"
@@ -47,7 +54,7 @@ class Said(BaseModel):
 
 class HistoryConfig(NodeConfig):
     action: Action = APPEND
-    messages: tuple[Said, ...] = ()
+    messages: tuple[HistoryMessage, ...] = ()
     messages_selector: tuple[str, ...] | None = None
     strategy: Literal["full", "sliding_window"] = "full"
     max_turns: int | None = Bounded(default=None, ge=1)
@@ -69,62 +76,81 @@ class Prepared:
 class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     name = "conversation-memory"
     title = gettext_noop("Conversation history")
-    description = gettext_noop("Keeps what was said, in a window that fits a model.")
+    description = gettext_noop(
+        "Stores the messages of a conversation and keeps them within the context window"
+    )
     group = "memory"
+    palette_order = 50
+    icon = "chat"
+    family = "memory"
     config_model = HistoryConfig
     has_effect = True
+    leak_trials = (
+        {"action": APPEND, "messages": [{"role": "user", "text": "{{#start.text#}}"}]},
+        {"action": READ},
+    )
     needs_memory = True
+    default_scope = SCOPE
     fields = (
-        Field("action", gettext_noop("What to do"), Widget.CHOICE, required=True, default=APPEND,
-              choices=(
-                  (APPEND, gettext_noop("Append")),
-                  (READ, gettext_noop("Read")),
-                  (CLEAR, gettext_noop("Clear")),
-              )),
+        Field("action", gettext_noop("Action"), Widget.CHOICE, required=True, default=APPEND,
+              choices=tuple(_ACTIONS.items())),
         Field("messages", gettext_noop("Messages"), Widget.MESSAGES,
-              help=gettext_noop("Added to the end, in this order; empty ones are left out."),
+              help=gettext_noop("Appended in this order. Empty messages are skipped."),
               default=[{"role": "user", "text": "{{#sys.query#}}"}],
               example=[{"role": "user", "text": "{{#sys.query#}}"}],
               shown_when=("action", (None, "", APPEND))),
-        Field("messages_selector", gettext_noop("Messages from"), Widget.SELECTOR,
-              help=gettext_noop("A list of objects with role and content, also calls of tools and their results."),
+        Field("messages_selector", gettext_noop("Messages variable"), Widget.SELECTOR,
+              help=gettext_noop("A list of objects with role and content. Tool calls and tool results are supported."),
               shown_when=("action", (None, "", APPEND))),
         Field("strategy", gettext_noop("Keep"), Widget.CHOICE, default="full", choices=(
-            ("full", gettext_noop("Everything")),
-            ("sliding_window", gettext_noop("The last turns")),
+            ("full", gettext_noop("All messages")),
+            ("sliding_window", gettext_noop("Last turns")),
         )),
         Field("max_turns", gettext_noop("Turns"), Widget.NUMBER, default=20, low=1,
               shown_when=("strategy", ("sliding_window",))),
-        Field("max_messages", gettext_noop("At most so many messages"), Widget.NUMBER, low=1,
-              help=gettext_noop("The oldest leave first; a call of a tool leaves with its result.")),
-        Field("context_window", gettext_noop("Tokens the model takes"), Widget.NUMBER, low=1,
-              help=gettext_noop("What would not fit is shortened, results of tools first, then left out.")),
-        Field("reserved_tokens", gettext_noop("Of these, kept free"), Widget.NUMBER, low=0),
-        Field("keep_recent", gettext_noop("Newest messages left untouched"), Widget.NUMBER,
+        Field("max_messages", gettext_noop("Max messages"), Widget.NUMBER, low=1,
+              help=gettext_noop("The oldest messages are removed first. A tool call is removed together with its result.")),
+        Field("context_window", gettext_noop("Context window (tokens)"), Widget.NUMBER, low=1,
+              help=gettext_noop("Messages that don't fit are shortened, tool results first, and then removed.")),
+        Field("reserved_tokens", gettext_noop("Reserved tokens"), Widget.NUMBER, low=0),
+        Field("keep_recent", gettext_noop("Latest messages to keep unchanged"), Widget.NUMBER,
               default=4, low=0),
-        Field("summary", gettext_noop("In place of what left"), Widget.CHOICE, default="off", choices=(
-            ("off", gettext_noop("Nothing")),
-            ("sentences", gettext_noop("A summary of its sentences")),
-            ("model", gettext_noop("A summary by a model")),
+        Field("summary", gettext_noop("Summary of removed messages"), Widget.CHOICE, default="off", choices=(
+            ("off", gettext_noop("None")),
+            ("sentences", gettext_noop("Extracted sentences")),
+            ("model", gettext_noop("Written by a model")),
         )),
-        Field("summary_model", gettext_noop("Model for the summary"), Widget.MODEL,
-              help=gettext_noop("Where it can't be asked, the summary is made of sentences."),
+        Field("summary_model", gettext_noop("Summary model"), Widget.MODEL,
+              help=gettext_noop("If the model is not available, the summary consists of extracted sentences."),
               shown_when=("summary", ("model",))),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        """Return the action, and the window where there is one."""
+        label = _ACTIONS.get(as_text(data.get("action")) or APPEND)
+        turns = data.get("max_turns") if data.get("strategy") == "sliding_window" else None
+        window = Phrase(gettext_noop("last %(count)s turns"), {"count": turns})
+        return [Phrase(label) if label else "", window if turns else ""]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         rules = {name: getattr(config, name) for name in _RULES}
-        return Prepared(config, tuple(Template.of(one.text) for one in config.messages), rules)
+        return Prepared(
+            config, tuple(Template.of(message.text) for message in config.messages), rules
+        )
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("messages", "array[object]", gettext_noop("Oldest first: role, content…")),
-            Output("text", "string", gettext_noop("The same as text, a line each")),
-            Output("summary", "string", gettext_noop("What stands in for the messages that left")),
-            Output("count", "number", gettext_noop("Messages kept; of a clearing, how many went")),
-            Output("tokens", "number", gettext_noop("How many tokens they cost, about")),
-            Output("folded", "number", gettext_noop("Messages that left just now")),
+            Output(
+                "messages", "array[object]", gettext_noop("Messages, oldest first: role, content…")
+            ),
+            Output("text", "string", gettext_noop("Messages as text, one per line")),
+            Output("summary", "string", gettext_noop("Summary of the removed messages")),
+            Output(
+                "count", "number", gettext_noop("Number of messages kept, or removed when clearing")
+            ),
+            Output("tokens", "number", gettext_noop("Estimated number of tokens")),
+            Output("folded", "number", gettext_noop("Number of messages removed in this step")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -133,32 +159,39 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         action: Action = prepared.config.action
-        said = _said(prepared, ctx) if action == APPEND else []
-        ctx.give({"action": action, "messages": said, **_given(prepared.rules)})
-        memory = memory_of(ctx, SCOPE)
+        messages = _collect_messages(prepared, ctx) if action == APPEND else []
+        ctx.give({"action": action, "messages": messages, **_drop_empty(prepared.rules)})
+        memory = get_memory(ctx, SCOPE)
         if not isinstance(memory, ConversationPort):
-            raise MemoryUnavailable("This memory keeps no history of conversations")
-        if action == APPEND and not said:
+            raise MemoryUnavailable("This memory provider doesn't support conversation history")
+        if action == APPEND and not messages:
             action = READ  # nothing was said: the history as it is
         talk = await memory.converse(
             identity=ctx.identity,
             origin=ctx.origin,
             action=action,
-            messages=said,
+            messages=messages,
             rules=prepared.rules,
         )
-        ctx.hear([str(one.get("id") or SUMMARY) for one in talk.messages if _is_strangers(one)])
-        outputs, events = _outputs(talk), _EVENTS[action](ctx.node_id, talk)
+        ctx.hear(
+            [
+                str(message.get("id") or SUMMARY)
+                for message in talk.messages
+                if _is_untrusted(message)
+            ]
+        )
+        outputs, events = _build_outputs(talk), _EVENTS[action](ctx.node_id, talk)
         if prepared.config.summary != BY_MODEL:
             return NodeResult(outputs, events=events)
-        text, usage = await summed_up(prepared.config.summary_model, talk.before, talk.left, ctx)
+        text, usage = await summarize(prepared.config.summary_model, talk.before, talk.left, ctx)
         if text:
             rules = {**prepared.rules, "text": text, "instead_of": talk.summary, "by": BY_MODEL}
             anew = await memory.converse(
                 identity=ctx.identity, origin=ctx.origin, action="summarise", rules=rules
             )
             outputs |= {
-                name: _outputs(anew)[name] for name in ("messages", "text", "summary", "tokens")
+                name: _build_outputs(anew)[name]
+                for name in ("messages", "text", "summary", "tokens")
             }
         return NodeResult(outputs, events=events, usage=usage)
 
@@ -169,51 +202,53 @@ _RULES = (
 )
 
 
-def _said(prepared: Prepared, ctx: NodeContext) -> list[Json]:
-    """Those written in the node, then those of the variable."""
+def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
+    """Return the messages written in the node, then those of the variable."""
     written = [
         {
-            "role": one.role,
+            "role": item.role,
             "content": text,
-            "tool_call_id": one.tool_call_id,
-            **_whose(template.references, ctx),
+            "tool_call_id": item.tool_call_id,
+            **_get_origin(template.references, ctx),
         }
-        for one, template in zip(prepared.config.messages, prepared.texts, strict=True)
+        for item, template in zip(prepared.config.messages, prepared.texts, strict=True)
         if (text := template.text(ctx.pool)).strip()
     ]
     selector = prepared.config.messages_selector
-    found = ctx.pool.get_or_none(selector) if selector else None
-    if found is None:
+    value = ctx.pool.get_or_none(selector) if selector else None
+    if value is None:
         return [*written]
-    listed = found if isinstance(found, list) else [found]
-    if not all(isinstance(one, dict) for one in listed):
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, dict) for item in items):
         raise NodeFailed("InvalidMessages", "messages_selector: a list of objects was expected")
-    whose = _whose([selector], ctx)
-    return [*written, *({**_unsigned(one), **whose} for one in listed)]
+    origin = _get_origin([selector], ctx)
+    return [*written, *({**_remove_origin(item), **origin} for item in items)]
 
 
-def _whose(read: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
+def _get_origin(read: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
     return {"origin": WEB} if is_from_outside(read, ctx.outside) else {}
 
 
-def _unsigned(message: Mapping[str, Json]) -> dict[str, Json]:
-    """What it says of itself isn't asked: a model may have written it."""
+def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:
+    """Remove what a message says of its origin: a model may have written it."""
     return {name: value for name, value in message.items() if name != "origin"}
 
 
-def _given(rules: Mapping[str, Json]) -> dict[str, Json]:
+def _drop_empty(rules: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in rules.items() if value is not None}
 
 
-def _is_strangers(message: Mapping[str, Json]) -> bool:
+def _is_untrusted(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "tool" or is_strangers(message)
 
 
-def _outputs(talk: Talk) -> dict[str, Json]:
-    messages = [dict(one) for one in talk.messages]
+def _build_outputs(talk: Talk) -> dict[str, Json]:
+    messages = [dict(message) for message in talk.messages]
     return {
         "messages": messages,
-        "text": "\n".join(f"{one['role']}: {as_text(one['content'])}" for one in messages),
+        "text": "\n".join(
+            f"{message['role']}: {as_text(message['content'])}" for message in messages
+        ),
         "summary": talk.summary,
         "count": talk.count,
         "tokens": talk.tokens,
@@ -221,24 +256,28 @@ def _outputs(talk: Talk) -> dict[str, Json]:
     }
 
 
-def _recalled(node: str, talk: Talk) -> Sequence[Event]:
+def _build_recalled_events(node: str, talk: Talk) -> Sequence[Event]:
     namespace = talk.entries[0].namespace if talk.entries else ""
-    entries = [brief(hit) for hit in talk.entries]
+    entries = [to_event_entry(hit) for hit in talk.entries]
     return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
 
 
-def _written(node: str, talk: Talk) -> Sequence[Event]:
+def _build_written_events(node: str, talk: Talk) -> Sequence[Event]:
     written: list[Event] = [
         MemoryWritten(
             node, SCOPE, hit.namespace, {"id": hit.id, "key": hit.key, "value": hit.value}
         )
         for hit in talk.entries
     ]
-    return [*written, *(held_back(hit, node, SCOPE, hit.key) for hit in talk.held)]
+    return [*written, *(build_held_event(hit, node, SCOPE, hit.key) for hit in talk.held)]
 
 
-def _nothing(node: str, talk: Talk) -> Sequence[Event]:
+def _build_no_events(node: str, talk: Talk) -> Sequence[Event]:
     return ()
 
 
-_EVENTS: dict[str, Any] = {APPEND: _written, READ: _recalled, CLEAR: _nothing}
+_EVENTS: dict[str, Any] = {
+    APPEND: _build_written_events,
+    READ: _build_recalled_events,
+    CLEAR: _build_no_events,
+}

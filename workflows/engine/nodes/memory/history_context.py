@@ -1,7 +1,7 @@
-"""What memory-retrieval makes for a prompt: working memory first, then what is verified, as Markdown.
+"""The text that memory-retrieval makes for a prompt: working memory first, then verified memory, as Markdown.
 
-The newest working entries count as fully relevant, whatever was asked; long-term hits come with
-the score of their search. One order for all, by score; among equals working entries stay first.
+The newest working entries count as fully relevant, whatever the query; long-term hits come with
+the score of their search. All are sorted by score; among equals working entries stay first.
 """
 
 import json
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from workflows.engine.document import Json
+from workflows.engine.language.document import Json
+from workflows.engine.nodes.memory.quoting import needs_quoting, quote_block
 from workflows.engine.ports import MemoryHit
-from workflows.engine.quoting import block_quoted, has_to_be_quoted
 
 
 WORKING_ENTRIES: Final = 10
@@ -25,7 +25,7 @@ H = TypeVar("H", bound=MemoryHit, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[H]):
-    """An entry with the relevance it has here, which isn't that of its search."""
+    """An entry with its relevance in this text, which isn't that of its search."""
 
     hit: H
     score: float
@@ -44,10 +44,10 @@ ENGLISH: Final = Wording("History", "Record {number} (relevance: {score:.2f})")
 CHINESE: Final = Wording("历史上下文", "记录{number} (相关度: {score:.2f})")
 
 
-def query_of(topic: Json = None, content: Json = None, document: Json = None) -> str:
-    """What to search for: the first of the three that says something."""
-    for given in (topic, content, document):
-        text = "" if given is None else text_of(given)
+def choose_query(topic: Json = None, content: Json = None, document: Json = None) -> str:
+    """Return the query: the first of the three that has text."""
+    for value in (topic, content, document):
+        text = "" if value is None else to_text(value)
         if text.strip():
             return text.strip()
     return ""
@@ -59,43 +59,43 @@ def merge(
     *,
     newest: int = WORKING_ENTRIES,
 ) -> list[Record[H]]:
-    """By score, best first, each text once; both come in the order memory gave them: newest, best."""
+    """Merge by score, best first, each text once; working entries come newest first, long-term hits best first."""
     records = [Record(hit, WORKING_SCORE) for hit in list(working)[:newest]]
     records += [Record(hit, hit.score or 0.0) for hit in long_term]
     records.sort(key=lambda record: record.score, reverse=True)  # stable
-    return _each_once(records)
+    return _remove_duplicates(records)
 
 
-def markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -> str:
-    """Empty for no entries: a heading over nothing would only cost tokens."""
+def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -> str:
+    """Render the records; without any the text is empty, because a heading over nothing would only cost tokens."""
     if not records:
         return ""
     parts = [f"## {wording.heading}"]
     for number, record in enumerate(records, 1):
-        parts.append(f"### {wording.line(number, record.score)}\n{_quoted(record.hit)}")
+        parts.append(f"### {wording.line(number, record.score)}\n{_render_value(record.hit)}")
     return "\n\n".join(parts)
 
 
-def wording_for(language: str, *texts: str) -> Wording:
-    """Of a language by its code; without one, that of the first text that has words."""
+def choose_wording(language: str, *texts: str) -> Wording:
+    """Choose the wording by the code of a language, or else by the first text that has words."""
     if language:
         return CHINESE if language.casefold().startswith("zh") else ENGLISH
-    said = next((text for text in texts if _LETTERS.search(text)), "")
-    return CHINESE if _HAN.search(said) else ENGLISH
+    text = next((text for text in texts if _LETTERS.search(text)), "")
+    return CHINESE if _HAN.search(text) else ENGLISH
 
 
-def text_of(value: Json) -> str:
-    """Text as it is, the rest as compact JSON."""
+def to_text(value: Json) -> str:
+    """Return text as it is and other values as compact JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _quoted(hit: MemoryHit) -> str:
-    """As it was said, but for what could pass for a record of its own, or comes from strangers."""
-    text = text_of(hit.value)
-    if has_to_be_quoted(hit):
-        return block_quoted(text)
+def _render_value(hit: MemoryHit) -> str:
+    """Render the value, and quote it if it could pass for a record of its own or comes from strangers."""
+    text = to_text(hit.value)
+    if needs_quoting(hit):
+        return quote_block(text)
     return _OUR_HEADINGS.sub(r"\g<1>\\\g<2>", text)
 
 
@@ -107,21 +107,21 @@ _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"\w+")
 
 
-def _each_once(records: Iterable[Record[H]]) -> list[Record[H]]:
+def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:
     ids: set[str] = set()
     texts: set[str] = set()
-    kept = []
+    unique = []
     for record in records:
-        said = _normalised(text_of(record.hit.value))
-        if record.hit.id in ids or said in texts:
+        text = _normalize(to_text(record.hit.value))
+        if record.hit.id in ids or text in texts:
             continue
         ids.add(record.hit.id)
-        texts.add(said)
-        kept.append(record)
-    return kept
+        texts.add(text)
+        unique.append(record)
+    return unique
 
 
-def _normalised(text: str) -> str:
-    """Case, spaces and punctuation change nothing; of a text of signs alone they are all there is."""
+def _normalize(text: str) -> str:
+    """Normalize case, spaces and punctuation; a text of signs alone keeps them."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(plain)) or plain.strip()

@@ -1,13 +1,13 @@
-"""Find pages: what the knowledge pages say about a question, with no model asked."""
+"""Find pages: searches the knowledge pages, without asking a model."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.errors import MemoryUnavailable
-from workflows.engine.events import MemoryRecalled
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,15 +18,24 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.memory_usage import scope_label
 from workflows.engine.memory_ports import FoundPage, KnowledgePort
-from workflows.engine.recalling import brief, heed, memory_of, query_of
+from workflows.engine.nodes.memory.memory_access import (
+    get_memory,
+    get_query,
+    record_untrusted_hits,
+    to_event_entry,
+)
+from workflows.engine.runtime.events import MemoryRecalled
+from workflows.engine.texts import Text
 
 
 DEFAULT_TOP_K, DEFAULT_MIN_SCORE = 5, 0.1
 
 
 class Multiple(BaseModel):
-    """Dify's; reranking is a model's affair and there is none here."""
+    """Dify's settings; reranking needs a model, and there is none here."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -46,56 +55,69 @@ class KnowledgeConfig(NodeConfig):
 
     @property
     def most(self) -> int:
-        asked = self.multiple_retrieval_config
-        return self.top_k or (asked.top_k if asked else None) or DEFAULT_TOP_K
+        dify = self.multiple_retrieval_config
+        return self.top_k or (dify.top_k if dify else None) or DEFAULT_TOP_K
 
     @property
     def least_score(self) -> float:
-        asked = self.multiple_retrieval_config
-        found = asked.score_threshold if self.min_score is None and asked else self.min_score
-        return DEFAULT_MIN_SCORE if found is None else found
+        dify = self.multiple_retrieval_config
+        threshold = dify.score_threshold if self.min_score is None and dify else self.min_score
+        return DEFAULT_MIN_SCORE if threshold is None else threshold
 
 
 class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
     name = "knowledge-retrieval"
-    title = gettext_noop("Find pages")
-    description = gettext_noop("Looks something up in the knowledge pages.")
+    title = gettext_noop("Knowledge retrieval")
+    description = gettext_noop("Searches the knowledge base")
     group = "memory"
+    palette_order = 60
+    icon = "search"
+    family = "memory"
+    dialects = ("dify",)
     config_model = KnowledgeConfig
+    leak_trials = tuple(
+        {"scope": scope, "query_variable_selector": ["start", "text"], "min_score": 0.0}
+        for scope in ("user", "global", "conversation")
+    )
     needs_memory = True
+    default_scope = "global"
     fields = (
-        Field("scope", gettext_noop("Whose pages"), Widget.CHOICE, default="global", choices=(
-            ("global", gettext_noop("Everyone")),
-            ("user", gettext_noop("This person")),
-            ("conversation", gettext_noop("This conversation")),
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, default="global", choices=(
+            ("global", gettext_noop("Global")),
+            ("user", gettext_noop("User")),
+            ("conversation", gettext_noop("Conversation")),
         )),
-        Field("query_variable_selector", gettext_noop("Search for"), Widget.SELECTOR,
+        Field("query_variable_selector", gettext_noop("Query variable"), Widget.SELECTOR,
               required=True),
-        Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=DEFAULT_TOP_K,
+        Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=DEFAULT_TOP_K,
               low=1, high=100),
-        Field("min_score", gettext_noop("At least this relevant"), Widget.NUMBER,
+        Field("min_score", gettext_noop("Score threshold"), Widget.NUMBER,
               default=DEFAULT_MIN_SCORE, low=0, high=1),
-        Field("tags", gettext_noop("Only with one of these tags"), Widget.STRINGS,
+        Field("tags", gettext_noop("Tag filter"), Widget.STRINGS,
               example=["release"]),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        query = data.get("query_variable_selector") or data.get("query_selector")
+        return [scope_label(data.get("scope") or self.default_scope), get_variable_name(query)]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("result", "array[object]",
-                   gettext_noop("Pages, best first: title, content, score…")),
-            Output("count", "number", gettext_noop("How many there are")),
+                   gettext_noop("Pages, most relevant first: title, content, score…")),
+            Output("count", "number", gettext_noop("Number of results")),
         )  # fmt: skip
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return (self.configure(spec).query_variable_selector,)
 
     async def run(self, prepared: KnowledgeConfig, ctx: NodeContext) -> NodeResult:
-        query = query_of(prepared.query_variable_selector, ctx) or ""
+        query = get_query(prepared.query_variable_selector, ctx) or ""
         ctx.give({"scope": prepared.scope, "query": query, "tags": list(prepared.tags)})
-        memory = memory_of(ctx, prepared.scope)
+        memory = get_memory(ctx, prepared.scope)
         if not isinstance(memory, KnowledgePort):
-            raise MemoryUnavailable("This memory keeps no knowledge pages")
-        found = await memory.find_pages(
+            raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
+        pages = await memory.find_pages(
             scope=prepared.scope,
             identity=ctx.identity,
             origin=ctx.origin,
@@ -104,22 +126,22 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
             min_score=prepared.least_score,
             tags=prepared.tags,
         )
-        hits = [one.entry for one in found]
-        heed(ctx, hits)
+        hits = [page.entry for page in pages]
+        record_untrusted_hits(ctx, hits)
         event = MemoryRecalled(
             node=ctx.node_id,
             scope=prepared.scope,
             namespace=hits[0].namespace if hits else "",
             query=query,
-            entries=[brief(hit) for hit in hits],
+            entries=[to_event_entry(hit) for hit in hits],
         )
-        result = [_result(place, one) for place, one in enumerate(found, start=1)]
+        result = [_build_result(place, page) for place, page in enumerate(pages, start=1)]
         return NodeResult({"result": result, "count": len(result)}, events=(event,))
 
 
-def _result(place: int, found: FoundPage) -> dict[str, Json]:
-    """As a document of Dify's knowledge, so that a prompt written for one takes the other."""
-    page: dict[str, Any] = dict(found.page)
+def _build_result(place: int, hit: FoundPage) -> dict[str, Json]:
+    """Build a result like a document of Dify's knowledge, so that a prompt written for one takes the other."""
+    page: dict[str, Any] = dict(hit.page)
     return {
         "title": page["title"],
         "content": page["content"] or page["summary"],
@@ -130,12 +152,12 @@ def _result(place: int, found: FoundPage) -> dict[str, Json]:
             "_source": "knowledge",
             "document_id": page["id"],
             "document_name": page["title"],
-            "score": found.score,
+            "score": hit.score,
             "position": place,
-            "parts": dict(found.parts),
+            "parts": dict(hit.parts),
             "tags": page["tags"],
             "references": page["references"],
             "updated_at": page["updated_at"],
-            "entry_id": found.entry.id,
+            "entry_id": hit.entry.id,
         },
     }

@@ -1,12 +1,11 @@
 """Write pages: into the page that is about the same, so that no two are about one thing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.events import Event, MemoryWritten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -17,11 +16,20 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.memory_usage import scope_label
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import WEB, has_to_wait, is_from_outside
 from workflows.engine.memory_ports import KeptPage, KnowledgePort
-from workflows.engine.outside import WEB, has_to_wait, is_from_outside
-from workflows.engine.problems import Problem
-from workflows.engine.recalling import held_back, kept_out, memory_of
-from workflows.engine.templating import Template
+from workflows.engine.nodes.memory.memory_access import (
+    build_held_event,
+    build_rejected_event,
+    get_memory,
+)
+from workflows.engine.runtime.events import Event, MemoryWritten
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 TEXTS = ("id", "title", "summary", "content")
@@ -31,7 +39,7 @@ REPLACE: Mode = "replace"
 
 
 class WriteConfig(NodeConfig):
-    """``page_title``, because every node has a title of its own."""
+    """The settings; it is ``page_title`` because every node has a title of its own."""
 
     scope: str = "global"
     mode: Mode = MERGE
@@ -53,40 +61,51 @@ class Prepared:
 
 class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     name = "knowledge-write"
-    title = gettext_noop("Write pages")
-    description = gettext_noop("Writes knowledge pages, merging into those that are there.")
+    title = gettext_noop("Write knowledge")
+    description = gettext_noop(
+        "Writes pages to the knowledge base and merges them with existing pages"
+    )
     group = "memory"
+    palette_order = 70
+    icon = "edit"
+    family = "memory"
     config_model = WriteConfig
     has_effect = True
+    leak_trials = ({"scope": "user", "page_title": "Tried", "page_content": "Tried."},)
     needs_memory = True
+    default_scope = "global"
     fields = (
-        Field("scope", gettext_noop("Whose pages"), Widget.CHOICE, required=True,
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
               default="global", choices=(
-                  ("global", gettext_noop("Everyone")),
-                  ("user", gettext_noop("This person")),
-                  ("conversation", gettext_noop("This conversation")),
+                  ("global", gettext_noop("Global")),
+                  ("user", gettext_noop("User")),
+                  ("conversation", gettext_noop("Conversation")),
               )),
-        Field("mode", gettext_noop("A page about it is there"), Widget.CHOICE, default=MERGE,
+        Field("mode", gettext_noop("If the page exists"), Widget.CHOICE, default=MERGE,
               choices=(
-                  (MERGE, gettext_noop("Add what is new to it")),
-                  (REPLACE, gettext_noop("Put this in its place")),
+                  (MERGE, gettext_noop("Merge")),
+                  (REPLACE, gettext_noop("Replace")),
               ),
-              help=gettext_noop("Either way what it said before stays as a revision.")),
-        Field("page_title", gettext_noop("Title of the page"), Widget.TEMPLATE,
+              help=gettext_noop("The previous content is kept as a revision.")),
+        Field("page_title", gettext_noop("Page title"), Widget.TEMPLATE,
               example="{{#start.topic#}}"),
         Field("page_summary", gettext_noop("Summary"), Widget.TEMPLATE),
         Field("page_content", gettext_noop("Content (Markdown)"), Widget.TEMPLATE,
-              help=gettext_noop("[[Title]] refers to another page.")),
+              help=gettext_noop("Use [[Title]] to link to another page.")),
         Field("tags", gettext_noop("Tags"), Widget.STRINGS, example=["release"]),
-        Field("references", gettext_noop("Refers to (ids of pages)"), Widget.STRINGS),
-        Field("page_id", gettext_noop("Id of the page"), Widget.TEMPLATE,
-              help=gettext_noop("Empty: made from the title.")),
-        Field("pages_selector", gettext_noop("Pages from"), Widget.SELECTOR,
-              help=gettext_noop("Many at once: a list of objects with title, summary, content, tags, references.")),
-        Field("trusts_outside", gettext_noop("Remember what comes from outside at once"),
+        Field("references", gettext_noop("References (page IDs)"), Widget.STRINGS),
+        Field("page_id", gettext_noop("Page ID"), Widget.TEMPLATE,
+              help=gettext_noop("Leave empty to create it from the title.")),
+        Field("pages_selector", gettext_noop("Pages variable"), Widget.SELECTOR,
+              help=gettext_noop("For several pages: a list of objects with title, summary, content, tags and references.")),
+        Field("trusts_outside", gettext_noop("Skip quarantine for external content"),
               Widget.SWITCH, help=gettext_noop(
-                  "Text from the web or a tool, meant for this person or everyone, waits in quarantine until somebody approves it. On: it doesn't wait.")),
+                  "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly.")),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        page = as_text(data.get("page_title")) or get_variable_name(data.get("pages_selector"))
+        return [scope_label(data.get("scope") or self.default_scope), page]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -97,15 +116,15 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         problems = super().check(spec)
         if problems or spec.data.get("page_title") or spec.data.get("pages_selector"):
             return problems
-        message = gettext_noop("A page needs a title, or pages come from a variable")
+        message = gettext_noop("Enter a title or select a pages variable")
         return [Problem(code="config.missing", message=message, node=spec.id, field="page_title")]
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("pages", "array[object]", gettext_noop("The pages as they are now")),
-            Output("count", "number", gettext_noop("How many were written")),
-            Output("merged", "number", gettext_noop("How many of these were there already")),
-            Output("id", "string", gettext_noop("The id of the first")),
+            Output("pages", "array[object]", gettext_noop("Pages after writing")),
+            Output("count", "number", gettext_noop("Number of pages written")),
+            Output("merged", "number", gettext_noop("Number of pages merged")),
+            Output("id", "string", gettext_noop("ID of the first page")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -115,20 +134,20 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
-        read = [*_read(prepared), config.pages_selector]
+        read = [*_list_selectors(prepared), config.pages_selector]
         return is_from_outside(read, outside) and has_to_wait(
             config.scope, trusted=config.trusts_outside
         )
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
-        drafts = _drafts(prepared, ctx)
+        drafts = _collect_drafts(prepared, ctx)
         ctx.give({"scope": config.scope, "mode": config.mode, "pages": drafts})
-        memory = memory_of(ctx, config.scope)
+        memory = get_memory(ctx, config.scope)
         if not isinstance(memory, KnowledgePort):
-            raise MemoryUnavailable("This memory keeps no knowledge pages")
+            raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
         try:
-            kept = (
+            results = (
                 await memory.write_pages(
                     scope=config.scope,
                     identity=ctx.identity,
@@ -140,57 +159,63 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
                 else ()
             )
         except Exception as fault:
-            refused = kept_out(fault, ctx, config.scope, str(drafts[0].get("title", "")))
+            refused = build_rejected_event(
+                fault, ctx, config.scope, str(drafts[0].get("title", ""))
+            )
             if refused is None:
                 raise
             nothing: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
             return NodeResult(nothing, events=(refused,))
-        written = [one for one in kept if not one.held]
-        pages = [{**one.page, "merged_for": one.merged_for} for one in written]
+        written = [result for result in results if not result.held]
+        pages = [{**result.page, "merged_for": result.merged_for} for result in written]
         outputs: dict[str, Json] = {
             "pages": pages,
             "count": len(pages),
-            "merged": sum(bool(one.merged_for) for one in written),
+            "merged": sum(bool(result.merged_for) for result in written),
             "id": pages[0]["id"] if pages else "",
         }
         events: tuple[Event, ...] = tuple(
-            held_back(one.entry, ctx.node_id, config.scope, str(one.page["title"]))
-            if one.held
-            else _written(ctx.node_id, config.scope, one)
-            for one in kept
+            build_held_event(result.entry, ctx.node_id, config.scope, str(result.page["title"]))
+            if result.held
+            else _build_event(ctx.node_id, config.scope, result)
+            for result in results
         )
         return NodeResult(outputs, events=events)
 
 
-def _drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
-    """The page written in the node, then those of the variable; a list may well be empty."""
+def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
+    """Return the page written in the node, then those of the variable; a list may well be empty."""
     config = prepared.config
     texts: dict[str, Json] = {
         name: template.text(ctx.pool) for name, template in prepared.texts.items()
     }
     lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
-    own = [_whose({**texts, **lists}, _read(prepared), prepared, ctx)] if config.page_title else []
+    own = (
+        [_add_origin({**texts, **lists}, _list_selectors(prepared), prepared, ctx)]
+        if config.page_title
+        else []
+    )
     selector = config.pages_selector
-    found = ctx.pool.get_or_none(selector) if selector else None
-    if found is None:
+    value = ctx.pool.get_or_none(selector) if selector else None
+    if value is None:
         return own
-    listed = found if isinstance(found, list) else [found]
-    if not all(isinstance(one, dict) for one in listed):
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, dict) for item in items):
         raise NodeFailed("InvalidPages", "pages_selector: a list of objects was expected")
-    return [*own, *(_whose(one, [selector], prepared, ctx) for one in listed)]
+    return [*own, *(_add_origin(item, [selector], prepared, ctx) for item in items)]
 
 
-def _read(prepared: Prepared) -> list[Selector]:
-    return [one for template in prepared.texts.values() for one in template.references]
+def _list_selectors(prepared: Prepared) -> list[Selector]:
+    return [selector for template in prepared.texts.values() for selector in template.references]
 
 
-def _whose(
+def _add_origin(
     draft: Mapping[str, Json],
     read: Sequence[Selector | None],
     prepared: Prepared,
     ctx: NodeContext,
 ) -> dict[str, Json]:
-    """What a draft says about itself isn't asked: a model may have written it."""
+    """Replace what a draft says of its origin: a model may have written it."""
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
     if not is_from_outside(read, ctx.outside):
         return plain
@@ -201,7 +226,7 @@ def _whose(
     }
 
 
-def _written(node: str, scope: str, kept: KeptPage) -> MemoryWritten:
-    entry = kept.entry
-    said = {"id": entry.id, "key": entry.key, "value": entry.value}
-    return MemoryWritten(node, scope, entry.namespace, said)
+def _build_event(node: str, scope: str, result: KeptPage) -> MemoryWritten:
+    entry = result.entry
+    values = {"id": entry.id, "key": entry.key, "value": entry.value}
+    return MemoryWritten(node, scope, entry.namespace, values)

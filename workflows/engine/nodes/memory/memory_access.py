@@ -1,24 +1,24 @@
-"""Asking memory, for every kind that does: the port or a clear error, hits as plain values, events."""
+"""Access to memory for every kind that uses it: the port or a clear error, hits as plain values, events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workflows.engine.document import Json
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.events import MemoryKeptOut, MemoryRecalled
 from workflows.engine.kinds import NodeContext
-from workflows.engine.outside import is_strangers
+from workflows.engine.language.document import Json
+from workflows.engine.language.untrusted import is_strangers
 from workflows.engine.ports import MemoryHit, MemoryPort
-from workflows.engine.rendering import as_text
+from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled
+from workflows.engine.text_rendering import as_text
 
 
 # What a scope can't do without; the other scopes have a default or come from the run itself.
 _NEEDS = {"conversation": "conversation_id", "user": "user_id"}
 
 
-def memory_of(ctx: NodeContext, scope: str) -> MemoryPort:
+def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
     if ctx.ports.memory is None:
-        raise MemoryUnavailable("No memory provider is configured; the node needs one")
+        raise MemoryUnavailable("No memory provider is configured; this node needs one")
     needed = _NEEDS.get(scope)
     if needed is not None and not ctx.pool.get(("sys", needed)):
         message = f"sys.{needed} not set; required for {scope} scope"
@@ -26,13 +26,13 @@ def memory_of(ctx: NodeContext, scope: str) -> MemoryPort:
     return ctx.ports.memory
 
 
-def query_of(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
-    """What is looked for, as text; nothing where nothing is asked or known."""
+def get_query(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
+    """Return the query as text, or None if there is no variable or it has no value."""
     query = ctx.pool.get_or_none(selector) if selector else None
     return None if query is None else as_text(query)
 
 
-async def recall(
+async def recall_entries(
     ctx: NodeContext,
     *,
     scope: str,
@@ -43,7 +43,8 @@ async def recall(
     injected: bool = False,
     recency_days: float | None = None,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
-    memory = memory_of(ctx, scope)
+    """Return the entries that memory recalls, and the event that tells of it."""
+    memory = get_memory(ctx, scope)
     hits = await memory.recall(
         scope=scope,
         identity=ctx.identity,
@@ -55,8 +56,8 @@ async def recall(
         injected=injected,
         recency_days=recency_days,
     )
-    heed(ctx, hits)
-    event = recalled(ctx, scope, query, hits, injected=injected)
+    record_untrusted_hits(ctx, hits)
+    event = build_recalled_event(ctx, scope, query, hits, injected=injected)
     sought: dict[str, Json] = {
         "key": key,
         "filter": dict(filter) if filter else None,
@@ -67,12 +68,12 @@ async def recall(
     return list(hits), replace(event, sought=sought)
 
 
-def heed(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
-    """What a step was told from outside is remembered of it; see ``workflows.engine.outside``."""
+def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
+    """Record for the step which hits come from strangers; see ``workflows.engine.language.untrusted``."""
     ctx.hear([hit.key for hit in hits if is_strangers(hit.metadata)])
 
 
-def recalled(
+def build_recalled_event(
     ctx: NodeContext,
     scope: str,
     query: str | None,
@@ -85,28 +86,32 @@ def recalled(
         scope=scope,
         namespace=hits[0].namespace if hits else "",
         query=query,
-        entries=[brief(hit) for hit in hits],
+        entries=[to_event_entry(hit) for hit in hits],
         injected=injected,
         withheld=getattr(hits, "withheld", None),  # not every memory can say why it gave nothing
     )
 
 
-def kept_out(fault: Exception, ctx: NodeContext, scope: str, key: str) -> MemoryKeptOut | None:
-    """That memory let something not in is no failure of the node. Its error lives elsewhere; it has reasons."""
+def build_rejected_event(
+    fault: Exception, ctx: NodeContext, scope: str, key: str
+) -> MemoryKeptOut | None:
+    """Build the event of an entry that memory rejected, which is no failure of the node. Return None for any other
+    error.
+    """
     reasons = getattr(fault, "reasons", None)
     return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
 
 
-def held_back(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
-    """What memory took and doesn't use: it waits in quarantine for somebody to look at it."""
+def build_held_event(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
+    """Build the event of an entry that memory holds in quarantine for review."""
     metadata = dict(hit.metadata or {})
-    listed = metadata.get("quarantined_for")
-    reasons = [str(one.get("reason", "")) for one in listed or () if isinstance(one, Mapping)]
+    causes = metadata.get("quarantined_for")
+    reasons = [str(item.get("reason", "")) for item in causes or () if isinstance(item, Mapping)]
     return MemoryKeptOut(node, scope, key, reasons, hit.id)
 
 
-def as_entry(hit: MemoryHit) -> dict[str, Json]:
-    """One hit as a workflow value."""
+def to_entry(hit: MemoryHit) -> dict[str, Json]:
+    """Convert a hit to a workflow value."""
     return {
         "id": hit.id,
         "namespace": hit.namespace,
@@ -117,8 +122,10 @@ def as_entry(hit: MemoryHit) -> dict[str, Json]:
     }
 
 
-def brief(hit: MemoryHit) -> dict[str, Json]:
-    """One hit as its event has it. ``parts`` explain the score; ``run`` is where it was learnt. Not every memory can say either."""
+def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
+    """Convert a hit for its event. ``parts`` explain the score, ``run`` is where it was learnt; not every memory knows
+    them.
+    """
     source = getattr(hit, "source", None)
     return {
         "id": hit.id,

@@ -1,13 +1,13 @@
-"""Forget: softly, so that it can be undone; what a key names, or what a filter finds."""
+"""Forget: removes softly, so that it can be undone, the entry of a key or all that a filter matches."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import model_validator
 
-from workflows.engine.document import NodeSpec
+from workflows.engine.appearance import Data, join_names
 from workflows.engine.errors import NodeFailed
-from workflows.engine.events import MemoryForgotten
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,9 +18,13 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.recalling import memory_of
-from workflows.engine.remembering import DEFAULT_SCOPE, SCOPES
-from workflows.engine.templating import Template
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, scope_label
+from workflows.engine.language.templating import Template
+from workflows.engine.nodes.memory.memory_access import get_memory
+from workflows.engine.runtime.events import MemoryForgotten
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 class DeleteConfig(NodeConfig):
@@ -30,9 +34,9 @@ class DeleteConfig(NodeConfig):
 
     @model_validator(mode="after")
     def _says_which(self) -> "DeleteConfig":
-        """All of a memory isn't forgotten by leaving a field empty."""
+        """Reject empty settings: an empty field must not forget all of a memory."""
         if not self.key and not self.filter:
-            raise ValueError("Say which memory to forget: a key, or metadata it must have")
+            raise ValueError("Set a key or a metadata filter to select what to forget")
         return self
 
 
@@ -45,31 +49,42 @@ class Prepared:
 class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
     name = "memory-delete"
     title = gettext_noop("Forget")
-    description = gettext_noop("Forgets what a key names or a filter finds; it can be undone.")
+    description = gettext_noop("Forgets memories by key or metadata; can be undone")
     group = "memory"
+    palette_order = 40
+    icon = "forget"
+    family = "memory"
     config_model = DeleteConfig
     has_effect = True
+    leak_trials = ({"scope": "user", "key": "tried"},)
     needs_memory = True
+    memory_preview = "forget"
     fields = (
-        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
               default=DEFAULT_SCOPE, choices=SCOPES),
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, example="name",
-              help=gettext_noop("The entry under this key. Empty: everything with the metadata below.")),
-        Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
-              help=gettext_noop("Without a key, all that has it is forgotten.")),
+              help=gettext_noop("Forgets the entry with this key. If empty, all entries that match the metadata filter.")),
+        Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
+              help=gettext_noop("Without a key, all matching entries are forgotten.")),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        metadata = data.get("filter")
+        parts = metadata.items() if isinstance(metadata, Mapping) else ()
+        filters = join_names(f"{name}: {as_text(value)}" for name, value in parts)
+        return [scope_label(data.get("scope")), as_text(data.get("key")) or filters]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         return Prepared(config, Template.of(config.key) if config.key else None)
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (Output("deleted", "number", gettext_noop("How many were forgotten")),)
+        return (Output("deleted", "number", gettext_noop("Number of forgotten entries")),)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        config, key = prepared.config, _filled(prepared.key, ctx)
+        config, key = prepared.config, _fill_key(prepared.key, ctx)
         ctx.give({"scope": config.scope, "key": key, "filter": config.filter})
-        deleted = await memory_of(ctx, config.scope).delete(
+        deleted = await get_memory(ctx, config.scope).delete(
             scope=config.scope,
             identity=ctx.identity,
             origin=ctx.origin,
@@ -80,8 +95,8 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         return NodeResult({"deleted": deleted}, events=(forgotten,))
 
 
-def _filled(template: Template | None, ctx: NodeContext) -> str | None:
-    """A variable that isn't there must not become a key of its name, nor an empty one no key at all."""
+def _fill_key(template: Template | None, ctx: NodeContext) -> str | None:
+    """Fill in the key. A missing variable must not become a key of its name, nor an empty one no key at all."""
     if template is None:
         return None
     for selector in template.references:

@@ -1,10 +1,11 @@
-"""Recall: what memory knows, as a list of entries."""
+"""Recall: returns what memory knows, as a list of entries."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import Field as Bounded
 
-from workflows.engine.document import NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -15,8 +16,17 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.recalling import as_entry, query_of, recall
-from workflows.engine.remembering import DEFAULT_SCOPE, MAX_RECENCY_DAYS, RECENCY, SCOPES
+from workflows.engine.language.document import NodeSpec, Selector
+from workflows.engine.language.memory_usage import (
+    DEFAULT_SCOPE,
+    MAX_RECENCY_DAYS,
+    RECENCY,
+    SCOPES,
+    scope_label,
+)
+from workflows.engine.nodes.memory.memory_access import get_query, recall_entries, to_entry
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 class RecallConfig(NodeConfig):
@@ -31,29 +41,45 @@ class RecallConfig(NodeConfig):
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     name = "memory-recall"
     title = gettext_noop("Recall")
-    description = gettext_noop("Looks something up in memory.")
+    description = gettext_noop("Recalls memories by query or key")
     group = "memory"
+    palette_order = 10
+    icon = "recall"
+    family = "memory"
+    dialects = ("xworkflow",)
     config_model = RecallConfig
+    leak_trials = tuple(
+        {"scope": scope, "top_k": 50, **more}
+        for scope in ("user", "conversation", "global", "run")
+        for more in ({}, {"query_selector": ["start", "text"]}, {"key": "k"})
+    )
     needs_memory = True
+    memory_preview = "recall"
     fields = (
-        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
               default=DEFAULT_SCOPE, choices=SCOPES),
-        Field("query_selector", gettext_noop("Search for"), Widget.SELECTOR,
-              help=gettext_noop("Without a variable the newest entries are taken.")),
-        Field("key", gettext_noop("Exactly this key"),
-              help=gettext_noop("Instead of searching; not a template.")),
-        Field("top_k", gettext_noop("At most"), Widget.NUMBER, default=5, low=1, high=100),
-        Field("filter", gettext_noop("Only with this metadata"), Widget.OBJECT,
+        Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
+              help=gettext_noop("Without a variable, the most recent entries are returned.")),
+        Field("key", gettext_noop("Key (exact match)"),
+              help=gettext_noop("Looks up one key instead of searching.")),
+        Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=5, low=1, high=100),
+        Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
               example={"category": "fact"}),
         RECENCY,
     )  # fmt: skip
 
+    def summary(self, data: Data) -> Iterable[Text]:
+        key = as_text(data.get("key")) or get_variable_name(data.get("query_selector"))
+        return [scope_label(data.get("scope")), key]
+
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output(
-                "results", "array[object]", gettext_noop("Entries, best first: key, value, score…")
+                "results",
+                "array[object]",
+                gettext_noop("Entries, most relevant first: key, value, score…"),
             ),
-            Output("count", "number", gettext_noop("How many there are")),
+            Output("count", "number", gettext_noop("Number of results")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -61,9 +87,9 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return (selector,) if selector else ()
 
     async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
-        query = query_of(prepared.query_selector, ctx)
+        query = get_query(prepared.query_selector, ctx)
         ctx.give({"scope": prepared.scope, "query": query, "key": prepared.key})
-        hits, event = await recall(
+        hits, event = await recall_entries(
             ctx,
             scope=prepared.scope,
             key=prepared.key or None,
@@ -73,6 +99,6 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             recency_days=prepared.recency_days,
         )
         return NodeResult(
-            {"results": [as_entry(hit) for hit in hits], "count": len(hits)},
+            {"results": [to_entry(hit) for hit in hits], "count": len(hits)},
             events=(event,),
         )

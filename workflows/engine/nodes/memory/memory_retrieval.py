@@ -1,29 +1,19 @@
-"""History: what working and long-term memory hold on a topic, as one text for a prompt.
+"""Memory retrieval: what working and long-term memory hold on a topic, as one text for a prompt.
 
-Meant as an extra, never as a need: a memory that fails or isn't there leaves the text empty, says so in
-an event, and the run goes on.
+It is an extra: a memory that fails or isn't there leaves the text empty, an event says so, and
+the run goes on.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from pydantic import Field as Bounded
 
-from workflows.engine.document import Json, NodeSpec, Selector
+from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.events import MemoryRecalled, MemoryRetrievalError
-from workflows.engine.history_context import (
-    WORKING_ENTRIES,
-    Record,
-    markdown,
-    merge,
-    query_of,
-    text_of,
-    wording_for,
-)
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -34,23 +24,39 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, scope_label
+from workflows.engine.nodes.memory.history_context import (
+    WORKING_ENTRIES,
+    Record,
+    choose_query,
+    choose_wording,
+    merge,
+    render_markdown,
+    to_text,
+)
+from workflows.engine.nodes.memory.memory_access import (
+    get_memory,
+    record_untrusted_hits,
+    to_event_entry,
+)
 from workflows.engine.ports import MemoryHit
-from workflows.engine.recalling import brief, heed, memory_of
-from workflows.engine.remembering import KIND_SCOPES, MAX_RECENCY_DAYS, RECENCY
-from workflows.engine.rendering import as_text
+from workflows.engine.runtime.events import MemoryRecalled, MemoryRetrievalError
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 log = logging.getLogger(__name__)
 
-NAME: Final = "memory-retrieval"
+WORKFLOW: Final = "workflow"  # the scope
 CONTEXT: Final = "history_context"
 # In this order they are what is searched for.
-ASKING: Final = ("topic", "content", "document")
-PATIENCE: Final = 20.0  # seconds; a memory that never answers has failed
+QUERY_FIELDS: Final = ("topic", "content", "document")
+TIMEOUT_SECONDS: Final = 20.0  # seconds; a memory that never answers has failed
 
 
 class RetrievalConfig(NodeConfig):
-    scope: str = KIND_SCOPES[NAME]
+    scope: str = WORKFLOW
     topic_selector: tuple[str, ...] | None = None
     content_selector: tuple[str, ...] | None = None
     document_selector: tuple[str, ...] | None = None
@@ -61,54 +67,67 @@ class RetrievalConfig(NodeConfig):
 
     @property
     def inputs(self) -> dict[str, Selector]:
-        """What is passed through, by its name in the outputs."""
-        named = {name: getattr(self, f"{name}_selector") for name in (*ASKING, "group_id")}
+        """The selectors of the inputs that are passed through, by their names in the outputs."""
+        named = {name: getattr(self, f"{name}_selector") for name in (*QUERY_FIELDS, "group_id")}
         return {name: selector for name, selector in named.items() if selector}
 
 
 class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
-    name = NAME
-    title = gettext_noop("History")
+    name = "memory-retrieval"
+    title = gettext_noop("Memory retrieval")
     description = gettext_noop(
-        "Puts what memory holds on a topic into one text for a prompt; without memory the run goes on."
+        "Retrieves memories on a topic as text for a prompt; continues without memory"
     )
     group = "memory"
+    palette_order = 30
+    icon = "clock"
+    family = "memory"
     config_model = RetrievalConfig
+    leak_trials = tuple(
+        {"scope": scope, "topic_selector": ["start", "text"]}
+        for scope in (WORKFLOW, "user", "conversation", "global")
+    )
     needs_memory = True
+    memory_preview = "history"
+    default_scope = WORKFLOW
     context_output = CONTEXT
     fields = (
         Field("topic_selector", gettext_noop("Topic"), Widget.SELECTOR,
-              help=gettext_noop("What to search for. Where it is empty, the content; then the document."),
+              help=gettext_noop("The search query. If empty, the content is used, then the document."),
               example=["start", "topic"]),
         Field("content_selector", gettext_noop("Content"), Widget.SELECTOR),
         Field("document_selector", gettext_noop("Document"), Widget.SELECTOR),
-        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, default=KIND_SCOPES[NAME], choices=(
-            ("workflow", gettext_noop("This workflow, for its group")),
-            ("conversation", gettext_noop("This conversation")),
-            ("user", gettext_noop("This person")),
-            ("global", gettext_noop("Everyone")),
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=WORKFLOW, choices=(
+            (WORKFLOW, gettext_noop("Workflow (by group)")),
+            ("conversation", gettext_noop("Conversation")),
+            ("user", gettext_noop("User")),
+            ("global", gettext_noop("Global")),
         )),
         Field("group_id_selector", gettext_noop("Group"), Widget.SELECTOR,
-              help=gettext_noop("Empty: the group the run is for. Another one needs a grant."),
+              help=gettext_noop("Leave empty for the group of the run. Other groups require a grant."),
               shown_when=("scope", (None, "", "workflow"))),
-        Field("top_k", gettext_noop("Long-term entries at most"), Widget.NUMBER, default=10,
+        Field("top_k", gettext_noop("Max long-term entries"), Widget.NUMBER, default=10,
               low=1, high=100,
-              help=gettext_noop("The ten newest of working memory come before them.")),
+              help=gettext_noop("The ten most recent working memory entries are always added first.")),
         RECENCY,
-        Field("language", gettext_noop("Language of the headings"), Widget.CHOICE, default="", choices=(
-            ("", gettext_noop("As what is searched for")),
+        Field("language", gettext_noop("Heading language"), Widget.CHOICE, default="", choices=(
+            ("", gettext_noop("Same as the query")),
             ("en", "English"),
             ("zh-hans", "简体中文"),
         )),
     )  # fmt: skip
 
+    def summary(self, data: Data) -> Iterable[Text]:
+        names = [get_variable_name(data.get(f"{name}_selector")) for name in QUERY_FIELDS]
+        return [scope_label(data.get("scope") or self.default_scope), *names]
+
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         passed = self.configure(spec).inputs
         return (
             Output(
-                CONTEXT, "string", gettext_noop("Markdown: a record each, best first; or empty")
+                CONTEXT, "string", gettext_noop("Markdown records, most relevant first, or empty")
             ),
-            *(Output(name, help=gettext_noop("As it came in")) for name in passed),
+            *(Output(name, help=gettext_noop("Unchanged input")) for name in passed),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -116,34 +135,36 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
 
     async def run(self, prepared: RetrievalConfig, ctx: NodeContext) -> NodeResult:
         inputs = {name: ctx.pool.get_or_none(at) for name, at in prepared.inputs.items()}
-        query = query_of(*(inputs.get(name) for name in ASKING))
+        query = choose_query(*(inputs.get(name) for name in QUERY_FIELDS))
         ctx.give({"scope": prepared.scope, "query": query, **inputs})
         try:
-            async with asyncio.timeout(PATIENCE):
-                records, withheld = await _retrieve(prepared, ctx, query, _group(inputs))
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                records, withheld = await _retrieve(prepared, ctx, query, _get_group(inputs))
         except Exception as fault:
             # Whatever it was: memory is an extra here. What isn't expected is loud in the log.
-            failed = MemoryRetrievalError(ctx.node_id, _told(fault))
+            failed = MemoryRetrievalError(ctx.node_id, _describe_fault(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
-        heed(ctx, [record.hit for record in records])
-        values = [text_of(record.hit.value) for record in records]
-        context = markdown(records, wording_for(prepared.language, query, *values))
-        recalled = replace(_recalled(prepared, ctx, query, records), withheld=withheld)
+        record_untrusted_hits(ctx, [record.hit for record in records])
+        values = [to_text(record.hit.value) for record in records]
+        context = render_markdown(records, choose_wording(prepared.language, query, *values))
+        recalled = replace(_build_event(prepared, ctx, query, records), withheld=withheld)
         return NodeResult({**inputs, CONTEXT: context}, events=(recalled,))
 
 
 async def _retrieve(
     config: RetrievalConfig, ctx: NodeContext, query: str, group_id: str | None
 ) -> tuple[list[Record[MemoryHit]], str | None]:
-    """Working memory first, and the rest by what is asked; of nothing asked there is nothing to find.
-    With them why memory gave nothing, where it says so."""
-    memory = memory_of(ctx, config.scope)
+    """Retrieve working memory first, and long-term memory if there is a query.
+
+    Return with them the reason if memory withholds its entries.
+    """
+    memory = get_memory(ctx, config.scope)
     withheld: str | None = None
 
     async def ask(tier: str, text: str | None, most: int) -> Sequence[MemoryHit]:
         nonlocal withheld
-        found = await memory.recall(
+        hits = await memory.recall(
             scope=config.scope,
             identity=ctx.identity,
             origin=ctx.origin,
@@ -153,21 +174,21 @@ async def _retrieve(
             group_id=group_id,
             recency_days=config.recency_days if text else None,
         )
-        withheld = getattr(found, "withheld", None)
+        withheld = getattr(hits, "withheld", None)
         # An author's own metadata may be called "tier", too.
-        return [hit for hit in found if getattr(hit, "tier", tier) == tier]
+        return [hit for hit in hits if getattr(hit, "tier", tier) == tier]
 
     working = await ask("working", None, WORKING_ENTRIES)
     long_term = await ask("long_term", query, config.top_k) if query else ()
     return merge(working, long_term), withheld
 
 
-def _group(inputs: dict[str, Json]) -> str | None:
-    given = inputs.get("group_id")
-    return as_text(given) or None if given is not None else None
+def _get_group(inputs: dict[str, Json]) -> str | None:
+    value = inputs.get("group_id")
+    return as_text(value) or None if value is not None else None
 
 
-def _recalled(
+def _build_event(
     config: RetrievalConfig, ctx: NodeContext, query: str, records: Sequence[Record[MemoryHit]]
 ) -> MemoryRecalled:
     return MemoryRecalled(
@@ -175,16 +196,16 @@ def _recalled(
         scope=config.scope,
         namespace=records[0].hit.namespace if records else "",
         query=query or None,
-        entries=[{**brief(record.hit), "score": record.score} for record in records],
+        entries=[{**to_event_entry(record.hit), "score": record.score} for record in records],
     )
 
 
-def _told(fault: Exception) -> str:
-    """In words where they are meant for people; what broke inside stays in the log."""
+def _describe_fault(fault: Exception) -> str:
+    """Describe a fault in words for people where it has some; the details stay in the log."""
     if isinstance(fault, WorkflowFault):
         return fault.message
     if isinstance(fault, TimeoutError):
-        return f"Memory did not answer within {PATIENCE:g} s"
+        return f"Memory did not respond within {TIMEOUT_SECONDS:g} s"
     if hasattr(fault, "is_recoverable"):  # memory's own family
         return str(fault) or (type(fault).__doc__ or "").strip()
-    return "Memory could not be asked"
+    return "Memory could not be reached"

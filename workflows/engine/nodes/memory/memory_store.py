@@ -1,13 +1,13 @@
-"""Remember: puts a value into memory, seen at once by every node after it and by later runs."""
+"""Remember: puts a value into memory, which every later node and every later run sees at once."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
-from workflows.engine.document import NodeSpec, Selector
-from workflows.engine.events import MemoryWritten
+from workflows.engine.appearance import Data
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -18,10 +18,18 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.outside import WEB, has_to_wait, is_from_outside
-from workflows.engine.recalling import held_back, kept_out, memory_of
-from workflows.engine.remembering import DEFAULT_SCOPE, SCOPES
-from workflows.engine.templating import Template
+from workflows.engine.language.document import NodeSpec, Selector
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, scope_label
+from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import WEB, has_to_wait, is_from_outside
+from workflows.engine.nodes.memory.memory_access import (
+    build_held_event,
+    build_rejected_event,
+    get_memory,
+)
+from workflows.engine.runtime.events import MemoryWritten
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
 
 
 QUARANTINE = "quarantine"
@@ -50,16 +58,21 @@ class Prepared:
 class MemoryStore(NodeKind[StoreConfig, Prepared]):
     name = "memory-store"
     title = gettext_noop("Remember")
-    description = gettext_noop("Puts something into memory.")
+    description = gettext_noop("Stores a memory")
     group = "memory"
+    palette_order = 20
+    icon = "store"
+    family = "memory"
+    dialects = ("xworkflow",)
     config_model = StoreConfig
     has_effect = True
+    leak_trials = ({"scope": "user", "key": "tried", "value_selector": ["start", "text"]},)
     needs_memory = True
     fields = (
-        Field("scope", gettext_noop("Whose memory"), Widget.CHOICE, required=True,
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
               default=DEFAULT_SCOPE, choices=SCOPES),
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True,
-              help=gettext_noop("The same key again overwrites; the old value stays as a revision."),
+              help=gettext_noop("Storing the same key again overwrites the value. The old value is kept as a revision."),
               example="name"),
         Field("value_selector", gettext_noop("Value"), Widget.SELECTOR, required=True),
         Field("metadata", gettext_noop("Metadata"), Widget.OBJECT, example={"category": "fact"}),
@@ -69,12 +82,16 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             ("working", gettext_noop("Working")),
             ("quarantine", gettext_noop("Quarantine")),
         )),
-        Field("trusts_outside", gettext_noop("Remember what comes from outside at once"),
+        Field("trusts_outside", gettext_noop("Skip quarantine for external content"),
               Widget.SWITCH, help=gettext_noop(
-                  "Text from the web or a tool, meant for this person or everyone, waits in quarantine until somebody approves it. On: it doesn't wait.")),
-        Field("ttl", gettext_noop("Forget after (seconds)"), Widget.NUMBER, low=1,
-              help=gettext_noop("Empty: kept until somebody forgets it.")),
+                  "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly.")),
+        Field("ttl", gettext_noop("Expires after (seconds)"), Widget.NUMBER, low=1,
+              help=gettext_noop("Leave empty to keep it until it is forgotten.")),
     )  # fmt: skip
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        key = as_text(data.get("key"))
+        return [scope_label(data.get("scope")), key]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -82,9 +99,9 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
 
     def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("stored", "boolean", gettext_noop("True once it is remembered")),
-            Output("key", "string", gettext_noop("The key as it was filled in")),
-            Output("reason", "string", gettext_noop("Why not, where it was not let in")),
+            Output("stored", "boolean", gettext_noop("True if stored")),
+            Output("key", "string", gettext_noop("Resolved key")),
+            Output("reason", "string", gettext_noop("Reason if not stored")),
         )
 
     def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -96,7 +113,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         config = prepared.config
         return (
             config.tier != QUARANTINE
-            and is_from_outside(_read(prepared), outside)
+            and is_from_outside(_list_selectors(prepared), outside)
             and has_to_wait(config.scope, trusted=config.trusts_outside)
         )
 
@@ -107,10 +124,10 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
         value = ctx.pool.get_or_none(config.value_selector)
-        tier = _careful(prepared, ctx, metadata)
+        tier = _choose_tier(prepared, ctx, metadata)
         ctx.give({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         try:
-            entry = await memory_of(ctx, config.scope).store(
+            entry = await get_memory(ctx, config.scope).store(
                 scope=config.scope,
                 identity=ctx.identity,
                 origin=ctx.origin,
@@ -121,21 +138,21 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                 ttl_seconds=config.ttl_seconds,
             )
         except Exception as fault:
-            refused = kept_out(fault, ctx, config.scope, key)
+            refused = build_rejected_event(fault, ctx, config.scope, key)
             if refused is None:
                 raise
             outputs = {"stored": False, "key": key, "reason": str(fault)}
             return NodeResult(outputs, events=(refused,))
         if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
-            held = held_back(entry, ctx.node_id, config.scope, key)
-            outputs = {"stored": False, "key": key, "reason": ", ".join(held.reasons)}
-            return NodeResult(outputs, events=(held,))
+            held_event = build_held_event(entry, ctx.node_id, config.scope, key)
+            outputs = {"stored": False, "key": key, "reason": ", ".join(held_event.reasons)}
+            return NodeResult(outputs, events=(held_event,))
         written = {"id": entry.id, "key": entry.key, "value": entry.value}
         event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
         return NodeResult({"stored": True, "key": key}, events=(event,))
 
 
-def _read(prepared: Prepared) -> tuple[Selector, ...]:
+def _list_selectors(prepared: Prepared) -> tuple[Selector, ...]:
     config = prepared.config
     return (
         config.value_selector,
@@ -144,15 +161,15 @@ def _read(prepared: Prepared) -> tuple[Selector, ...]:
     )
 
 
-def _careful(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """The tier, once it is known whose words these are; an author who says so in the node is believed."""
+def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
+    """Return the tier, and mark metadata, once it is known whose words these are; an author's own setting is trusted."""
     config = prepared.config
-    if not is_from_outside(_read(prepared), ctx.outside):
+    if not is_from_outside(_list_selectors(prepared), ctx.outside):
         return config.tier
-    said = config.metadata or {}
-    if "origin" not in said:
+    written = config.metadata or {}
+    if "origin" not in written:
         metadata["origin"] = WEB
-    if "review" not in said:
+    if "review" not in written:
         metadata.pop("review", None)  # whether a person has looked at it isn't for strangers to say
     if config.tier == QUARANTINE or not has_to_wait(config.scope, trusted=config.trusts_outside):
         return config.tier

@@ -16,8 +16,8 @@ from accounts.principals import Principal
 from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import Comment, Workflow
-from workflows.services import comments as service
-from workflows.views.finding import typed, workflow_for
+from workflows.services.editor import comments as service
+from workflows.views.request_context import typed, workflow_for
 
 
 @login_required
@@ -104,7 +104,7 @@ def _panel(
         "can_comment": permissions.may_comment(principal, workflow),
         "error": error,
     }
-    return render(request, "editor/_comments.html", context, status=status)
+    return render(request, "editor/collaboration/_comments.html", context, status=status)
 
 
 def _shown(

@@ -10,16 +10,16 @@ from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from accounts.principals import UserPrincipal, principal_of
+from accounts.principals import UserPrincipal, get_principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.execution.following import Said as Framed
+from workflows.execution.events.reader import StreamEvent as Framed
+from workflows.live.draft_feed import get_draft_feed
 from workflows.live.following import follow
-from workflows.live.hub import live_hub
-from workflows.live.seats import Seat, card_of
+from workflows.live.seats import Seat, build_card
 from workflows.sse import HEADERS, PING, RETRY_MS, connections_given_back, frame, last_event_id
-from workflows.views.editor.presence import client_of
-from workflows.views.finding import workflow_for
+from workflows.views.editor.collaboration.presence import client_of
+from workflows.views.request_context import workflow_for
 
 
 @require_safe
@@ -30,7 +30,7 @@ async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
 
 async def _lines(seat: Seat) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for said in follow(live_hub(), seat, patience=PING):
+    async for said in follow(get_draft_feed(), seat, patience=PING):
         if said is None:
             yield b": still here\n\n"
         else:
@@ -38,7 +38,7 @@ async def _lines(seat: Seat) -> AsyncIterator[bytes]:
 
 
 def _seat(request: HttpRequest, workflow_id: UUID) -> Seat:
-    principal = principal_of(request)
+    principal = get_principal(request)
     if not isinstance(principal, UserPrincipal):
         raise Http404
     with connections_given_back(), tenant(principal.team_ids):
@@ -52,7 +52,7 @@ def _seat(request: HttpRequest, workflow_id: UUID) -> Seat:
             user_id=principal.user.pk,
             client=client,
             revision=min(known, workflow.revision),
-            card=card_of(
+            card=build_card(
                 principal.user, client, can_edit=permissions.may_edit(principal, workflow)
             ),
             session=request.session.session_key or "",

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_POST
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.errors import InvalidChoice
-from config import strict
+from config.http import strict_json
 from workflows.live.announce import announce_card, announce_cursor
-from workflows.live.seats import seat_key
-from workflows.views.finding import workflow_for
+from workflows.live.seats import make_seat_key
+from workflows.views.request_context import workflow_for
 
 
 CLIENT = re.compile(r"[0-9a-zA-Z-]{8,64}")
@@ -46,10 +46,10 @@ class Presence(BaseModel):
 def presence(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     try:
-        said = Presence.model_validate_json(strict.body_of(request))
+        said = Presence.model_validate_json(strict_json.read_body(request))
     except ValidationError as error:
         raise InvalidChoice(field=".".join(map(str, error.errors()[0]["loc"]))) from error
-    key = seat_key(principal.user_id, client_of(said.client))
+    key = make_seat_key(principal.user_id, client_of(said.client))
     if said.cursor is not None:
         announce_cursor(workflow.pk, key, {"client": said.client, **said.cursor.model_dump()})
     given = said.model_dump(include=said.model_fields_set & {"selection", "editing"})

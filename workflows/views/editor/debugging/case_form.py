@@ -13,26 +13,26 @@ import yaml
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from workflows.engine.cases import PERSON
-from workflows.engine.comparisons import OPERATORS
-from workflows.engine.document import Json
-from workflows.engine.dsl.yaml_reading import read_yaml
+from workflows.engine.language.comparisons import OPERATORS
+from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.yaml_reading import read_yaml
+from workflows.engine.testing.cases import PERSON
 
 
 MOST = 50
 
 # What a check may look at, as people first need it; any path inside is typed after it.
 SUBJECTS = (
-    ("answer", gettext_lazy("the answer")),
-    ("output.", gettext_lazy("an output, by name")),
-    ("recalled", gettext_lazy("memories recalled")),
-    ("recalled.count", gettext_lazy("how many were recalled")),
-    ("written", gettext_lazy("memories written")),
-    ("written.count", gettext_lazy("how many were written")),
-    ("status", gettext_lazy("status of the run")),
-    ("step.", gettext_lazy("a node: step.<id>.status, .handle or .outputs.<name>")),
-    ("seconds", gettext_lazy("how long it took")),
-    ("tokens", gettext_lazy("tokens used")),
+    ("answer", gettext_lazy("Final answer")),
+    ("output.", gettext_lazy("Output by name")),
+    ("recalled", gettext_lazy("Recalled memories")),
+    ("recalled.count", gettext_lazy("Number of recalled memories")),
+    ("written", gettext_lazy("Written memories")),
+    ("written.count", gettext_lazy("Number of written memories")),
+    ("status", gettext_lazy("Run status")),
+    ("step.", gettext_lazy("Node: step.<id>.status, .handle or .outputs.<name>")),
+    ("seconds", gettext_lazy("Duration")),
+    ("tokens", gettext_lazy("Tokens used")),
 )
 
 
@@ -69,7 +69,7 @@ class CaseForm:
         """Raises ValueError for what is no JSON or YAML; what it means is the engine's to check."""
         more = read_yaml(self.more) if self.more.strip() else {}
         if not isinstance(more, dict):
-            raise ValueError(_("Memories, pins and variables are a YAML mapping."))
+            raise ValueError(_("Memories, pins and variables must be a YAML mapping."))
         return {**more, "name": self.name, "turns": [_turn(turn) for turn in self.turns]}
 
 
@@ -185,7 +185,7 @@ def _json(text: str) -> Json:
     try:
         return json.loads(text)
     except ValueError as wrong:
-        raise ValueError(_("The inputs are not JSON: %(why)s") % {"why": wrong}) from None
+        raise ValueError(_("The inputs are not valid JSON: %(why)s") % {"why": wrong}) from None
 
 
 def _written(value: Json) -> str:

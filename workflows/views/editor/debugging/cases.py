@@ -16,8 +16,8 @@ from workflows.errors import WorkflowsFault
 from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.case_form import SUBJECTS, CaseForm, form_of, read_form
-from workflows.views.finding import run_for, typed, workflow_for
+from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, form_of, read_form
+from workflows.views.request_context import run_for, typed, workflow_for
 
 
 @login_required
@@ -88,7 +88,7 @@ def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> Htt
         "result": result,
         "can_edit": permissions.may_edit(principal, workflow),
     }
-    return render(request, "editor/_test_result.html", context)
+    return render(request, "editor/debugging/_case_result.html", context)
 
 
 def _save(
@@ -121,7 +121,9 @@ def _form(
         "wrong": wrong or [],
         "subjects": SUBJECTS,
     }
-    return render(request, "editor/_test_form.html", context, status=422 if wrong else 200)
+    return render(
+        request, "editor/debugging/_case_form.html", context, status=422 if wrong else 200
+    )
 
 
 def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
@@ -136,7 +138,7 @@ def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> Htt
         "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
     }
-    return render(request, "editor/_tests.html", context)
+    return render(request, "editor/debugging/_cases.html", context)
 
 
 def _id(text: str) -> UUID:

@@ -8,9 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
-from config import strict
+from config.http import strict_json
 from workflows.sandbox.checking import check_code as problems_of
-from workflows.views.finding import workflow_for
+from workflows.views.request_context import workflow_for
 
 
 @login_required
@@ -18,14 +18,14 @@ from workflows.views.finding import workflow_for
 def check_code(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Only for who may edit: it costs a process's time."""
     workflow_for(request, workflow_id, "edit")
-    asked = _read(strict.body_of(request))
+    asked = _read(strict_json.read_body(request))
     found = problems_of(str(asked.get("source", "")), str(asked.get("language") or "python3"))
     return JsonResponse({"problems": [asdict(problem) for problem in found]})
 
 
 def _read(body: bytes) -> dict[str, Any]:  # Any: JSON
     try:
-        read = strict.loads(body)
-    except strict.NotStrictJson:
+        read = strict_json.loads(body)
+    except strict_json.NotStrictJson:
         return {}
     return read if isinstance(read, dict) else {}

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from workflows import selectors
-from workflows.engine.document import Json
-from workflows.views.finding import run_for
+from workflows.engine.language.document import Json
+from workflows.views.request_context import run_for
 
 
 LONGEST = 40  # characters: what an edge has room for

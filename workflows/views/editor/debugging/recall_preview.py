@@ -18,25 +18,26 @@ from django.views.decorators.http import require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app, selectors
-from workflows.engine.document import Json, NodeSpec
 from workflows.engine.errors import WorkflowFault
-from workflows.engine.history_context import (
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE
+from workflows.engine.nodes.memory.history_context import (
     WORKING_ENTRIES,
     Record,
-    markdown,
+    choose_wording,
     merge,
-    wording_for,
+    render_markdown,
 )
-from workflows.engine.nodes.memory_retrieval import ASKING
-from workflows.engine.quoting import listed
-from workflows.engine.recalling import as_entry
-from workflows.engine.remembering import DEFAULT_SCOPE, KIND_SCOPES
-from workflows.engine.rendering import as_text
+from workflows.engine.nodes.memory.memory_access import to_entry
+from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
+from workflows.engine.nodes.memory.quoting import list_memories
+from workflows.engine.text_rendering import as_text
 from workflows.models import Workflow
-from workflows.services.runs import Subject, subject_of
-from workflows.views.editor.template_preview import node_of, pool_of, render_jinja
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import document_for, people_of, person_of
+from workflows.services.kinds import installed_kinds
+from workflows.services.runs.runs import Subject, subject_of
+from workflows.views.catalog.workflow_page import document_for, people_of, person_of
+from workflows.views.editor.debugging.template_preview import node_of, pool_of, render_jinja
+from workflows.views.request_context import typed, workflow_for
 
 
 CONVERSATIONS_SHOWN = 20
@@ -72,28 +73,30 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "query": query or "",
         "by_group": asked["scope"] == "workflow",
         "group": group,
-        "forgets": spec.kind == "memory-delete",
+        "forgets": asked["forgets"],
     }
     context |= _recalled(principal, workflow, asked, subject, key, group, query)
-    return render(request, "inspector/_recalled.html", context)
+    return render(request, "inspector/_recall_results.html", context)
 
 
 def _asked(spec: NodeSpec) -> dict[str, Any]:
     """What the node's configuration asks memory for; of broken parts, as if they weren't there."""
     held = spec.data.get("enhanced_memory")
     config: Mapping[str, Json] = held if isinstance(held, Mapping) else spec.data
-    names = [f"{name}_selector" for name in ("query", *ASKING)]
+    names = [f"{name}_selector" for name in ("query", *QUERY_FIELDS)]
     written = (config.get(name) for name in names)
     selector: Sequence[Json] = next((one for one in written if isinstance(one, list)), [])
     top, filter_, recency = (config.get(name) for name in ("top_k", "filter", "recency_days"))
-    default = KIND_SCOPES.get(spec.kind, DEFAULT_SCOPE)
-    forgets = spec.kind == "memory-delete"
+    kind = installed_kinds().get(spec.kind)
+    default = (kind.default_scope if kind else "") or DEFAULT_SCOPE
+    preview = kind.memory_preview if kind else ""
+    forgets = preview == "forget"
     return {
         "scope": str(config.get("scope") or default),
-        "key": config.get("key") if forgets or spec.kind == "memory-recall" else None,
+        "key": config.get("key") if preview in ("recall", "forget") else None,
         "query_selector": [str(part) for part in selector],
         "top_k": MOST_FORGOTTEN if forgets else top if isinstance(top, int) and top > 0 else 10,
-        "retrieves": spec.kind == "memory-retrieval",
+        "retrieves": preview == "history",
         "forgets": forgets,
         "language": str(config.get("language") or ""),
         "recency_days": recency if isinstance(recency, int | float) and recency > 0 else None,
@@ -185,31 +188,31 @@ def _written(asked: Mapping[str, Any], records: "Sequence[Record[Any]]", query: 
     if not asked["retrieves"]:
         return ""
     texts = (as_text(record.hit.value) for record in records)
-    return markdown(records, wording_for(asked["language"], query or "", *texts))
+    return render_markdown(records, choose_wording(asked["language"], query or "", *texts))
 
 
 def _undecided(asked: Mapping[str, Any]) -> str:
     """Why it can't be said yet what a node would forget."""
     if "{{#" in str(asked["key"] or ""):
-        return _("Its key is filled in by the run; only then is it known what is forgotten.")
+        return _("The key is only known during the run, so there is no preview.")
     if not asked["key"] and not asked["filter"]:
-        return _("Say which memory to forget: a key, or metadata it must have.")
+        return _("Set a key or a metadata filter to select what to forget.")
     return ""
 
 
 def _place(asked: Mapping[str, Any]) -> str:
     if asked["retrieves"]:
-        return _("As text for a prompt:")
+        return _("Text for the prompt:")
     return _PLACES.get(asked["position"], _PLACES["after_system"])()
 
 
 def _why(scope: str, conversation: str, fault: Exception) -> str:
     if scope == "conversation" and not conversation:
-        return _("Choose a conversation: this node remembers by conversation.")
+        return _("Select a conversation. This node uses conversation scope.")
     if scope == "workflow" and isinstance(fault, memory_app.errors.InvalidInput):
-        return _("Name a group: this node remembers by group.")
+        return _("Enter a group. This node uses group memory.")
     if scope == "run":
-        return _("A run's own notes last as long as the run; there is nothing to look at now.")
+        return _("Run scope only exists during a run, so there is no preview.")
     return str(fault)
 
 
@@ -228,14 +231,14 @@ def _injected(asked: Mapping[str, Any], found: "Sequence[memory_app.MemoryEntry]
     if not found or not asked["injects"]:
         return ""
     if asked["format"]:
-        entries = [as_entry(one) for one in found]
+        entries = [to_entry(one) for one in found]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return render_jinja(asked["format"], inputs)
-    return listed(found)
+    return list_memories(found)
 
 
 _PLACES = {
-    "before_system": lambda: _("Put before the system message:"),
-    "after_system": lambda: _("Put after the system message:"),
-    "before_user": lambda: _("Put before the question:"),
+    "before_system": lambda: _("Inserted before the system message:"),
+    "after_system": lambda: _("Inserted after the system message:"),
+    "before_user": lambda: _("Inserted before the user message:"),
 }

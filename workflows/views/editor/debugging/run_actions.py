@@ -16,21 +16,21 @@ from workflows.engine.errors import InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowsFault
 from workflows.forms import read_inputs
 from workflows.models import Run
-from workflows.services.debugging import pauses, pins, would_be
+from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
-from workflows.services.debugging.starting import start_as_asked
+from workflows.services.debugging.start import start_as_asked
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.step_page import pin_form, step_page, value_page
-from workflows.views.finding import run_for, typed, workflow_for
-from workflows.views.run_memory import run_memory
-from workflows.views.run_options import options_of, outputs_of
-from workflows.views.workflow_page import (
+from workflows.views.catalog.workflow_page import (
     RECENT_RUNS,
     document_for,
     person_of,
     stream_of,
     version_for,
 )
+from workflows.views.editor.debugging.step_page import pin_form, step_page, value_page
+from workflows.views.request_context import run_for, typed, workflow_for
+from workflows.views.runs.memory import run_memory
+from workflows.views.runs.options import options_of, outputs_of
 
 
 @login_required
@@ -65,7 +65,7 @@ def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     runs = selectors.runs_for(principal, workflow=workflow).select_related("subject_user")
     context = {"workflow": workflow, "runs": runs[:RECENT_RUNS]}
-    return render(request, "editor/_run_list.html", context)
+    return render(request, "editor/debugging/_run_list.html", context)
 
 
 @login_required
@@ -75,7 +75,7 @@ def resume(request: HttpRequest, run_id: UUID) -> HttpResponse:
     modes: dict[str, pauses.Mode] = {"continue": "continue", "step": "step", "stop": "stop"}
     mode = modes.get(request.POST.get("mode", ""))
     if mode is None:
-        return JsonResponse({"error": {"message": _("Continue, step or stop.")}}, status=422)
+        return JsonResponse({"error": {"message": _("Choose continue, step or stop.")}}, status=422)
     breakpoints = request.POST.getlist("breakpoint") if "breakpoints" in request.POST else None
     try:
         run = pauses.resume_run(principal, run, mode=mode, breakpoints=breakpoints)
@@ -94,7 +94,7 @@ def last(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     principal, workflow = workflow_for(request, workflow_id)
     context = step_page(principal, workflow, node_key, typed(request.GET, "run"))
     context["part"] = typed(request.GET, "part") or "all"
-    return render(request, "editor/_run_step.html", context)
+    return render(request, "editor/debugging/_run_step.html", context)
 
 
 @login_required
@@ -117,7 +117,7 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     except InvalidValue as invalid:
         error = str(invalid)
     context = pin_form(principal, workflow, node_key, typed=text if error else None, error=error)
-    return render(request, "editor/_run_pin.html", context, status=422 if error else 200)
+    return render(request, "editor/debugging/_pin_form.html", context, status=422 if error else 200)
 
 
 @login_required
@@ -133,7 +133,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
         error = str(fault)
     context = step_page(principal, run.workflow, node_key, str(run.pk))
     context |= {"part": "all", "edit_error": error}
-    return render(request, "editor/_run_step.html", context, status=422 if error else 200)
+    return render(request, "editor/debugging/_run_step.html", context, status=422 if error else 200)
 
 
 @login_required
@@ -143,14 +143,14 @@ def value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
     principal, run = run_for(request, run_id)
     step = selectors.step_for(principal, run, node_key, typed(request.GET, "rounds"))
     context = value_page(run, step, typed(request.GET, "part"), whole="all" in request.GET)
-    return render(request, "editor/_run_value.html", context)
+    return render(request, "editor/debugging/_run_value.html", context)
 
 
 @login_required
 @require_safe
 def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
-    return render(request, "runs/_dock_memory.html", run_memory(principal, run))
+    return render(request, "runs/memory/_panel.html", run_memory(principal, run))
 
 
 @login_required
@@ -162,10 +162,10 @@ def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
         raise NotFound
     number = typed(request.POST, "number")
     chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
-    act = would_be.keep_memories if "keep" in request.POST else would_be.drop_memories
+    act = sandbox_memory.keep_memories if "keep" in request.POST else sandbox_memory.drop_memories
     decided = act(principal, run, numbers=chosen)
     context = run_memory(principal, run) | {"refused": decided.refused}
-    return render(request, "runs/_dock_memory.html", context)
+    return render(request, "runs/memory/_panel.html", context)
 
 
 def run_links(run: Run) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.document import Json
-from workflows.engine.reporting import size_of
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.step_reports import size_of
 from workflows.models import Pin, Run, Step, Workflow
-from workflows.views.run_memory import looked_at, recalled_in
-from workflows.views.run_options import as_typed
-from workflows.views.run_page import StepRow
-from workflows.views.values import shown
+from workflows.views.runs.detail import StepRow
+from workflows.views.runs.memory import looked_at, recalled_in
+from workflows.views.runs.options import as_typed
+from workflows.views.value_text import shown
 
 
 SHORT = 2_000  # characters shown of a value before somebody asks for all of it

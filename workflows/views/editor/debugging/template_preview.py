@@ -13,17 +13,17 @@ from django.views.decorators.http import require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import selectors
-from workflows.engine.document import Document, Json, NodeSpec, VariableSpec
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.kinds import Field, Widget
-from workflows.engine.templating import render_text
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.document import Document, Json, NodeSpec, VariableSpec
+from workflows.engine.language.templating import render_text
+from workflows.engine.language.variables import VariablePool
 from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.kinds import installed_kinds
-from workflows.views.finding import typed, workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.catalog.workflow_page import document_for
+from workflows.views.request_context import typed, workflow_for
 
 
 LONGEST = 20_000
@@ -47,7 +47,7 @@ def rendered(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResp
         context["text"] = _filled(spec, path, text, pool)[:LONGEST]
     except WorkflowFault as fault:
         context["error"] = fault.message
-    return render(request, "inspector/_rendered.html", context)
+    return render(request, "inspector/_rendered_template.html", context)
 
 
 def node_of(document: Document, key: str) -> NodeSpec:

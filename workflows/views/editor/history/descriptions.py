@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.document import Json
 from workflows.engine.kinds import AnyKind, Field
-from workflows.views.values import shown
+from workflows.engine.language.document import Json
+from workflows.views.value_text import shown
 
 
 MOST = 12  # lines told of one edit
@@ -130,7 +130,10 @@ class _Words:
             yield made(self, op)
 
     def counted(self, ops: list[Tree]) -> Iterator[Line]:
-        for name, sentence in (("move", _("Moved: %(n)s")), ("resize", _("Resized: %(n)s"))):
+        for name, sentence in (
+            ("move", _("Moved nodes: %(n)s")),
+            ("resize", _("Resized nodes: %(n)s")),
+        ):
             if count := sum(op["op"] == name for op in ops):
                 yield Line(sentence % {"n": count})
 
@@ -170,8 +173,10 @@ class _Words:
     def _reparent(self, op: Tree) -> Line:
         name = self.name(op["id"])
         if op["parent"] is None:
-            return Line(_("%(what)s: out of its container") % {"what": name})
-        return Line(_("%(what)s: into %(box)s") % {"what": name, "box": self.name(op["parent"])})
+            return Line(_("Moved %(what)s out of its container") % {"what": name})
+        return Line(
+            _("Moved %(what)s into %(box)s") % {"what": name, "box": self.name(op["parent"])}
+        )
 
     def _rename(self, op: Tree) -> Line:
         return self._changed(op, _("Title"), "title")
@@ -192,7 +197,7 @@ class _Words:
         return self._changed(op, _("Variable %(name)s") % {"name": op["name"]}, "spec")
 
     def _replace(self, op: Tree) -> Line:
-        return Line(_("The whole draft was replaced"))
+        return Line(_("Replaced the whole draft"))
 
     def _changed(self, op: Tree, text: str, key: str = "value") -> Line:
         before, after = self.befores.get(_target(op), {}).get(key), op.get(key)

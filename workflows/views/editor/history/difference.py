@@ -15,17 +15,17 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from workflows import permissions, selectors
-from workflows.engine.document import Document, Json, NodeSpec, Note
-from workflows.engine.editing.diffing import FieldChange
+from workflows.engine.editing.diff import FieldChange
 from workflows.engine.geometry import number
-from workflows.engine.invalid import label_of
+from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.models import Version
-from workflows.services.editing.comparing import Comparison, compare
+from workflows.services.editing.compare import Comparison, compare
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problem_sentences import label
-from workflows.views.editor.drawing import EditorDrawing, draw_editor
-from workflows.views.editor.marks import Mark
-from workflows.views.finding import workflow_for
+from workflows.views.canvas.cards import Mark
+from workflows.views.canvas.drawing import Drawing, draw
+from workflows.views.request_context import workflow_for
 
 
 LONGEST = 4_000  # characters of a value that are shown
@@ -34,7 +34,7 @@ LONGEST = 4_000  # characters of a value that are shown
 MARKS: Mapping[str, tuple[str, Promise]] = {
     "added": ("+", _("Added")),
     "removed": ("−", _("Removed")),
-    "changed": ("≠", _("Changed")),
+    "changed": ("≠", _("Modified")),
     "moved": ("↔", _("Moved")),
 }
 
@@ -87,15 +87,13 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
     one = selectors.version_or_draft(principal, workflow, before)
     other = selectors.version_or_draft(principal, workflow, after)
     found = compare(workflow, one, other)
-    drawing = _drawing(found)
     context = {
         "workflow": workflow,
         "before": before,
         "after": after,
         "older": one,
         "newer": other,
-        "drawing": drawing,
-        "frame": [number(each) for each in drawing.frame],
+        "drawing": _drawing(found),
         "nodes": _nodes(found),
         "edges": _edges(found),
         "variables": _named(found.drawn.variables),
@@ -106,7 +104,7 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
         "is_same": not found.ops,
         "restorable": _restorable(one, other),
     }
-    return render(request, "editor/difference.html", context)
+    return render(request, "editor/history/difference.html", context)
 
 
 def _restorable(one: Version | None, other: Version | None) -> Version | None:
@@ -127,12 +125,12 @@ def _united(found: Comparison) -> Document:
     )
 
 
-def _drawing(found: Comparison) -> EditorDrawing:
+def _drawing(found: Comparison) -> Drawing:
     """As the canvas draws it, and what differs marked."""
     differ = {**found.drawn.nodes, **found.drawn.edges}
     moved = _moved(found)
     marks = {id_: _marked(name, name, id_ in moved) for id_, name in differ.items()}
-    return draw_editor(_united(found), marks=marks)
+    return draw(_united(found), marks=marks)
 
 
 def _moved(found: Comparison) -> dict[str, tuple[str, str]]:
@@ -179,7 +177,7 @@ def _nodes(found: Comparison) -> list[Entry]:
             mark,
             (
                 *(_labelled(one, kinds.get(id_, "")) for one in found.drawn.fields.get(id_, ())),
-                *([Shown(gettext("Place"), *moved[id_])] if id_ in moved else ()),
+                *([Shown(gettext("Position"), *moved[id_])] if id_ in moved else ()),
             ),
             has_moved=id_ in moved,
         )

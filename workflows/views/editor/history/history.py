@@ -19,12 +19,12 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowsFault
 from workflows.models import Node, Revision, Workflow
 from workflows.services import publishing
-from workflows.services.editing import restoring
+from workflows.services.editing import restore
 from workflows.services.editing.changes import author_name
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.history_told import Named, Told, mentioned, told
-from workflows.views.finding import typed, workflow_for
-from workflows.views.publishing_in_place import is_in_place, now_public
+from workflows.views.editor.history.descriptions import Named, Told, mentioned, told
+from workflows.views.publishing.page_updates import is_in_place, now_public
+from workflows.views.request_context import typed, workflow_for
 
 
 SHOWN = 40
@@ -54,7 +54,7 @@ def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "can_edit": permissions.may_edit(principal, workflow),
         "can_publish": permissions.may_publish(principal, workflow),
     }
-    return render(request, "editor/_history.html", context)
+    return render(request, "editor/history/_history.html", context)
 
 
 def _bytes(column: str) -> Func:
@@ -91,8 +91,8 @@ def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpRespons
     return _done(
         request,
         workflow,
-        lambda: restoring.go_back_to(principal, workflow=workflow, number=number),
-        _("The draft is as it was. Undo takes that back."),
+        lambda: restore.go_back_to(principal, workflow=workflow, number=number),
+        _("Draft restored. Undo to revert."),
     )
 
 
@@ -105,7 +105,7 @@ def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         request,
         workflow,
         lambda: publishing.add_version(principal, workflow=workflow, note=note),
-        _("The draft has a version now."),
+        _("Version saved."),
     )
 
 
@@ -117,8 +117,8 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
     return _done(
         request,
         workflow,
-        lambda: restoring.restore_version(principal, workflow=workflow, version=version),
-        _("The draft is that version now. Undo takes that back."),
+        lambda: restore.restore_version(principal, workflow=workflow, version=version),
+        _("Version restored to the draft. Undo to revert."),
     )
 
 
@@ -127,7 +127,7 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
-    said = _("That version is the published one now.")
+    said = _("Version published.")
     done = _done(
         request,
         workflow,
@@ -158,7 +158,7 @@ def _done(
 
 def _sentence(refused: Exception) -> str:
     if isinstance(refused, DocumentInvalid):
-        return _("It has errors, so it can't be published: {problems}").format(
+        return _("The draft has errors and can't be published: {problems}").format(
             problems="; ".join(problem.message for problem in refused.problems[:3])
         )
     return str(refused)

@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from workflows.engine.describing import example_data, outputs_declared
-from workflows.engine.document import NodeSpec
+from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field, Output
+from workflows.engine.language.document import NodeSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ def docs_of(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[
     return {
         "kind": kind,
         "fields": _rows(kind.fields),
-        "outputs": outputs or outputs_declared(kind),
+        "outputs": outputs or list_outputs(kind),
         "handles": _handles(kind, spec),
-        "example": yaml.safe_dump(example_data(kind), allow_unicode=True, sort_keys=False),
+        "example": yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False),
     }
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from workflows.engine.comparisons import OPERATORS, UNARY
-from workflows.engine.document import Json
 from workflows.engine.kinds import Field, Widget
-from workflows.engine.operations import OPERATIONS
-from workflows.engine.values import FILE_ATTRIBUTES, ValueType, parse_type
-from workflows.views.editor.operators import operator_word
+from workflows.engine.language.comparisons import OPERATORS, UNARY, operator_label
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.nodes.data.assignment_operations import OPERATIONS
+from workflows.views.phrases import translate_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Control:
 
     @property
     def template(self) -> str:
-        return f"inspector/{'_json' if self.is_unreadable else self.look.template}.html"
+        return f"inspector/{'fields/_json' if self.is_unreadable else self.look.template}.html"
 
     @property
     def key(self) -> str:
@@ -252,34 +252,34 @@ _GROUPS: Final = frozenset(
     }
 )
 
-JSON = Look("_json")
-PROMPT = Look("_prompt")
+JSON = Look("fields/_json")
+PROMPT = Look("fields/_prompt")
 LOOKS: Final[Mapping[Widget, Look]] = {
-    Widget.TEXT: Look("_text"),
-    Widget.PARAGRAPH: Look("_paragraph"),
-    Widget.TEMPLATE: Look("_template"),
-    Widget.JINJA: Look("_jinja"),
-    Widget.NUMBER: Look("_number"),
-    Widget.SWITCH: Look("_switch"),
-    Widget.CHOICE: Look("_choice"),
-    Widget.TYPE: Look("_type"),
-    Widget.SELECTOR: Look("_selector"),
-    Widget.INNER_SELECTOR: Look("_selector"),
-    Widget.SELECTORS: Look("_selectors", _SELECTOR, is_list=True),
-    Widget.SELECTOR_MAP: Look("_selector_map", _SELECTOR),
-    Widget.STRINGS: Look("_strings", "", is_list=True),
+    Widget.TEXT: Look("fields/_text"),
+    Widget.PARAGRAPH: Look("fields/_paragraph"),
+    Widget.TEMPLATE: Look("fields/_template"),
+    Widget.JINJA: Look("fields/_jinja"),
+    Widget.NUMBER: Look("fields/_number"),
+    Widget.SWITCH: Look("fields/_switch"),
+    Widget.CHOICE: Look("fields/_choice"),
+    Widget.TYPE: Look("fields/_type"),
+    Widget.SELECTOR: Look("fields/_selector"),
+    Widget.INNER_SELECTOR: Look("fields/_selector"),
+    Widget.SELECTORS: Look("lists/_selectors", _SELECTOR, is_list=True),
+    Widget.SELECTOR_MAP: Look("lists/_selector_map", _SELECTOR),
+    Widget.STRINGS: Look("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON,
-    Widget.SCHEMA: Look("_schema"),
-    Widget.MODEL: Look("_model"),
-    Widget.MESSAGES: Look("_messages", {"role": "user", "text": ""}, is_list=True),
+    Widget.SCHEMA: Look("fields/_schema"),
+    Widget.MODEL: Look("fields/_model"),
+    Widget.MESSAGES: Look("lists/_messages", {"role": "user", "text": ""}, is_list=True),
     Widget.CASES: Look(
-        "_cases",
+        "conditions/_cases",
         {"case_id": "", "logical_operator": "and", "conditions": [CONDITION]},
         is_list=True,
     ),
-    Widget.CONDITIONS: Look("_conditions", CONDITION, is_list=True),
+    Widget.CONDITIONS: Look("conditions/_conditions", CONDITION, is_list=True),
     Widget.ASSIGNMENTS: Look(
-        "_assignments",
+        "variables/_assignments",
         {
             "variable_selector": _SELECTOR,
             "operation": "over-write",
@@ -289,24 +289,26 @@ LOOKS: Final[Mapping[Widget, Look]] = {
         is_list=True,
     ),
     Widget.FORM_FIELDS: Look(
-        "_form_fields",
+        "variables/_form_fields",
         {"variable": "", "label": "", "type": "text-input", "required": True},
         is_list=True,
     ),
-    Widget.OUTPUTS: Look("_outputs", {"variable": "", "value_selector": _SELECTOR}, is_list=True),
-    Widget.GROUPS: Look("_groups", {"group_name": "", "output_type": "any", "variables": []}),
+    Widget.OUTPUTS: Look(
+        "variables/_outputs", {"variable": "", "value_selector": _SELECTOR}, is_list=True
+    ),
+    Widget.GROUPS: Look("lists/_groups", {"group_name": "", "output_type": "any", "variables": []}),
     Widget.LOOP_VARIABLES: Look(
-        "_loop_variables",
+        "variables/_loop_variables",
         {"label": "", "var_type": "string", "value_type": "constant", "value": ""},
         is_list=True,
     ),
     Widget.SECTION: Look("_section"),
-    Widget.CODE: Look("_code"),
-    Widget.KEY_VALUES: Look("_key_values"),
-    Widget.AUTHORIZATION: Look("_authorization"),
-    Widget.BODY: Look("_body", {"key": "", "type": "text", "value": ""}),
+    Widget.CODE: Look("fields/_code"),
+    Widget.KEY_VALUES: Look("lists/_key_values"),
+    Widget.AUTHORIZATION: Look("fields/_authorization"),
+    Widget.BODY: Look("lists/_body", {"key": "", "type": "text", "value": ""}),
     Widget.TIMEOUT: Look("_section"),
-    Widget.TYPED_OUTPUTS: Look("_typed_outputs", {"type": "string", "children": None}),
+    Widget.TYPED_OUTPUTS: Look("variables/_typed_outputs", {"type": "string", "children": None}),
 }
 
 FORM_TYPES: Final = (
@@ -326,4 +328,4 @@ def canonical_type(written: str) -> str:
 
 
 def operator_choices() -> list[tuple[str, str]]:
-    return [(name, operator_word(name)) for name in OPERATORS]
+    return [(name, translate_text(operator_label(name))) for name in OPERATORS]

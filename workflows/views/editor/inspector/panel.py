@@ -15,27 +15,28 @@ from django.views.decorators.http import require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app, permissions, selectors
-from workflows.engine.document import Document, Json, NodeSpec
+from workflows.engine.appearance import Appearance
 from workflows.engine.kinds import AnyKind, NodeKind
-from workflows.engine.problems import Problem
-from workflows.engine.reach import Source, Variable, outputs_given, reach
-from workflows.engine.validation import validate_node
+from workflows.engine.language.dependencies import Source, Variable, outputs_given, reach
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.validation import validate_node
+from workflows.engine.nodes import find_appearance
 from workflows.llm.config import canonical
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import by_title, in_words, titles_in
-from workflows.views.editor import inspector_fields as forms
-from workflows.views.editor.inspector_docs import docs_of
-from workflows.views.editor.inspector_policy import DESCRIPTION, policy_controls
-from workflows.views.editor.inspector_workflow import workflow_form
-from workflows.views.editor.looks import PLAIN, look_of
-from workflows.views.finding import workflow_for
-from workflows.views.workflow_page import document_for
+from workflows.views.catalog.workflow_page import document_for
+from workflows.views.editor.inspector import fields as forms
+from workflows.views.editor.inspector.docs import docs_of
+from workflows.views.editor.inspector.policy import DESCRIPTION, policy_controls
+from workflows.views.editor.inspector.workflow import workflow_form
+from workflows.views.request_context import workflow_for
 
 
 ROLES = (
     ("system", gettext_lazy("System")),
-    ("user", gettext_lazy("Person")),
+    ("user", gettext_lazy("User")),
     ("assistant", gettext_lazy("Assistant")),
 )
 
@@ -82,7 +83,7 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     }
     if keys := request.GET.getlist("node"):
         context["nodes"] = [_named(one) for one in document.nodes if one.id in keys]
-        return render(request, "inspector/_several.html", context)
+        return render(request, "inspector/_selection.html", context)
     if key := request.GET.get("edge"):
         context |= _edge_page(document, key)
         return render(request, "inspector/_edge.html", context)
@@ -93,7 +94,7 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def _node_page(document: Document, spec: NodeSpec, revision: int) -> dict[str, Any]:
     kinds = installed_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
-    icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
+    shown = find_appearance(spec.kind, kinds)
     problems = validate_node(document, kinds, spec.id)
     # Where there is no memory the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
@@ -103,8 +104,8 @@ def _node_page(document: Document, spec: NodeSpec, revision: int) -> dict[str, A
         "node": spec,
         "kind": kind,
         "is_unknown": spec.kind not in kinds,
-        "icon": icon,
-        "family": family,
+        "icon": shown.icon,
+        "family": shown.family,
         "controls": forms.controls(fields, spec.data),
         "description": forms.control(DESCRIPTION, spec.data),
         "policy": policy,
@@ -161,12 +162,12 @@ def _said(problems: Iterable[Problem], titles: Mapping[str, str]) -> list[Json]:
 
 def _source(source: Source) -> dict[str, Json]:
     is_node = source.place != "built-in"
-    icon, family = look_of(source.kind, installed_kinds().get(source.kind)) if is_node else PLAIN
+    shown = find_appearance(source.kind, installed_kinds()) if is_node else Appearance()
     return {
         "head": source.head,
         "title": _head(source),
-        "icon": icon,
-        "family": family,
+        "icon": shown.icon,
+        "family": shown.family,
         "place": source.place,
         "variables": [_variable(one) for one in source.variables],
     }
@@ -205,8 +206,13 @@ def _last_url(workflow: Workflow, spec: NodeSpec) -> str:
 
 
 def _named(spec: NodeSpec) -> dict[str, str]:
-    icon, family = look_of(spec.kind, installed_kinds().get(spec.kind))
-    return {"id": spec.id, "title": spec.title or spec.id, "icon": icon, "family": family}
+    shown = find_appearance(spec.kind, installed_kinds())
+    return {
+        "id": spec.id,
+        "title": spec.title or spec.id,
+        "icon": shown.icon,
+        "family": shown.family,
+    }
 
 
 def _edge_page(document: Document, key: str) -> Mapping[str, Any]:
@@ -226,7 +232,7 @@ def _edge_page(document: Document, key: str) -> Mapping[str, Any]:
 def _meaning(document: Document, node_id: str, handle: str) -> str:
     """What must hold for a run to go this way, in a few words."""
     if handle in ("fail-branch", "false"):
-        return _("When it fails") if handle == "fail-branch" else _("When no case holds")
+        return _("On failure") if handle == "fail-branch" else _("No condition is met")
     spec = next((one for one in document.nodes if one.id == node_id), None)
     for case in (spec.data.get("cases") or ()) if spec else ():
         if isinstance(case, dict) and str(case.get("case_id") or case.get("id")) == handle:

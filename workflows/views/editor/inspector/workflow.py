@@ -7,9 +7,9 @@ from typing import Any
 from django.urls import reverse
 
 from workflows import memory_app
-from workflows.engine.document import Document, Json, VariableSpec
-from workflows.engine.validation.variables import CONVERSATION_TYPES, ENVIRONMENT_TYPES
-from workflows.engine.values import ValueType
+from workflows.engine.language.document import Document, Json, VariableSpec
+from workflows.engine.language.validation.variables import CONVERSATION_TYPES, ENVIRONMENT_TYPES
+from workflows.engine.language.values import ValueType
 from workflows.models import Workflow
 from workflows.models.documents import is_secret
 

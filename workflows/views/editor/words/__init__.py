@@ -6,6 +6,7 @@ is in one of them.
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from functools import cache
 
 from django.utils.functional import Promise
@@ -20,8 +21,8 @@ def texts() -> tuple[Promise, ...]:
     return tuple(text for part in loaded for text in part.TEXTS)
 
 
-def words() -> dict[str, str]:
-    """English → the language asked for; empty for English itself."""
+def words(chosen: Sequence[Promise] | None = None) -> dict[str, str]:
+    """Return English → the language asked for, of all texts or those chosen; empty for English itself."""
     if (get_language() or "en").startswith("en"):
         return {}
-    return {text._args[0]: str(text) for text in texts()}  # type: ignore[attr-defined]
+    return {text._args[0]: str(text) for text in chosen or texts()}  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 TEXTS = (
-    _("Show the first steps"),
-    _("Show me around"),
-    _("Done: {step}"),
+    _("Show first steps"),
+    _("Start tour"),
+    _("Completed: {step}"),
 )

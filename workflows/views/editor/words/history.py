@@ -5,6 +5,6 @@ from django.utils.translation import gettext_lazy as _
 
 TEXTS = (
     _("The history could not be loaded"),
-    _("That did not work"),
-    _("Show the history"),
+    _("Something went wrong"),
+    _("Show history"),
 )

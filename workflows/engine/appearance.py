@@ -1,0 +1,73 @@
+"""The look of a kind's nodes on their cards, and the products that know the kind. Plain data, which the views draw."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from workflows.engine.language.document import Json
+from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import Text
+
+
+# The colour of a card; each is a class of canvas-editor.css.
+Family = Literal["flow", "model", "memory", "logic", "data", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandleLabel:
+    """The label of one way out: ``word`` says when a run takes it, ``text`` is what is asked there."""
+
+    word: Text = ""
+    text: Sequence[Text] = ()  # printed one after the other
+
+
+Data = Mapping[str, Json]
+
+
+class Appearance:
+    """Describes how nodes of a kind are shown, also where the kind isn't installed.
+
+    A draft holds whatever its author wrote so far, so the methods must bear any data.
+    """
+
+    name: ClassVar[str]
+    icon: ClassVar[str] = "workflow"  # of static/icons.svg
+    family: ClassVar[Family] = "data"
+    # The other products whose documents may have nodes of this kind.
+    dialects: ClassVar[tuple[Literal["dify", "xworkflow"], ...]] = ()
+
+    def summary(self, data: Data) -> Iterable[Text]:
+        """Return the parts of the line on the card; empty ones are left out, and a dot stands between the others."""
+        return ()
+
+    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+        """Return the labels of the ways out that need more than their handle's name."""
+        return {}
+
+
+def list_items(value: Json) -> Sequence[Any]:
+    """Return the items of a list, and of anything else none."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def list_objects(value: Json) -> Iterator[Data]:
+    return (item for item in list_items(value) if isinstance(item, Mapping))
+
+
+def get_variable_name(selector: Json) -> str:
+    """Return the variable's own name: the id before it says nothing to people."""
+    parts = list_items(selector)
+    return str(parts[-1]) if parts else ""
+
+
+def get_model_name(model: Json) -> str:
+    return as_text(model.get("name")) if isinstance(model, Mapping) else ""
+
+
+def join_names(words: Iterable[str]) -> str:
+    return ", ".join(filter(None, words))
+
+
+def join_object_names(value: Json, key: str) -> str:
+    """Return what the objects of a list have under a key, with commas between."""
+    return join_names(as_text(item.get(key)) for item in list_objects(value))

@@ -1,0 +1,55 @@
+"""The memory scopes that a document asks for, read from its nodes without running them."""
+
+from collections.abc import Iterator, Mapping
+
+from workflows.engine.kinds import AnyKind, Field, Widget, gettext_noop
+from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.texts import Phrase, Text
+
+
+RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
+DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
+
+# Whose memory a form offers. A workflow's own needs a group, which the form of a run asks for.
+SCOPES = (
+    ("conversation", gettext_noop("Conversation")),
+    ("user", gettext_noop("User")),
+    ("global", gettext_noop("Global")),
+    ("workflow", gettext_noop("Workflow (by group)")),
+    ("run", gettext_noop("Run")),
+)
+# Half a life of a hundred years is none; as ``memory.core.provider`` has it.
+MAX_RECENCY_DAYS = 36_500
+RECENCY = Field(
+    "recency_days",
+    gettext_noop("Recency half-life (days)"),
+    Widget.NUMBER,
+    low=1,
+    high=MAX_RECENCY_DAYS,
+    help=gettext_noop(
+        "Newer memories rank higher. Days after which the recency bonus is halved; leave empty to ignore age."
+    ),
+)
+
+
+def scope_label(scope: Json) -> Text:
+    """Return what people read of a scope word; one of a plug-in is shown as it is."""
+    label = next((label for word, label in SCOPES if word == scope), None)
+    return Phrase(label) if label else str(scope or "")
+
+
+def scopes_of(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
+    """Return the scope words of its memory nodes, and of nodes that recall into their prompt."""
+    return frozenset(
+        scope for node in document.nodes for scope in _scopes(node, kinds.get(node.kind))
+    )
+
+
+def _scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
+    if kind is not None and kind.needs_memory:
+        scope = node.data.get("scope") or kind.default_scope
+        if scope and isinstance(scope, str):
+            yield scope
+    enhanced = node.data.get(RECALLING)
+    if isinstance(enhanced, dict) and enhanced.get("enabled"):
+        yield str(enhanced.get("scope") or DEFAULT_SCOPE)

@@ -1,0 +1,223 @@
+"""What the readers of one web process follow: one subscription to the bus for all of it, fanned out in memory.
+
+A message is only ever a hint of what the rows will say, so anything may be lost on the way: each feed
+polls its rows every now and then as well.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from json import loads
+from typing import Any, ClassVar, Generic, TypeVar
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from redis.asyncio.client import PubSub
+from redis.exceptions import RedisError
+
+from workflows.engine.language.document import Json
+from workflows.execution.events.bus import RETRY_AFTER, connect, get_bus_url
+
+
+log = logging.getLogger(__name__)
+
+POLL_WITH_BUS = 2.0  # seconds between polls of the rows, in case a message was lost
+IDLE = "hub:"  # a channel nobody speaks on: it keeps the connection open while nothing is followed
+
+Message = dict[str, Json]
+M = TypeVar("M")
+F = TypeVar("F", bound="Feed[Any]")
+
+
+class Feed(Generic[M]):
+    """One kind of thing that is followed, such as runs; ``M`` is one who follows.
+
+    Belongs to a hub. The name of a channel is ``prefix``, a colon and the id of what is followed.
+    """
+
+    prefix: ClassVar[str]
+    poll_alone: ClassVar[float]  # seconds between polls of the rows where there is no bus
+    failures: ClassVar[tuple[type[Exception], ...]]  # of a poll of the rows that come and go
+
+    def __init__(self, hub: "Hub") -> None:
+        self.hub = hub
+        self.members: dict[UUID, set[M]] = {}
+
+    @asynccontextmanager
+    async def join(self, topic: UUID, member: M) -> AsyncIterator[None]:
+        """Hear what is said about the topic from now on."""
+        members = self.members.setdefault(topic, set())
+        members.add(member)
+        self.hub.begin()
+        try:
+            if len(members) == 1:
+                await self.hub.subscribe(self.channel(topic))
+            yield
+        finally:
+            members.discard(member)
+            if not members and self.members.get(topic) is members:
+                del self.members[topic]
+                self.forget(topic)
+                await self.hub.unsubscribe(self.channel(topic))
+
+    @classmethod
+    def channel(cls, topic: object) -> str:
+        return f"{cls.prefix}:{topic}"
+
+    async def hear(self, topic: UUID, message: Message) -> None:
+        """Pass a message of the bus on to those who follow the topic."""
+        raise NotImplementedError
+
+    async def poll(self) -> None:
+        """Read the rows of all that is followed, and tell what is new."""
+        raise NotImplementedError
+
+    def on_connected(self) -> None:
+        """Do what is due once the bus is there: what was said before is lost."""
+
+    def forget(self, topic: UUID) -> None:
+        """Drop what was kept for a topic that nobody follows any more."""
+
+    async def close(self) -> None:
+        """Give back what the feed holds besides the hub's own connection."""
+
+
+class Hub:
+    """Belongs to one event loop; see ``get_hub``."""
+
+    def __init__(self, url: str | None) -> None:
+        self.url = url
+        self._feeds: dict[type[Feed[Any]], Feed[Any]] = {}
+        self._subscription: PubSub | None = None
+        self._confirmed: dict[str, asyncio.Event] = {}
+        self._duties: list[asyncio.Task[None]] = []
+        self._polls: set[type[Feed[Any]]] = set()
+
+    def feed(self, kind: type[F]) -> F:
+        """Return this hub's feed of a kind, made when it is first asked for."""
+        if kind not in self._feeds:
+            self._feeds[kind] = kind(self)
+        feed: F = self._feeds[kind]  # type: ignore[assignment]
+        return feed
+
+    def find_feed(self, kind: type[F]) -> F | None:
+        return self.feed(kind) if kind in self._feeds else None
+
+    @property
+    def has_bus(self) -> bool:
+        return self._subscription is not None
+
+    def begin(self) -> None:
+        """Start listening, and the polls of feeds that are new."""
+        if not self._duties and self.url is not None:
+            self._duties.append(asyncio.create_task(self._listen(self.url)))
+        for kind in self._feeds.keys() - self._polls:
+            self._polls.add(kind)
+            self._duties.append(asyncio.create_task(self._poll(self._feeds[kind])))
+
+    async def close(self) -> None:
+        for duty in self._duties:
+            duty.cancel()
+        await asyncio.gather(*self._duties, return_exceptions=True)
+        self._duties = []
+        self._polls.clear()
+        for feed in self._feeds.values():
+            await feed.close()
+
+    async def subscribe(self, channel: str) -> None:
+        confirmed = self._confirmed.setdefault(channel, asyncio.Event())
+        if self._subscription is None:
+            return
+        try:
+            await self._subscription.subscribe(channel)
+            # Read the rows only after the subscription stands, or what falls between is missed.
+            await asyncio.wait_for(confirmed.wait(), timeout=1)
+        except (RedisError, OSError, TimeoutError) as error:
+            log.debug("hub_subscribe_failed", extra={"why": str(error)})
+
+    async def unsubscribe(self, channel: str) -> None:
+        self._confirmed.pop(channel, None)
+        if self._subscription is not None:
+            try:
+                await self._subscription.unsubscribe(channel)
+            except (RedisError, OSError) as error:
+                log.debug("hub_unsubscribe_failed", extra={"why": str(error)})
+
+    async def _listen(self, url: str) -> None:
+        while _is_wanted():
+            redis = connect(url)
+            try:
+                async with redis.pubsub() as subscription:
+                    await self._subscribe_all(subscription)
+                    for feed in self._feeds.values():
+                        feed.on_connected()
+                    async for message in subscription.listen():
+                        await self._handle_message(message)
+                        if not _is_wanted():
+                            return
+            except (RedisError, OSError) as error:
+                log.debug("hub_lost_the_bus", extra={"why": str(error)})
+            finally:
+                self._subscription = None
+                await redis.aclose()
+            await asyncio.sleep(RETRY_AFTER)
+
+    async def _subscribe_all(self, subscription: PubSub) -> None:
+        """Subscribe to every channel that is followed, also those that came while it was being done."""
+        done: set[str] = set()
+        while missing := {IDLE, *self._channels()} - done:
+            await subscription.subscribe(*missing)
+            done |= missing
+        self._subscription = subscription
+
+    def _channels(self) -> set[str]:
+        return {feed.channel(topic) for feed in self._feeds.values() for topic in feed.members}
+
+    async def _handle_message(self, message: dict[str, Any]) -> None:
+        name = message["channel"]
+        if message["type"] == "subscribe" and name in self._confirmed:
+            self._confirmed[name].set()
+        if message["type"] != "message":
+            return
+        prefix, _, topic = name.partition(":")
+        feed = next((feed for feed in self._feeds.values() if feed.prefix == prefix), None)
+        if feed is None:
+            return
+        try:
+            await feed.hear(UUID(topic), loads(message["data"]))
+        except (ValueError, KeyError, TypeError) as error:  # the other feeds go on
+            log.warning("hub_message_refused", extra={"channel": name, "why": repr(error)})
+
+    async def _poll(self, feed: Feed[Any]) -> None:
+        while _is_wanted():
+            await asyncio.sleep(POLL_WITH_BUS if self.has_bus else feed.poll_alone)
+            if not feed.members:
+                continue
+            try:
+                await feed.poll()
+            except feed.failures as error:
+                log.debug("hub_waits", extra={"feed": feed.prefix, "why": str(error)})
+
+
+def _is_wanted() -> bool:
+    """Libraries swallow a cancel now and then (``asyncio.wait_for`` of Python 3.11 does, when its wait is over at that
+    very moment), but the task remembers having been asked.
+    """
+    task = asyncio.current_task()
+    return task is None or not task.cancelling()
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def get_hub() -> Hub:
+    """Return the hub of the running event loop: one a web process."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub(get_bus_url())
+    return _hubs[loop]
+
+
+def list_hubs() -> list[Hub]:
+    return list(_hubs.values())

@@ -1,0 +1,97 @@
+"""Live runs for the readers of one web process."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from psycopg import Error as DatabaseError
+from psycopg_pool import PoolTimeout
+
+from workflows.execution.db import Database
+from workflows.execution.events.bus import RUN
+from workflows.execution.events.hub import Feed, Hub, Message, get_hub
+
+
+QUEUE = 256  # messages a reader may be behind before it is cut off
+PEEK = "select run_id, last_seq, status from execution_peek(%s, %s)"
+UNFINISHED = frozenset({"queued", "running", "paused"})
+
+READ_ROWS: Message = {}  # says no more than: read the rows
+
+
+class TooSlow(Exception):
+    """The reader fell so far behind that it has to start over from the rows."""
+
+
+class Reader:
+    """One stream's queue."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Message] = asyncio.Queue(QUEUE)
+        self.cut_off = False
+
+    def put(self, message: Message) -> None:
+        try:
+            self._queue.put_nowait(message)
+        except asyncio.QueueFull:
+            self.cut_off = True
+
+    async def get(self) -> Message:
+        """Raises TooSlow once messages were dropped."""
+        if self.cut_off:
+            raise TooSlow
+        return await self._queue.get()
+
+
+class RunFeed(Feed[Reader]):
+    """A reader that sees a gap, or hears nothing for a while, reads the rows."""
+
+    prefix = RUN
+    poll_alone = 0.4
+    failures = (DatabaseError, PoolTimeout, OSError)
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self.db = Database()
+        self._teams: dict[UUID, UUID] = {}
+        self._seen: dict[UUID, tuple[int, str]] = {}
+
+    @asynccontextmanager
+    async def reading(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
+        """Messages from now on; what was before is for the reader to read from the rows."""
+        reader = Reader()
+        self._teams[run_id] = team_id
+        async with self.join(run_id, reader):
+            yield reader
+
+    async def hear(self, topic: UUID, message: Message) -> None:
+        for reader in self.members.get(topic, ()):
+            reader.put(message)
+
+    async def poll(self) -> None:
+        runs = list(self.members)
+        teams = list({self._teams[run] for run in runs})
+        for run_id, last_seq, status in await self.db.fetch_rows(PEEK, (teams, runs)):
+            moved = self._seen.get(run_id) != (last_seq, status)
+            self._seen[run_id] = (last_seq, status)
+            # Text without a bus shows in the rows once a second, and moves no sequence number.
+            if moved or not self.hub.has_bus:
+                await self.hear(run_id, READ_ROWS)
+
+    def on_connected(self) -> None:
+        for readers in self.members.values():
+            for reader in readers:
+                reader.put(READ_ROWS)
+
+    def forget(self, topic: UUID) -> None:
+        self._teams.pop(topic, None)
+        self._seen.pop(topic, None)
+
+    async def close(self) -> None:
+        await self.db.close()
+
+
+def get_run_feed() -> RunFeed:
+    """Return the feed of the running event loop."""
+    return get_hub().feed(RunFeed)

@@ -1,0 +1,182 @@
+-- The journal of a run: what its worker commits, and what a later attempt reads again. See claims.sql for the
+-- conventions.
+
+-- Write events, finished steps and intents in one commit if the run still belongs to this attempt.
+-- Return the number of the last event; null means that another attempt has taken over. p_seq is the number before this
+-- commit: when the reply to a commit was lost and it is sent again, it is recognised and not written twice.
+create function execution_append(
+    p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
+    p_events json, p_steps json, p_intents json
+) returns bigint
+language plpgsql set search_path = public, pg_temp as $$
+declare
+    last bigint;
+begin
+    perform set_config('mnemoflow.team_ids', '{' || p_team || '}', true);
+    update workflows_run set last_seq = last_seq + p_count
+        where id = p_run and attempt = p_attempt and status = 'running' and last_seq = p_seq
+        returning last_seq into last;
+    if not found then
+        select last_seq into last from workflows_run
+            where id = p_run and attempt = p_attempt and p_count > 0 and last_seq = p_seq + p_count;
+        return last;
+    end if;
+    if p_count > 0 then
+        insert into workflows_runevent (id, team_id, run_id, seq, name, data, at)
+            select e.id, p_team, p_run, last - p_count + e.n, e.name, e.data, clock_timestamp()
+            from json_to_recordset(p_events) as e (id uuid, n integer, name text, data json);
+    end if;
+    if p_steps is not null then
+        insert into workflows_step (
+            id, team_id, run_id, node_key, rounds, attempt, kind, title, status, handle, inputs, outputs,
+            error, error_type, writes, tries, started_at, elapsed, prompt_tokens, completion_tokens)
+            select s.id, p_team, p_run, s.node_key, s.rounds, p_attempt, s.kind, s.title, s.status, s.handle,
+                s.inputs, s.outputs, s.error, s.error_type, s.writes, s.tries, s.started_at, s.elapsed,
+                s.prompt_tokens, s.completion_tokens
+            from json_to_recordset(p_steps) as s (
+                id uuid, node_key text, rounds integer[], kind text, title text, status text, handle text,
+                inputs json, outputs json, error text, error_type text, writes json, tries integer,
+                started_at float, elapsed float, prompt_tokens bigint, completion_tokens bigint)
+            -- A failed step is tried again when the worker died between it and the run's own end.
+            on conflict (run_id, node_key, rounds)
+                where status in ('succeeded', 'failed', 'exception', 'skipped', 'stopped')
+            do update set
+                attempt = excluded.attempt, status = excluded.status, handle = excluded.handle,
+                inputs = excluded.inputs, outputs = excluded.outputs, error = excluded.error,
+                error_type = excluded.error_type, writes = excluded.writes, tries = excluded.tries,
+                started_at = excluded.started_at, elapsed = excluded.elapsed,
+                prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens
+                where workflows_step.status in ('failed', 'stopped');
+    end if;
+    if p_intents is not null then
+        insert into workflows_stepintent (id, team_id, run_id, node_key, rounds, attempt, idempotency_key, at)
+            select i.id, p_team, p_run, i.node_key, i.rounds, p_attempt, i.idempotency_key, clock_timestamp()
+            from json_to_recordset(p_intents) as i (
+                id uuid, node_key text, rounds integer[], idempotency_key text)
+            on conflict (run_id, node_key, rounds, attempt) do nothing;
+    end if;
+    return last;
+end
+$$;
+
+-- Save the text so far of all runs of a worker at once: [{id, team, run, attempt, segments}].
+create function execution_save_partials(p_teams uuid[], p_texts json) returns void
+language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform execution_set_teams(p_teams);
+    insert into workflows_runpartial (id, team_id, run_id, attempt, segments, updated_at)
+        select t.id, t.team, t.run, t.attempt, t.segments, clock_timestamp()
+        from json_to_recordset(p_texts) as t (id uuid, team uuid, run uuid, attempt integer, segments json)
+        join workflows_run r on r.id = t.run and r.attempt = t.attempt
+    on conflict (run_id) do update
+        set attempt = excluded.attempt, segments = excluded.segments, updated_at = excluded.updated_at
+        where workflows_runpartial.attempt <= excluded.attempt;
+end
+$$;
+
+-- Make the last commit of a run: what is not written yet, how it ended, and what the conversation keeps, including which
+-- of its words came from outside.
+create function execution_finish(
+    p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
+    p_events json, p_steps json, p_segments json, p_end json
+) returns bigint
+language plpgsql set search_path = public, pg_temp as $$
+declare
+    last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
+    talk uuid;
+begin
+    if last is null then
+        return null;
+    end if;
+    if p_segments is not null then
+        perform execution_save_partials(array[p_team], json_build_array(json_build_object(
+            'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
+    end if;
+    update workflows_run set
+        status = p_end->>'status',
+        outputs = p_end->'outputs',
+        error = coalesce(p_end->>'error', ''),
+        error_node = coalesce(p_end->>'error_node', ''),
+        exceptions_count = coalesce((p_end->>'exceptions_count')::int, 0),
+        prompt_tokens = coalesce((p_end->>'prompt_tokens')::bigint, 0),
+        completion_tokens = coalesce((p_end->>'completion_tokens')::bigint, 0),
+        worker = '', lease_until = null, wake_at = null,
+        finished_at = clock_timestamp(),
+        elapsed = extract(epoch from clock_timestamp() - started_at)
+        where id = p_run and status = 'running'
+        returning conversation_id into talk;
+    if talk is not null then
+        if p_end->>'answer' is not null then
+            update workflows_message set answer = p_end->>'answer' where run_id = p_run;
+        end if;
+        -- What assigners wrote stays, also when the run failed after them.
+        update workflows_conversation set
+            variables = coalesce(p_end->'variables', variables),
+            outside = case when p_end->'outside' is null then outside
+                else array(select json_array_elements_text(p_end->'outside')) end,
+            last_message_at = clock_timestamp()
+            where id = talk;
+    end if;
+    return last;
+end
+$$;
+
+-- Pause a run: write its events and steps so far and where it is paused, and give up the lease. If somebody has just
+-- asked to stop it, queue it instead: the worker that claims it then stops it.
+create function execution_pause(
+    p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
+    p_events json, p_steps json, p_segments json, p_pause json
+) returns bigint
+language plpgsql set search_path = public, pg_temp as $$
+declare
+    last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
+begin
+    if last is null then
+        return null;
+    end if;
+    if p_segments is not null then
+        perform execution_save_partials(array[p_team], json_build_array(json_build_object(
+            'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
+    end if;
+    update workflows_run set
+        status = case when cancel_requested_at is null then 'paused' else 'queued' end,
+        queued_at = case when cancel_requested_at is null then queued_at else clock_timestamp() end,
+        pause = p_pause, worker = '', lease_until = null, wake_at = null
+        where id = p_run and status = 'running';
+    return last;
+end
+$$;
+
+-- Return the finished steps of a run, and which steps had begun without an end, each with its round:
+-- [{"node": …, "rounds": […]}].
+create function execution_history(p_team uuid, p_run uuid, out steps json, out begun json)
+language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform execution_set_teams(array[p_team]);
+    select coalesce(json_agg(to_json(s) order by s.id), '[]') into steps
+        from workflows_step s where s.run_id = p_run and s.status not in ('running', 'paused');
+    select coalesce(json_agg(json_build_object('node', i.node_key, 'rounds', i.rounds)
+                             order by i.node_key, i.rounds), '[]') into begun
+        from (
+            select distinct node_key, rounds from workflows_stepintent o
+            where o.run_id = p_run and not exists (
+                select from workflows_step s
+                where s.run_id = o.run_id and s.node_key = o.node_key and s.rounds = o.rounds
+                  and s.status not in ('running', 'paused'))) i;
+end
+$$;
+
+revoke all on function
+    execution_append(uuid, uuid, integer, bigint, integer, json, json, json),
+    execution_save_partials(uuid[], json),
+    execution_finish(uuid, uuid, integer, bigint, integer, json, json, json, json),
+    execution_pause(uuid, uuid, integer, bigint, integer, json, json, json, json),
+    execution_history(uuid, uuid)
+from public;
+grant execute on function
+    execution_append(uuid, uuid, integer, bigint, integer, json, json, json),
+    execution_save_partials(uuid[], json),
+    execution_finish(uuid, uuid, integer, bigint, integer, json, json, json, json),
+    execution_pause(uuid, uuid, integer, bigint, integer, json, json, json, json),
+    execution_history(uuid, uuid)
+to mnemoflow_app;

@@ -1,0 +1,136 @@
+"""The drafts that are open in one web process: one poll of the rows for all of their tabs.
+
+Rows are the truth and every event could be lost: a poll every second or two says again what is so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from django.db import Error as DatabaseError
+
+from workflows.engine.language.document import Json
+from workflows.execution.events.hub import Feed, Hub, Message, get_hub, list_hubs
+from workflows.execution.threads import run_in_thread
+from workflows.live.board import Board, Card, build_board
+from workflows.live.publish import PREFIX, DraftPublisher
+from workflows.live.rows import DraftNews, Watch, load_news
+from workflows.live.seats import LiveEvent, Seat
+
+
+class DraftFeed(Feed[Seat]):
+    """Who is on a draft, and what they do there."""
+
+    prefix = PREFIX
+    poll_alone = 1.0
+    failures = (DatabaseError, OSError)
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self.board: Board = build_board(hub.url)
+        self._publisher = DraftPublisher(hub.url)
+        self._sent_cards: dict[UUID, dict[str, Card]] = {}
+        self._loop = asyncio.get_running_loop()
+
+    @asynccontextmanager
+    async def take_seat(self, seat: Seat) -> AsyncIterator[Seat]:
+        """From now on the tab is seen by the others, and hears of them."""
+        draft = seat.workflow_id
+        try:
+            async with self.join(draft, seat):
+                await self.board.put(draft, {seat.key: seat.card})
+                await self._show(draft, force=seat)
+                await self._publisher.say(draft, {"kind": "card"})
+                yield seat
+        finally:
+            await self.board.drop(draft, seat.key)
+            await self._show(draft)
+            await self._publisher.say(draft, {"kind": "card"})
+
+    async def close(self) -> None:
+        await self._publisher.close()
+        await self.board.close()
+
+    def forget(self, topic: UUID) -> None:
+        self._sent_cards.pop(topic, None)
+
+    def hear_from_thread(self, draft: UUID, body: Message) -> None:
+        """Accept a message from a request of this very process, where there is no bus."""
+        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.hear(draft, body)))
+
+    async def hear(self, topic: UUID, message: Message) -> None:
+        kind = message.get("kind")
+        if "revision" in message:
+            for seat in list(self.members.get(topic, ())):
+                seat.tell_revision(int(message["revision"]), message.get("client"))
+        elif kind == "cursor":
+            self._send(topic, LiveEvent("cursor", message["cursor"]), but=message.get("from"))
+        elif kind == "comment":
+            self._send(topic, LiveEvent("comment", message["comment"]))
+        elif kind == "published":
+            self._send(topic, LiveEvent("published", {"number": message["number"]}))
+        elif kind == "card":
+            self._take(topic, message)
+            await self._show(topic)
+
+    def _take(self, draft: UUID, body: Message) -> None:
+        """A tab of this process said something of itself: that is what is renewed from now on."""
+        for seat in self.members.get(draft, ()):
+            if "card" in body and seat.key == body.get("from"):
+                seat.card.update(body["card"])
+
+    def _send(self, draft: UUID, event: LiveEvent, *, but: str | None = None) -> None:
+        for seat in list(self.members.get(draft, ())):
+            if seat.key != but:
+                seat.put(event)
+
+    async def _show(self, draft: UUID, *, force: Seat | None = None) -> None:
+        """Tell who is here where that changed; a tab that just came is told in any case."""
+        cards = await self.board.read(draft)
+        cards |= {seat.key: seat.card for seat in self.members.get(draft, ())}
+        changed = cards != self._sent_cards.get(draft)
+        if draft in self.members:
+            self._sent_cards[draft] = {key: dict(card) for key, card in cards.items()}
+        people: Json = [cards[key] for key in sorted(cards)]
+        for seat in list(self.members.get(draft, ())):
+            if changed or seat is force:
+                seat.put(LiveEvent("presence", {"people": people}))
+
+    async def poll(self) -> None:
+        seats = [seat for sitting in self.members.values() for seat in sitting]
+        watches: set[Watch] = {(seat.workflow_id, seat.user_id, seat.session) for seat in seats}
+        news = await run_in_thread(load_news, {seat.team_id for seat in seats}, watches)
+        for seat in seats:
+            if (seat.workflow_id, seat.user_id, seat.session) in news.admitted:
+                _send_news(seat, news)
+            else:
+                seat.end()
+        for draft, sitting in list(self.members.items()):
+            cards = {seat.key: seat.card for seat in sitting if not seat.cut_off}
+            await self.board.put(draft, cards)
+            await self._show(draft)
+
+
+def _send_news(seat: Seat, news: DraftNews) -> None:
+    seat.tell_revision(news.revisions.get(seat.workflow_id, 0), None)
+    mark = news.comments.get(seat.workflow_id, "")
+    if seat.comments is not None and seat.comments != mark:
+        seat.put(LiveEvent("comment", {"mark": mark}))
+    seat.comments = mark
+    for run in news.runs:
+        if run.workflow_id != seat.workflow_id or seat.user_id not in run.people:
+            continue
+        if seat.runs.get(run.id) != run.status:
+            seat.runs[run.id] = run.status
+            seat.put(LiveEvent("run", {"id": run.id, "status": run.status}))
+
+
+def get_draft_feed() -> DraftFeed:
+    """Return the feed of the running event loop."""
+    return get_hub().feed(DraftFeed)
+
+
+def list_draft_feeds() -> list[DraftFeed]:
+    """Return those of every event loop in this process that has one."""
+    return [feed for hub in list_hubs() if (feed := hub.find_feed(DraftFeed)) is not None]

@@ -1,0 +1,165 @@
+"""Draws a document as the canvas's HTML, scopes inside scopes: for the editor, and for pages that show a graph."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+
+from django.utils.safestring import SafeString, mark_safe
+from jinja2.environment import TemplateModule
+
+from workflows.engine.geometry import number
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.document import Document, EdgeSpec
+from workflows.engine.language.problems import Problem
+from workflows.engine.nodes import KNOWN_KINDS
+from workflows.services.kinds import installed_kinds
+from workflows.views.canvas.cards import CardView, Mark, build_card
+from workflows.views.canvas.layout import ROOT, Frame, GraphLayout
+from workflows.views.canvas.notes import NoteView, build_note_view
+from workflows.views.canvas.rendering import load_macros
+from workflows.views.canvas.styles import build_icon_rules, build_position_rule, build_scale_rules
+
+
+CHIP_ICONS = ("warning", "pin", "stop")
+FAR_FROM = 260  # nodes
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeView:
+    id: str
+    source: str
+    target: str
+    handle: str
+    target_handle: str
+    path: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    html: SafeString
+    rules: SafeString  # for one <style nonce>
+    is_unplaced: bool  # nobody placed the nodes: what is shown was laid out just now
+    nodes: int
+    frame: Frame
+    far_from: int = FAR_FROM  # nodes in view; told to the browser, which goes by it from then on
+
+    @property
+    def is_far(self) -> bool:
+        """Tell whether to begin with a picture that the browser paints: so many cards are too small to read."""
+        return self.nodes >= self.far_from
+
+    @property
+    def scale_rules(self) -> SafeString:
+        """The rules for a page that shows the graph and nothing else of the canvas."""
+        return mark_safe(build_scale_rules(self.frame))  # noqa: S308 - numbers
+
+    @property
+    def frame_text(self) -> str:
+        return " ".join(map(number, self.frame))
+
+
+def draw(
+    document: Document,
+    problems: Iterable[Problem] = (),
+    kinds: Mapping[str, AnyKind] | None = None,
+    *,
+    pinned: Iterable[str] = (),
+    marks: Mapping[str, Mark] | None = None,
+) -> Drawing:
+    """Draw a document. ``pinned`` are nodes whose output is held, ``marks`` the differences from another version."""
+    layout = GraphLayout(document, kinds or installed_kinds())
+    return _DrawingBuilder(
+        layout, group_by_node(problems), frozenset(pinned), marks or {}
+    ).drawing()
+
+
+def build_edge_view(edge: EdgeSpec, path: str = "", mark: Mark | None = None) -> EdgeView:
+    name = mark.name if mark else ""
+    return EdgeView(edge.id, edge.source, edge.target, edge.handle, edge.target_handle, path, name)
+
+
+def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
+    groups: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        if problem.node:
+            groups[problem.node].append(problem)
+    return groups
+
+
+class _DrawingBuilder:
+    """Builds one drawing."""
+
+    def __init__(
+        self,
+        layout: GraphLayout,
+        problems: Mapping[str, list[Problem]],
+        pinned: frozenset[str],
+        marks: Mapping[str, Mark],
+    ) -> None:
+        self.layout = layout
+        self.problems = problems
+        self.pinned = pinned
+        self.marks = marks
+        self.macros: TemplateModule = load_macros()
+
+    def drawing(self) -> Drawing:
+        return Drawing(
+            html=self._scope(ROOT),
+            rules=mark_safe(self._rules()),  # noqa: S308 - escaped by position_rule
+            is_unplaced=self.layout.is_unplaced,
+            nodes=len(self.layout.document.nodes),
+            frame=self.layout.frame,
+        )
+
+    def _rules(self) -> str:
+        kinds = (*KNOWN_KINDS.values(), *self.layout.kinds.values())
+        notes = chain.from_iterable(self.notes.values())
+        placed: list[CardView | NoteView] = [*self.cards.values(), *notes]
+        icons = build_icon_rules([*CHIP_ICONS, *(kind.icon for kind in kinds)])
+        return icons + "".join(map(build_position_rule, placed))
+
+    def _scope(self, scope: str) -> SafeString:
+        layout = self.layout
+        children = layout.children.get(scope, [])
+        inner = {id_: self._scope(id_) for id_ in children if layout.shapes[id_].is_box}
+        html = self.macros.scope(  # type: ignore[attr-defined]  # a macro of the template
+            scope,
+            [self.cards[id_] for id_ in children],
+            self.notes.get(scope, ()),
+            [
+                build_edge_view(edge, layout.path(edge), self.marks.get(edge.id))
+                for edge in layout.edges.get(scope, ())
+            ],
+            inner,
+        )
+        return mark_safe(str(html))  # noqa: S308 - rendered with autoescape
+
+    @cached_property
+    def cards(self) -> dict[str, CardView]:
+        layout = self.layout
+        joins = Counter(edge.target for edge in layout.document.edges)
+        return {
+            node.id: build_card(
+                node,
+                layout.kinds,
+                problems=self.problems.get(node.id, ()),
+                joins=joins[node.id],
+                at=layout.positions[node.id],
+                is_box=layout.shapes[node.id].is_box,
+                is_pinned=node.id in self.pinned,
+                mark=self.marks.get(node.id),
+            )
+            for node in layout.nodes.values()
+        }
+
+    @cached_property
+    def notes(self) -> dict[str, list[NoteView]]:
+        """The notes of each scope."""
+        notes: dict[str, list[NoteView]] = {}
+        for note in self.layout.document.notes:
+            view = replace(build_note_view(note), mark=self.marks.get(note.id))
+            notes.setdefault(self.layout.scope_of(note), []).append(view)
+        return notes

@@ -1,0 +1,125 @@
+"""Lays out a document's graph. Every drawing of it follows this layout, on pages and in pictures.
+
+Nodes lie in scopes, the top one and one in each container; a position counts from its scope's corner.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from workflows.engine.geometry import Shape, note_shape, path, shape
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Note, Position
+from workflows.engine.layout import Box, layered
+
+
+ROOT: Final = "root"  # the scope at the top
+ORIGIN: Final = Position()
+
+
+class Frame(NamedTuple):
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def widened(self, margin: float) -> "Frame":
+        """Return the frame with a margin on each side."""
+        left, top, width, height = self
+        return Frame(left - margin, top - margin, width + 2 * margin, height + 2 * margin)
+
+
+class GraphLayout:
+    """The layout of one document; each part is computed once, when it is needed."""
+
+    def __init__(self, document: Document, kinds: Mapping[str, AnyKind]) -> None:
+        self.document = document
+        self.kinds = kinds
+        self.nodes = {node.id: node for node in document.nodes}
+
+    @cached_property
+    def is_unplaced(self) -> bool:
+        """Tell whether nobody placed the nodes: they are then laid out by their edges."""
+        nodes = self.document.nodes
+        return len(nodes) > 1 and len({node.position for node in nodes}) == 1
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        return {
+            node.id: shape(node, self.kinds, is_box=node.id in self.children)
+            for node in self.nodes.values()
+        }
+
+    @cached_property
+    def children(self) -> dict[str, list[str]]:
+        """The nodes of each scope."""
+        children: dict[str, list[str]] = defaultdict(list)
+        for node in self.nodes.values():
+            children[self.scope_of(node)].append(node.id)
+        return children
+
+    def scope_of(self, item: NodeSpec | Note) -> str:
+        """Return where an item lies. A parent that isn't there, or that lies inside its child, is the top."""
+        visited, parent = {item.id}, item.parent
+        while parent in self.nodes and parent not in visited:
+            visited.add(parent)
+            parent = self.nodes[parent].parent
+        return ROOT if parent in visited or item.parent not in self.nodes else str(item.parent)
+
+    @cached_property
+    def edges(self) -> dict[str, list[EdgeSpec]]:
+        """The edges of each scope. One that crosses a border is drawn nowhere: the problems list has it."""
+        scopes = {id_: scope for scope, ids in self.children.items() for id_ in ids}
+        edges: dict[str, list[EdgeSpec]] = defaultdict(list)
+        for edge in self.document.edges:
+            scope = scopes.get(edge.source)
+            if scope is not None and scope == scopes.get(edge.target):
+                edges[scope].append(edge)
+        return edges
+
+    @cached_property
+    def positions(self) -> dict[str, Position]:
+        """The position of each node in its scope."""
+        if not self.is_unplaced:
+            return {node.id: node.position for node in self.nodes.values()}
+        positions: dict[str, Position] = {}
+        for ids in self.children.values():
+            boxes = {id_: Box(self.shapes[id_].width, self.shapes[id_].height) for id_ in ids}
+            links = [(e.source, e.target) for e in self.document.edges if e.source in boxes]
+            positions |= layered(boxes, links)
+        return positions
+
+    def corner(self, scope: str) -> Position:
+        """Return the corner of a scope, counted from the top's."""
+        return ORIGIN if scope == ROOT else self.absolute(self.nodes[scope])
+
+    def absolute(self, item: NodeSpec | Note) -> Position:
+        """Return the position of a node or a note, counted from the top's corner."""
+        at = item.position if isinstance(item, Note) else self.positions[item.id]
+        corner = self.corner(self.scope_of(item))
+        return Position(corner.x + at.x, corner.y + at.y)
+
+    def path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
+        """Return the path of an edge in its scope, or from the top's corner when given the scope's."""
+        source, target = self.positions[edge.source], self.positions[edge.target]
+        out_x, out_y = self.shapes[edge.source].way_out(edge.handle)
+        in_x, in_y = self.shapes[edge.target].way_in
+        return path(
+            corner.x + source.x + out_x,
+            corner.y + source.y + out_y,
+            corner.x + target.x + in_x,
+            corner.y + target.y + in_y,
+        )
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The smallest frame around everything."""
+        placed = [(self.absolute(node), self.shapes[node.id]) for node in self.nodes.values()]
+        placed += [(self.absolute(note), note_shape(note)) for note in self.document.notes]
+        if not placed:
+            return Frame(0, 0, 0, 0)
+        left, top = min(at.x for at, _ in placed), min(at.y for at, _ in placed)
+        right = max(at.x + size.width for at, size in placed)
+        bottom = max(at.y + size.height for at, size in placed)
+        return Frame(left, top, right - left, bottom - top)

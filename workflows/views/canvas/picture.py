@@ -1,0 +1,162 @@
+"""Draws a graph as a picture that stands alone: plain SVG without HTML inside, so that every viewer shows it."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from workflows.engine.geometry import GRID, HEAD, PORT_Y, ROW, Shape, number
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.document import Document, NodeSpec, Note, Position
+from workflows.views.canvas.cards import CardView, build_card
+from workflows.views.canvas.layout import ROOT, GraphLayout
+from workflows.views.canvas.notes import NoteView, build_note_view, get_note_text
+from workflows.views.canvas.summaries import Way
+
+
+MARGIN = 32.0
+# A viewer without our fonts must not run words out of their card: wide characters count double.
+TITLE_ROOM, TEXT_ROOM, NOTE_ROOM = 24, 32, 0.16
+LINES_OF_NOTE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    text: str
+    x: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class PictureHandle:
+    line: TextLine | None
+    x: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class PictureCard:
+    view: CardView
+    x: str
+    y: str
+    title: TextLine
+    kind: TextLine
+    summary: TextLine | None
+    ways: tuple[PictureHandle, ...]
+    way_in: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PictureNote:
+    view: NoteView
+    x: str
+    y: str
+    lines: tuple[TextLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    view_box: str
+    width: str
+    height: str
+    notes: tuple[PictureNote, ...]
+    cards: tuple[PictureCard, ...]  # containers before what is in them
+    edges: tuple[str, ...]
+
+
+def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
+    """Return the whole graph, containers before what lies in them."""
+    layout = GraphLayout(document, kinds)
+    frame = layout.frame.widened(MARGIN)
+    return Picture(
+        view_box=" ".join(map(number, frame)),
+        width=number(frame.width),
+        height=number(frame.height),
+        notes=tuple(_build_note(note, layout.absolute(note)) for note in document.notes),
+        cards=tuple(_build_cards(layout, ROOT)),
+        edges=tuple(
+            layout.path(edge, layout.corner(scope))
+            for scope, edges in layout.edges.items()
+            for edge in edges
+        ),
+    )
+
+
+def _build_cards(layout: GraphLayout, scope: str) -> Iterator[PictureCard]:
+    inner = []
+    for id_ in layout.children.get(scope, ()):
+        node = layout.nodes[id_]
+        yield _build_card(node, layout.kinds, layout.shapes[id_], layout.absolute(node))
+        inner.append(id_)
+    for id_ in inner:
+        yield from _build_cards(layout, id_)
+
+
+def _build_card(
+    node: NodeSpec, kinds: Mapping[str, AnyKind], form: Shape, at: Position
+) -> PictureCard:
+    view = build_card(node, kinds, at=at, is_box=form.is_box)
+    x, y = at.x, at.y
+    return PictureCard(
+        view=view,
+        x=number(x),
+        y=number(y),
+        title=_build_line(view.title, x + 44, y + 21, TITLE_ROOM),
+        kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
+        summary=_build_line(view.summary, x + 14, y + HEAD + 16, TEXT_ROOM) if form.rows else None,
+        ways=tuple(_build_handle(way, form, x, y) for way in view.ways),
+        way_in=(number(x), number(y + PORT_Y)) if form.has_way_in else None,
+    )
+
+
+def _build_handle(way: Way, form: Shape, x: float, y: float) -> PictureHandle:
+    right, down = form.way_out(way.handle)
+    words = " ".join(filter(None, (way.word, way.text)))
+    # a single way out stands at the head and needs no name
+    line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.ways) > 1 else None
+    return PictureHandle(line, number(x + right), number(y + down))
+
+
+def _build_note(note: Note, at: Position) -> PictureNote:
+    view, text = build_note_view(note), get_note_text(note)
+    x, y, width = at.x, at.y, float(view.width)
+    room = max(8, int((width - 2 * GRID) * NOTE_ROOM))
+    fitting = max(1, int((float(view.height) - GRID) // 18))
+    wrapped = _wrap(text, room)[: min(fitting, LINES_OF_NOTE)]
+    lines = tuple(
+        TextLine(line, number(x + 12), number(y + ROW + 18 * at)) for at, line in enumerate(wrapped)
+    )
+    return PictureNote(view, number(x), number(y), lines)
+
+
+def _wrap(text: str, room: int) -> list[str]:
+    """Wrap a text without Markdown's own signs at the front of lines; words are kept whole where they fit."""
+    lines: list[str] = []
+    for paragraph in text.splitlines():
+        line = ""
+        for word in paragraph.lstrip("#>- ").replace("**", "").split(" "):
+            longer = f"{line} {word}".strip()
+            if line and _breadth(longer) > room:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(_clipped(line, room))
+    return lines
+
+
+def _build_line(text: str, x: float, y: float, room: int) -> TextLine:
+    return TextLine(_clipped(" ".join(text.split()), room), number(x), number(y))
+
+
+def _clipped(text: str, room: int) -> str:
+    if _breadth(text) <= room:
+        return text
+    kept = ""
+    for letter in text:
+        if _breadth(kept + letter) > room - 1:
+            break
+        kept += letter
+    return kept.rstrip() + "…"
+
+
+def _breadth(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

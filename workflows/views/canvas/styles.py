@@ -1,0 +1,79 @@
+"""The style rules of a drawing: its icons, and where everything lies.
+
+Positions are rules, not attributes: the pages' policy allows no inline style, and a ``<style>`` with the
+page's nonce lets the graph be seen before any script runs.
+
+An icon is a picture behind its element, which costs the browser nothing while the graph moves; an ``<svg>``
+inside every card is a transform of its own to it, thousands of them in a large graph. ``Canvas`` is the system's
+word for the colour of paper: the strokes are light on a light page's strong tiles, dark on a dark page's.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from django.contrib.staticfiles import finders
+
+from workflows.engine.geometry import CARD_WIDTH, number
+from workflows.views.canvas.cards import CardView
+from workflows.views.canvas.layout import Frame
+from workflows.views.canvas.notes import NoteView
+
+
+STROKE_WIDTH: Final = "2"
+_SYMBOL: Final = re.compile(r'<symbol id="([a-z-]+)" viewBox="([^"]+)">(.*?)</symbol>', re.DOTALL)
+_ICON: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" style="color-scheme:light dark">'
+    '<g fill="none" stroke="Canvas" stroke-width="{width}" stroke-linecap="round" stroke-linejoin="round">'
+    "{body}</g></svg>"
+)
+_CARD_WIDTH: Final = f"{CARD_WIDTH:g}"
+
+# A wide graph is drawn smaller up to a point, and scrolled beyond it: its words must stay readable.
+COMFORTABLE_WIDTH: Final = 960.0
+SMALLEST_SCALE: Final = 0.7
+MARGIN: Final = 32.0  # room for the state of a node, too, which stands below it
+
+
+def build_icon_rules(names: Iterable[str]) -> str:
+    """Return a rule for each icon, ``.wf-i-<name>``."""
+    return "".join(_build_icon_rule(name) for name in sorted(set(names)))
+
+
+@cache
+def _build_icon_rule(name: str) -> str:
+    box, body = _load_symbols().get(name, ("0 0 24 24", ""))
+    picture = _ICON.format(box=box, width=STROKE_WIDTH, body=body.replace("currentColor", "Canvas"))
+    return f'.wf-i-{name}{{background-image:url("data:image/svg+xml,{quote(picture, safe="")}")}}'
+
+
+@cache
+def _load_symbols() -> dict[str, tuple[str, str]]:
+    source = Path(str(finders.find("icons.svg"))).read_text(encoding="utf-8")
+    return {name: (box, body) for name, box, body in _SYMBOL.findall(source)}
+
+
+def build_position_rule(view: CardView | NoteView) -> str:
+    width = "" if view.width == _CARD_WIDTH else f";width:{view.width}px"
+    return f"#node-{escape_css_name(view.id)}{{left:{view.x}px;top:{view.y}px;height:{view.height}px{width}}}"
+
+
+def build_scale_rules(frame: Frame) -> str:
+    """Return the rules that show a whole graph in a box that scrolls, without a script."""
+    left, top, width, height = frame.widened(MARGIN)
+    scale = min(1.0, max(SMALLEST_SCALE, COMFORTABLE_WIDTH / width))
+    x, y, k = number(-left * scale), number(-top * scale), f"{scale:.4g}"
+    return (
+        f".graph-sizer{{width:{number(width * scale)}px;height:{number(height * scale)}px}}"
+        f".graph-view{{transform:translate({x}px,{y}px) scale({k})}}"
+    )
+
+
+def escape_css_name(text: str) -> str:
+    """Escape as CSS.escape does what follows the first letter: an id is the author's and may be anything."""
+    return "".join(
+        c if c.isascii() and (c.isalnum() or c in "-_") else f"\\{ord(c):x} " for c in text
+    )

@@ -1,0 +1,93 @@
+"""The line on a node's card and the labels of its ways out, in the reader's language.
+
+A line is for orientation: the inspector shows the whole. A variable goes by its own name: the id before it
+says nothing to people, and the title of the other node may change without this card.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from unicodedata import east_asian_width
+
+from django.utils.translation import gettext as _
+
+from workflows.engine.appearance import HandleLabel
+from workflows.engine.geometry import FAIL_BRANCH, SOURCE
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.templating import REFERENCE
+from workflows.engine.nodes import find_appearance
+from workflows.views.phrases import translate_text
+
+
+LABEL_WIDTH = 27  # columns beside the word of a way out
+MAX_LENGTH = 200  # more than any card has room for
+# What a plug-in's kind may raise for data that its author is still writing.
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+class Way(NamedTuple):
+    """One way out: ``word`` says when a run takes it, ``text`` what is asked there."""
+
+    handle: str
+    word: str
+    text: str = ""
+
+
+def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
+    """Return what the node's kind says of it, or else the kind's description."""
+    try:
+        parts = [
+            translate_text(part) for part in find_appearance(node.kind, kinds).summary(node.data)
+        ]
+    except _UNREADABLE:
+        parts = []
+    text = REFERENCE.sub(_shorten_reference, " · ".join(filter(None, parts)))
+    kind = kinds.get(node.kind)
+    return text or (_(kind.description) if kind and kind.description else "")
+
+
+def _shorten_reference(reference: re.Match[str]) -> str:
+    return "{" + reference[0].strip("{}#").rpartition(".")[2] + "}"
+
+
+def build_ways(
+    node: NodeSpec, kinds: Mapping[str, AnyKind], handles: Sequence[str]
+) -> tuple[Way, ...]:
+    try:
+        labels = find_appearance(node.kind, kinds).handle_labels(node.data)
+    except _UNREADABLE:
+        labels = {}
+    return tuple(_label_handle(handle, labels.get(handle)) for handle in handles)
+
+
+def _label_handle(handle: str, label: HandleLabel | None) -> Way:
+    if label is not None:
+        text = "".join(map(translate_text, label.text))
+        return Way(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
+    if handle == FAIL_BRANCH:
+        return Way(handle, _("On failure"))
+    if handle == SOURCE:
+        return Way(handle, _("then"))
+    return Way(handle, "", clip(handle, LABEL_WIDTH))
+
+
+def clip(text: str, width: int) -> str:
+    """Return the text on one line, cut where the width ends."""
+    text = " ".join(text[:MAX_LENGTH].split())
+    if len(text) * 2 <= width or count_columns(text) <= width:
+        return text
+    used, end = 0, 0
+    while used + _count_character(text[end]) < width:
+        used += _count_character(text[end])
+        end += 1
+    return text[:end].rstrip() + "…"
+
+
+def count_columns(text: str) -> int:
+    """Return how wide a text is: a letter has one column, a Chinese character two."""
+    return len(text) if text.isascii() else sum(map(_count_character, text))
+
+
+def _count_character(letter: str) -> int:
+    return 2 if not letter.isascii() and east_asian_width(letter) in "WF" else 1
