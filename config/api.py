@@ -1,4 +1,4 @@
-"""The one API: strict bodies, one error table, the apps' routers mounted."""
+"""The API: strict request bodies, one error table, and the routers of the apps."""
 
 from importlib import import_module
 from typing import Any
@@ -8,44 +8,44 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.parser import Parser
 
-from config import strict
 from config.errors import register
-from config.schema import knows_its_query
+from config.http import strict_json
+from config.http.openapi import refuse_unknown_parameters
 
 
 class StrictParser(Parser):
-    """JSON that every reader understands alike, and an object or list at the top."""
+    """Parses JSON strictly, with an object or a list at the top."""
 
     def parse_body(
         self, request: HttpRequest
     ) -> Any:  # Any: ninja says dict, and takes lists as well
-        return strict.loads(request.body)
+        return strict_json.loads(request.body)
 
 
 api = NinjaAPI(
     title="Mnemoflow",
     version="1",
-    description="Workflows, their runs, and what they remember.",
+    description="Workflows, runs and memory.",
     parser=StrictParser(),
     urls_namespace="api",
     docs_url="/docs",
 )
 register(api)
-api.add_decorator(knows_its_query, mode="view")
+api.add_decorator(refuse_unknown_parameters, mode="view")
 
 ROUTERS = [
-    "accounts.api",
-    "accounts.api_audit",
-    "accounts.api_groups",
+    "accounts.api.accounts",
+    "accounts.api.audit",
+    "accounts.api.groups",
     *(
         [
-            "memory.api",
-            "memory.api_access",
-            "memory.api_pages",
-            "memory.api_tiers",
-            "memory.api_curation",
-            "memory.api_me",
-            "memory.api_exchange",
+            "memory.api.entries",
+            "memory.api.access",
+            "memory.api.knowledge",
+            "memory.api.tiers",
+            "memory.api.curation",
+            "memory.api.personal",
+            "memory.api.transfer",
         ]
         if settings.MEMORY_ENABLED
         else []

@@ -1,15 +1,26 @@
 from django.apps import AppConfig
 from django.conf import settings
 
+from config.redaction import log_redactor
 from config.translations import compile_stale
 
 
 class WiringConfig(AppConfig):
-    """No models: it is installed for what has to happen at start-up."""
+    """Has no models; it is installed for the work that must happen at start-up."""
 
     name = "config"
 
     def ready(self) -> None:
         compile_stale(settings.LOCALE_PATHS)
+        for secret in self._list_secrets():
+            log_redactor.add(secret)
         # Inline import: checks need the app registry; tasks need the Celery app, or they'd ask a default broker.
         from config import celery, checks  # noqa: F401, PLC0415
+
+    def _list_secrets(self) -> list[str]:
+        """Return the secrets that an operator entered and that no log may show."""
+        entered = (
+            *(settings.MEMORY_HTTP_KEY, settings.MEMORY_EMBEDDER_KEY, settings.METRICS_TOKEN),
+            *(settings.SECRET_KEY, *settings.SECRET_KEYS_AT_REST),
+        )
+        return [secret for secret in entered if secret]

@@ -1,4 +1,4 @@
-"""The web server's entry: uvicorn config.asgi:application."""
+"""The entry point of the web server: uvicorn config.asgi:application."""
 
 import gc
 import os
@@ -7,8 +7,8 @@ from importlib import import_module
 import django
 from django.conf import settings
 
-from config.assets import Assets
-from config.handler import Handler
+from config.http.assets import Assets
+from config.http.handler import Handler
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

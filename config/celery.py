@@ -1,7 +1,7 @@
-"""Celery: it wakes workers up, nothing more. A message carries an id; what is to be done stands in the database.
+"""Celery wakes workers up and does nothing more: a message carries an id, and the work to do is a row in the database.
 
-Acknowledged early, on purpose: once a run is claimed its message has no value, and recovery comes from the lease.
-A lost, doubled or late message costs at most one round of the reconciler.
+Messages are acknowledged early on purpose: once a run is claimed its message has no value, and recovery comes from the
+lease. A lost, doubled or late message costs at most one round of the reconciler.
 """
 
 import os
@@ -58,7 +58,7 @@ app.autodiscover_tasks()
 
 @app.on_after_finalize.connect
 def fill_timetable(sender: Celery, **_: Any) -> None:
-    """Beat's rows stand beside the tasks they call: each app that has any says BEAT_SCHEDULE in its ``tasks``."""
+    """Collect the schedules: each app with periodic tasks defines BEAT_SCHEDULE in its ``tasks`` module."""
     for name in ("accounts", "memory", "workflows"):
         if apps.is_installed(name):
             tasks = import_module(f"{name}.tasks")
@@ -67,4 +67,4 @@ def fill_timetable(sender: Celery, **_: Any) -> None:
 
 @setup_logging.connect
 def keep_our_logging(**_: Any) -> None:
-    """Connected so that Celery leaves the log as Django set it up."""
+    """Do nothing. It is connected so that Celery leaves the log as Django set it up."""

@@ -1,4 +1,4 @@
-"""Start-up checks: what would make a wall weak without anybody noticing."""
+"""Start-up checks for anything that would weaken an isolation layer without anybody noticing."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +14,8 @@ OWNED = "select count(*) from pg_tables where schemaname = current_schema() and 
 
 
 @register(Tags.database)
-def app_role_is_bound_by_policies(
-    databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
-    """Row-level security does not hold for superusers, nor (unforced) for owners."""
+def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Check that row-level security applies to the app's role: it doesn't to superusers, nor (unforced) to owners."""
     if "default" not in (databases or ()):
         return []
     try:
@@ -27,14 +25,16 @@ def app_role_is_bound_by_policies(
             cursor.execute(OWNED)
             (owned,) = cursor.fetchone() or (0,)
     except OperationalError as error:
-        return [Error(f"The database does not answer: {error}", id="config.E001")]
+        return [Error(f"The database doesn't respond: {error}", id="config.E001")]
     if above:
-        return [_weak(f"{role} is a superuser or may bypass row-level security", "config.W001")]
+        return [
+            _build_warning(f"{role} is a superuser or may bypass row-level security", "config.W001")
+        ]
     if owned:
-        return [_weak(f"{role} owns {owned} tables", "config.W002")]
+        return [_build_warning(f"{role} owns {owned} tables", "config.W002")]
     return []
 
 
-def _weak(reason: str, name: str) -> CheckMessage:
-    hint = "Give DATABASE_URL a role of its own and DATABASE_OWNER_URL the owner; docs/howto/run-it.md says how."
-    return checks.Warning(f"The second wall between teams is weak: {reason}.", hint=hint, id=name)
+def _build_warning(reason: str, name: str) -> CheckMessage:
+    hint = "Give DATABASE_URL a role of its own and DATABASE_OWNER_URL the owner; docs/operate/run-it.md says how."
+    return checks.Warning(f"Row-level security is not effective: {reason}.", hint=hint, id=name)

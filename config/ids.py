@@ -24,6 +24,6 @@ def uuid7() -> UUID:
     return UUID(int=milliseconds << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | tail)
 
 
-def milliseconds_of(value: UUID) -> int:
-    """When a UUIDv7 was made, in milliseconds since 1970."""
+def read_milliseconds(value: UUID) -> int:
+    """Return when a UUIDv7 was made, in milliseconds since 1970."""
     return value.int >> 80

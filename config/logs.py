@@ -1,4 +1,4 @@
-"""The log: events with fields, coloured for people or one JSON object a line for machines."""
+"""Logging: events with fields, coloured for people or one JSON object per line for machines."""
 
 import logging.config
 import sys
@@ -7,6 +7,8 @@ from typing import Any
 
 import structlog
 from structlog.typing import Processor
+
+from config.redaction import log_redactor
 
 
 SHARED: list[Processor] = [
@@ -18,7 +20,7 @@ SHARED: list[Processor] = [
 ]
 
 
-def logging_config(form: str, level: str) -> dict[str, Any]:
+def build_logging_config(form: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -28,6 +30,7 @@ def logging_config(form: str, level: str) -> dict[str, Any]:
                 "foreign_pre_chain": SHARED,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    log_redactor.process,  # after the exception has become text
                     structlog.processors.JSONRenderer()
                     if form == "json"
                     else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),

@@ -1,10 +1,10 @@
-"""SMTP from one address, or the log when there is none."""
+"""E-mail settings from one SMTP address, or the log when there is none."""
 
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 
-def mail_settings(url: str | None, sender: str) -> dict[str, Any]:
+def build_mail_settings(url: str | None, sender: str) -> dict[str, Any]:
     if url is None:
         return {
             "EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend",

@@ -1,7 +1,8 @@
-"""What a package may add: hook specifications, and the one plug-in manager.
+"""Plug-ins: the hook specifications, and the one plug-in manager.
 
-A package adds itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
-Each hook returns a mapping or a list, and all answers are merged; the same name twice is an error at start, named.
+A package registers itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
+Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start that says
+which.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,35 +24,39 @@ class PluginClash(Exception):
     retryable = False
 
     def __init__(self, hook: str, name: str) -> None:
-        super().__init__(f"Two plug-ins offer {name!r} as one of the {hook.replace('_', ' ')}.")
+        super().__init__(f"Two plug-ins provide {name!r} as one of the {hook.replace('_', ' ')}.")
 
 
 class Hooks:
-    """Values are of the apps' own types, which this package may not import: hence Any."""
+    """The hooks that a plug-in may implement. Values have the apps' own types, which this package may not import: hence
+    Any.
+    """
 
     @hookspec
     def node_kinds(self) -> Sequence[Any]:  # type: ignore[empty-body]
-        """Node kinds for the canvas and the engine: `workflows.engine.kinds`."""
+        """Return node kinds for the canvas and the engine: `workflows.engine.kinds`."""
 
     @hookspec
     def memory_providers(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-        """Name → factory of a `memory.core.provider.MemoryProvider`."""
+        """Map names to factories of a `memory.core.provider.MemoryProvider`."""
 
     @hookspec
     def embedders(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-        """Name → factory of a `memory.core.embedding.Embedder`, given `memory.embedding.embedders.Options`."""
+        """Map names to factories of a `memory.core.recall.embedding.Embedder`, given
+        `memory.embedding.embedders.Options`.
+        """
 
     @hookspec
     def model_providers(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-        """Name → factory of a model provider: `workflows.llm`."""
+        """Map names to factories of a model provider: `workflows.llm`."""
 
     @hookspec
     def scopes(self) -> Mapping[str, Any]:  # type: ignore[empty-body]
-        """Scope word → how its namespace is made: `memory.core.scopes`."""
+        """Map scope words to how their namespace is made: `memory.core.scopes`."""
 
 
 @cache
-def manager() -> pluggy.PluginManager:
+def get_plugin_manager() -> pluggy.PluginManager:
     plugins = pluggy.PluginManager(GROUP)
     plugins.add_hookspecs(Hooks)
     plugins.load_setuptools_entrypoints(GROUP)
@@ -59,17 +64,17 @@ def manager() -> pluggy.PluginManager:
     return plugins
 
 
-def offered(hook: str) -> dict[str, Any]:
-    """Everything offered under a hook that returns mappings."""
-    found: dict[str, Any] = {}
-    for answer in getattr(manager().hook, hook)():
+def collect_mappings(hook: str) -> dict[str, Any]:
+    """Merge the results of a hook that returns mappings. Raise ``PluginClash`` for a duplicate name."""
+    merged: dict[str, Any] = {}
+    for answer in getattr(get_plugin_manager().hook, hook)():
         for name, value in answer.items():
-            if name in found:
+            if name in merged:
                 raise PluginClash(hook, name)
-            found[name] = value
-    return found
+            merged[name] = value
+    return merged
 
 
-def listed(hook: str) -> list[Any]:
-    """Everything offered under a hook that returns lists."""
-    return [item for answer in getattr(manager().hook, hook)() for item in answer]
+def collect_lists(hook: str) -> list[Any]:
+    """Merge the results of a hook that returns lists."""
+    return [item for answer in getattr(get_plugin_manager().hook, hook)() for item in answer]

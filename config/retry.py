@@ -1,8 +1,8 @@
-"""A transaction that lost against another one is tried again, if all of it is ours.
+"""Retry a transaction that lost a conflict with another one, if all of it is ours.
 
-With one order of locks (docs/adr/0009-one-order-of-locks.md) two that wait for each other should be rare; PostgreSQL ends one
-of them, and for that one nothing has happened yet. Inside a transaction that somebody else began nothing can
-be tried again here: what they did before is gone as well, and only they know what that was.
+With one order of locks (docs/adr/0009-one-order-of-locks.md) deadlocks should be rare; PostgreSQL ends one of the two
+transactions, and for that one nothing has happened yet. A transaction that the caller began can't be retried here: the
+caller's own work is rolled back as well, and only the caller knows what that was.
 """
 
 import time
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
-LOST: Final = {"40P01": "deadlock", "40001": "serialization"}
+CONFLICTS: Final = {"40P01": "deadlock", "40001": "serialization"}
 # Seconds before each further try. Whoever won needs a moment to end; one of two was ended, so they don't meet again.
 WAITS: Final = (0.01, 0.05, 0.25)
 
 
-def tried_again(work: Callable[P, T]) -> Callable[P, T]:
-    """For what opens a transaction, does all it does in there, and takes nothing that it uses up."""
+def retry_on_conflict(work: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that opens a transaction, does all its work inside it, and consumes none of its arguments."""
 
     @wraps(work)
     def trying(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -35,7 +35,7 @@ def tried_again(work: Callable[P, T]) -> Callable[P, T]:
             try:
                 return work(*args, **kwargs)
             except OperationalError as error:
-                if (why := why_lost(error)) is None:
+                if (why := find_conflict(error)) is None:
                     raise
                 log.warning("transaction_lost", work=work.__qualname__, why=why)
                 time.sleep(wait)
@@ -44,6 +44,6 @@ def tried_again(work: Callable[P, T]) -> Callable[P, T]:
     return trying
 
 
-def why_lost(error: OperationalError) -> str | None:
-    """None: it failed for another reason, which would be the same the next time."""
-    return LOST.get(getattr(error.__cause__, "sqlstate", None) or "")
+def find_conflict(error: OperationalError) -> str | None:
+    """Return the name of the conflict, or None if the error had another cause, which would be the same the next time."""
+    return CONFLICTS.get(getattr(error.__cause__, "sqlstate", None) or "")

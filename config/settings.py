@@ -1,4 +1,4 @@
-"""Django settings. Reads `config.env` and nothing else; reached through `django.conf`, imported by nobody."""
+"""Django settings. They read `config.env` and nothing else, and are used through `django.conf` only."""
 
 import warnings
 from typing import Any
@@ -8,12 +8,12 @@ import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
-from config.databases import database
-from config.embedded.layout import layout
+from config.databases import build_database_config
+from config.embedded.layout import find_layout
+from config.encryption.keyfile import load_secrets
 from config.env import ROOT, env
-from config.keyfile import kept_secrets
-from config.logs import logging_config
-from config.mail import mail_settings
+from config.logs import build_logging_config
+from config.mail import build_mail_settings
 
 
 # WhiteNoise serves from the source folders until somebody runs collectstatic.
@@ -21,9 +21,9 @@ warnings.filterwarnings("ignore", message="No directory at")
 django_stubs_ext.monkeypatch()  # before any app is loaded
 
 ENV = env()
-_PLACE = layout(ENV.mnemoflow_home)
+_PLACE = find_layout(ENV.mnemoflow_home)
 _SECRETS = (
-    kept_secrets(ENV.mnemoflow_home) if not (ENV.secret_key and ENV.secret_keys_at_rest) else None
+    load_secrets(ENV.mnemoflow_home) if not (ENV.secret_key and ENV.secret_keys_at_rest) else None
 )
 
 # Secrets
@@ -75,20 +75,20 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "config.middleware.ApiErrorsMiddleware",
-    "config.middleware.NoNulMiddleware",
-    "config.middleware.JsonWritesMiddleware",
+    "config.http.middleware.ApiErrorsMiddleware",
+    "config.http.middleware.NoNulMiddleware",
+    "config.http.middleware.JsonWritesMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "accounts.language.PersonLanguageMiddleware",
+    "accounts.http.language.PersonLanguageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.errors.NotAllowedMiddleware",
     "config.errors.DomainErrorMiddleware",
-    "accounts.middleware.TenantMiddleware",
+    "accounts.http.middleware.TenantMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -104,8 +104,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.context.page",
-                "accounts.context.team",
+                "config.http.context.page",
+                "accounts.http.context.team",
                 "workflows.views.navigation.navigation",
                 *(["memory.views.tabs.tabs"] if ENV.memory_enabled else []),
             ],
@@ -114,11 +114,11 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # Data. `default` is the app's role: it owns nothing, and row-level security holds for it. `owner` migrates.
-_APP_URL = ENV.database_url or _PLACE.database_url("mnemoflow_app")
-_OWNER_URL = ENV.database_owner_url or ENV.database_url or _PLACE.database_url("postgres")
+_APP_URL = ENV.database_url or _PLACE.build_database_url("mnemoflow_app")
+_OWNER_URL = ENV.database_owner_url or ENV.database_url or _PLACE.build_database_url("postgres")
 DATABASES = {
-    "default": database(_APP_URL, pool_size=ENV.database_pool_size),
-    "owner": database(_OWNER_URL),
+    "default": build_database_config(_APP_URL, pool_size=ENV.database_pool_size),
+    "owner": build_database_config(_OWNER_URL),
 }
 MIGRATE_ALIAS = "owner"
 
@@ -168,7 +168,7 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_FORMS = {"signup": "accounts.forms.SignUpForm"}
 ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key"}
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.http.adapter.AccountAdapter"
 SIGNUP_OPEN = ENV.signup_open
 GUARDIAN_RAISE_403 = False
 ANONYMOUS_USER_NAME = None  # guardian would make a row for nobody
@@ -229,5 +229,5 @@ WHITENOISE_USE_FINDERS = True  # no collectstatic needed before the first page
 # A checkout is edited and pulled while it runs; what is deployed for good names its database.
 WHITENOISE_AUTOREFRESH = ENV.debug or not ENV.database_url
 LOGGING_CONFIG = "config.logs.configure"
-LOGGING = logging_config(ENV.log_format, ENV.log_level)
-globals().update(mail_settings(ENV.email_url, ENV.email_from))
+LOGGING = build_logging_config(ENV.log_format, ENV.log_level)
+globals().update(build_mail_settings(ENV.email_url, ENV.email_from))

@@ -1,6 +1,6 @@
-"""Catalogues are kept as text (``.po``); Django reads them compiled (``.mo``). This compiles what is stale, at start.
+"""Compiles translation catalogs at start. They are stored as text (``.po``), and Django reads them compiled (``.mo``).
 
-In Python, because a machine that only has Python has no ``msgfmt``.
+The compiler is Python, because a machine that only has Python has no ``msgfmt``.
 """
 
 import os
@@ -12,7 +12,7 @@ import polib
 
 
 def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
-    """Compile each catalogue whose compiled form is missing or made from other text; name what was written."""
+    """Compile each catalog whose compiled form is missing or older than its source; return the files that were written."""
     written = []
     for folder in folders:
         for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
@@ -23,7 +23,7 @@ def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
 
 
 def _is_stale(source: Path, target: Path) -> bool:
-    """The compiled file carries its source's time: a checkout may go back in time as well as forward."""
+    """Say whether the times differ: the compiled file carries its source's time, and a checkout may go back in time."""
     try:
         return target.stat().st_mtime_ns != source.stat().st_mtime_ns
     except FileNotFoundError:
@@ -31,7 +31,7 @@ def _is_stale(source: Path, target: Path) -> bool:
 
 
 def _compile(source: Path, target: Path) -> bool:
-    made = source.stat().st_mtime_ns
+    modified_at = source.stat().st_mtime_ns
     content = polib.pofile(str(source), encoding="utf-8").to_binary()
     try:
         # Several processes may start at once: each writes a file of its own, and the last rename wins.
@@ -43,7 +43,7 @@ def _compile(source: Path, target: Path) -> bool:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         temporary.chmod(0o644)
-        os.utime(temporary, ns=(made, made))
+        os.utime(temporary, ns=(modified_at, modified_at))
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The URL map of the whole site."""
+"""The URLs of the whole site."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -8,10 +8,10 @@ from django.views.generic import RedirectView
 
 from accounts.views.language import choose as choose_language
 from config.api import api
-from config.health import healthz, metrics
+from config.http.health import healthz, metrics
 
 
-handler404 = "config.errors.not_found"
+handler404 = "config.errors.answer_not_found"
 
 PAGES = ["accounts.urls", *(["memory.urls"] if settings.MEMORY_ENABLED else []), "workflows.urls"]
 

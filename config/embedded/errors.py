@@ -1,4 +1,4 @@
-"""What can go wrong with the services that come along, each said so that a person can act on it."""
+"""Errors of the embedded services, each with a sentence that a person can act on."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class ServiceMissing(EmbeddedFault):
 
     def __init__(self, service: str, variable: str) -> None:
         super().__init__(
-            f"No embedded {service} for this machine. Set {variable} to one of your own."
+            f"There is no embedded {service} for this machine. Set {variable} to your own server."
         )
 
 
@@ -35,17 +35,17 @@ class FolderNotOurs(EmbeddedFault):
 
     def __init__(self, folder: Path, owner: int) -> None:
         super().__init__(
-            f"{folder} belongs to user id {owner}: it was made by somebody else. "
-            f"Run as that user, or set MNEMOFLOW_HOME to a folder of your own."
+            f"{folder} belongs to another user (id {owner}). "
+            "Run as that user, or set MNEMOFLOW_HOME to another folder."
         )
 
 
 class NoFreePort(EmbeddedFault):
     """Every port tried is taken, or this machine has no such address."""
 
-    def __init__(self, host: str, wanted: int) -> None:
+    def __init__(self, host: str, port: int) -> None:
         super().__init__(
-            f"No free port from {wanted} on at {host}. Set PORT to another, or HOST to an address of this machine."
+            f"No free port from {port} on at {host}. Set PORT to another, or HOST to an address of this machine."
         )
 
 
@@ -54,5 +54,5 @@ class AlreadyUp(EmbeddedFault):
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"Mnemoflow already runs here{f': {where}' if where else ''}. One at a time in a folder."
+            f"Mnemoflow is already running here{f': {where}' if where else ''}. Only one instance can run per folder."
         )

@@ -1,4 +1,4 @@
-"""Where the embedded services keep their files, worked out from the home folder alone.
+"""The paths of the embedded services' files, computed from the home folder alone.
 
 Nothing here starts or asks a process, so settings can name the addresses before anything runs.
 """
@@ -44,10 +44,10 @@ class Layout:
         return self.home / "locks"
 
     @property
-    def moved(self) -> bool:
+    def is_moved(self) -> bool:
         return self.server_home != self.home
 
-    def database_url(self, role: str, name: str = "mnemoflow") -> str:
+    def build_database_url(self, role: str, name: str = "mnemoflow") -> str:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 
     @property
@@ -59,21 +59,21 @@ class Layout:
         return f"unix://{self.valkey_socket}?db=0"
 
 
-def layout(home: Path) -> Layout:
+def find_layout(home: Path) -> Layout:
     home = home.resolve()
     name = f"{home.parent.name[:20]}-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
-    closed_to_server = os.geteuid() == 0 and not open_to_others(home)
+    closed_to_server = os.geteuid() == 0 and not is_open_to_others(home)
     server_home = SYSTEM_HOME / name if closed_to_server else home
-    return Layout(home=home, server_home=server_home, sockets=_sockets(server_home, name))
+    return Layout(home=home, server_home=server_home, sockets=_find_sockets(server_home, name))
 
 
-def open_to_others(path: Path) -> bool:
-    """Whether another OS user may walk down to this folder. Read, never changed: /root stays closed."""
+def is_open_to_others(path: Path) -> bool:
+    """Say whether another OS user may reach this folder. The mode is only read: /root stays closed."""
     existing = [folder for folder in (path, *path.parents) if folder.exists()]
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in existing)
 
 
-def _sockets(server_home: Path, name: str) -> Path:
+def _find_sockets(server_home: Path, name: str) -> Path:
     inside = server_home / "run"
     if len(os.fsencode(inside / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH:
         return inside

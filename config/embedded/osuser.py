@@ -26,7 +26,7 @@ class OsUser:
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.changed else {}
 
     def own(self, folder: Path) -> None:
-        """Make the folder, private to this user."""
+        """Create the folder, private to this user."""
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder.stat().st_uid
         if self.changed and owner != self.uid:
@@ -36,26 +36,26 @@ class OsUser:
         folder.chmod(0o700)
 
 
-def server_user(data: Path) -> OsUser:
-    """Whoever owns the data already; else a system user, made once; else `nobody`."""
+def choose_server_user(data: Path) -> OsUser:
+    """Return the owner of existing data, else a system user that is created once, else `nobody`."""
     if os.geteuid() != 0:
         return OsUser(os.geteuid(), os.getegid(), changed=False)
     if (data / "PG_VERSION").exists():
         owner = data.stat()
         if owner.st_uid != 0:
             return OsUser(owner.st_uid, owner.st_gid, changed=True)
-    entry = _entry(NAME) or _made() or pwd.getpwnam("nobody")
+    entry = _find_entry(NAME) or _create_user() or pwd.getpwnam("nobody")
     return OsUser(entry.pw_uid, entry.pw_gid, changed=True)
 
 
-def _entry(name: str) -> pwd.struct_passwd | None:
+def _find_entry(name: str) -> pwd.struct_passwd | None:
     with suppress(KeyError):
         return pwd.getpwnam(name)
     return None
 
 
-def _made() -> pwd.struct_passwd | None:
+def _create_user() -> pwd.struct_passwd | None:
     if useradd := shutil.which("useradd"):
         command = [useradd, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", NAME]
         subprocess.run(command, check=False, capture_output=True)
-    return _entry(NAME)
+    return _find_entry(NAME)

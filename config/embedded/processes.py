@@ -1,4 +1,4 @@
-"""Small questions about processes, and ending them."""
+"""Finding processes and ending them."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ import psutil
 
 
 class PopenIdentity(TypedDict, total=False):
-    """Whom a child runs as; empty: as we do."""
+    """The OS user of a child process; empty means our own."""
 
     user: int
     group: int
@@ -25,16 +25,16 @@ PR_SET_PDEATHSIG = 1
 
 
 class Service(subprocess.Popen[bytes]):
-    """A child that may outlive this program, on purpose: Python would warn about it at exit."""
+    """A child that may outlive this program on purpose: Python would warn about it at exit."""
 
     def __del__(self) -> None:
-        """Nothing to say."""
+        """Do nothing, so that Python doesn't warn."""
 
 
 def launch_service(
     command: Sequence[str], log: Path, identity: PopenIdentity | None = None
 ) -> Service:
-    """In a session of its own, so that Ctrl-C reaches only us and we end it in order."""
+    """Start a service in a session of its own, so that Ctrl-C reaches only us and we end it in order."""
     with log.open("ab") as file:
         return Service(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/", start_new_session=True,
@@ -42,8 +42,8 @@ def launch_service(
         )  # fmt: skip
 
 
-def running(pid: int, *, argument: str | Path) -> psutil.Process | None:
-    """The process, if it lives and was started with this argument: a pid alone may be somebody else's by now."""
+def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
+    """Return the process if it lives and was started with this argument: a pid alone may be somebody else's by now."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_ZOMBIE and any(
@@ -53,7 +53,7 @@ def running(pid: int, *, argument: str | Path) -> psutil.Process | None:
     return None
 
 
-def end(
+def end_process(
     process: psutil.Process, *, first: signal.Signals = signal.SIGTERM, patience: float = 10
 ) -> None:
     with suppress(psutil.NoSuchProcess):
@@ -69,9 +69,10 @@ def end(
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def dies_with(parent: int) -> Callable[[], None]:
-    """To be run in a new child: the kernel ends it when the parent does, kill -9 included. Elsewhere than on Linux
-    the pid files do, at the next start.
+def end_with_parent(parent: int) -> Callable[[], None]:
+    """Return a function for a new child that makes the kernel end it when the parent ends, even by kill -9.
+
+    On other systems than Linux the pid files serve for that, at the next start.
     """
 
     def ask_the_kernel() -> None:

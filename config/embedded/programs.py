@@ -1,4 +1,4 @@
-"""What `manage.py up` keeps running."""
+"""The programs that `manage.py up` keeps running."""
 
 import sys
 
@@ -6,7 +6,7 @@ from config.embedded.supervisor import Program
 from config.env import Env
 
 
-def web(settings: Env, port: int) -> Program:
+def build_web(settings: Env, port: int) -> Program:
     return Program(
         name="web",
         mark="config.asgi:application",
@@ -22,7 +22,7 @@ def web(settings: Env, port: int) -> Program:
     )  # fmt: skip
 
 
-def worker(settings: Env) -> Program:
+def build_worker(settings: Env) -> Program:
     return Program(
         name="worker",
         mark="config.celery",
@@ -41,7 +41,7 @@ def worker(settings: Env) -> Program:
     )  # fmt: skip
 
 
-def beat(settings: Env) -> Program:
+def build_beat(settings: Env) -> Program:
     schedule = settings.mnemoflow_home / "celerybeat-schedule"
     return Program(
         name="beat",

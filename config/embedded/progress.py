@@ -1,4 +1,4 @@
-"""A line for each slow step: what, and how long it took."""
+"""Prints a line for each slow step with its duration."""
 
 import sys
 import time

@@ -43,7 +43,10 @@ def ensure_database(connection: psycopg.Connection[Any], name: str) -> None:
 
 
 def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
-    """Once a database, as its owner and in autocommit: role, rights now and by default, and the vector type if there."""
+    """Create the app's role with its rights, now and by default, and the vector type if there is one.
+
+    Run it once per database, as the owner and in autocommit.
+    """
     names = {"role": sql.Identifier(role)}
     if not connection.execute(ROLE_EXISTS, [role]).fetchone():
         connection.execute(CREATE_ROLE.format(**names))

@@ -1,7 +1,8 @@
-"""Starts the embedded services for as long as somebody needs them, and leaves things as it found them.
+"""Runs the embedded services for as long as a process needs them.
 
-Every process that uses them holds a shared lock on one file; the kernel lets go of it however the process ends, so
-nothing goes stale after kill -9. Who leaves and can get the lock alone was the last, and stops the services.
+Every process that uses them holds a shared lock on one file; the kernel releases it however the process ends, so
+nothing
+goes stale after kill -9. A process that leaves and can get the lock alone was the last, and stops the services.
 """
 
 import fcntl
@@ -15,7 +16,7 @@ from pathlib import Path
 import psycopg
 
 from config.embedded.errors import EmbeddedFault
-from config.embedded.layout import Layout, layout
+from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.progress import step
 from config.embedded.roles import ensure_database, ensure_role
@@ -35,7 +36,7 @@ NEEDS_NOTHING = frozenset({
 Announce = Callable[[str], AbstractContextManager[None]]
 
 
-def silently(what: str) -> AbstractContextManager[None]:
+def announce_nothing(what: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -45,8 +46,8 @@ class Services:
     valkey: Valkey | None
 
     @classmethod
-    def of(cls, settings: Env) -> "Services":
-        place = layout(settings.mnemoflow_home)
+    def from_settings(cls, settings: Env) -> "Services":
+        place = find_layout(settings.mnemoflow_home)
         return cls(
             Postgres(place.pg_data, place.sockets, place.logs / "postgres.log")
             if settings.embedded_database
@@ -56,7 +57,7 @@ class Services:
             else None,
         )
 
-    def start(self, say: Announce = silently) -> None:
+    def start(self, say: Announce = announce_nothing) -> None:
         if self.postgres:
             with say("Starting PostgreSQL"):
                 if self.postgres.start():
@@ -67,8 +68,8 @@ class Services:
                     self.valkey.start()
             except (
                 EmbeddedFault
-            ) as fault:  # workers then ask the database for work, see docs/howto/run-it.md
-                print(f"Going on without Valkey: {fault}", file=sys.stderr)
+            ) as fault:  # workers then ask the database for work, see docs/operate/run-it.md
+                print(f"Continuing without Valkey: {fault}", file=sys.stderr)
 
     def stop(self) -> None:
         for service in (self.valkey, self.postgres):
@@ -77,35 +78,35 @@ class Services:
 
 
 def prepare(postgres: Postgres, name: str) -> None:
-    """The database and the app's role in it."""
-    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+    """Create the database and the app's role in it."""
+    with psycopg.connect(postgres.build_url(), autocommit=True) as connection:
         ensure_database(connection, name)
-    with psycopg.connect(postgres.url(name=name), autocommit=True) as connection:
+    with psycopg.connect(postgres.build_url(name=name), autocommit=True) as connection:
         ensure_role(connection)
 
 
 @contextmanager
-def services_for(argv: Sequence[str]) -> Iterator[None]:
+def run_services_for(argv: Sequence[str]) -> Iterator[None]:
     command = argv[1] if len(argv) > 1 else "help"
     if command in NEEDS_NOTHING or "--help" in argv:
         yield
         return
-    with embedded_services(step if command == "up" else silently):
+    with run_services(step if command == "up" else announce_nothing):
         yield
 
 
 @contextmanager
-def embedded_services(say: Announce = silently) -> Iterator[Services]:
+def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
     settings = env()
-    services = Services.of(settings)
+    services = Services.from_settings(settings)
     if services == Services(None, None):
         yield services
         return
-    place = layout(settings.mnemoflow_home)
+    place = find_layout(settings.mnemoflow_home)
     place.locks.mkdir(parents=True, exist_ok=True)
     in_use = os.open(place.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        with _one_at_a_time(place):
+        with _hold_start_lock(place):
             fcntl.flock(in_use, fcntl.LOCK_SH)
             try:
                 services.start(say)
@@ -114,30 +115,30 @@ def embedded_services(say: Announce = silently) -> Iterator[Services]:
         try:
             yield services
         finally:
-            with _one_at_a_time(place):
-                if _alone(in_use):
+            with _hold_start_lock(place):
+                if _is_alone(in_use):
                     services.stop()
     finally:
         os.close(in_use)
 
 
-def in_use(home: Path) -> bool:
-    """Whether some process holds the services right now."""
-    path = layout(home).locks / "in-use"
+def is_in_use(home: Path) -> bool:
+    """Say whether some process holds the services right now."""
+    path = find_layout(home).locks / "in-use"
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return not _alone(file.fileno())
+        return not _is_alone(file.fileno())
 
 
 @contextmanager
-def _one_at_a_time(place: Layout) -> Iterator[None]:
+def _hold_start_lock(place: Layout) -> Iterator[None]:
     with (place.locks / "start").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _alone(descriptor: int) -> bool:
+def _is_alone(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from config.embedded.processes import dies_with, end, running
+from config.embedded.processes import end_process, end_with_parent, find_process
 
 
 # A child that dies this often within this many seconds won't get better by being started again.
@@ -33,7 +33,7 @@ class Program:
     patience: float = 8  # seconds between asking it to end and ending it
     mark: str = ""  # part of its command line by which a left-over one is known
 
-    def surroundings(self) -> dict[str, str]:
+    def build_environment(self) -> dict[str, str]:
         """The environment of a child: ours, for what the system needs of it, and the program's own above it."""
         return {**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"}
 
@@ -51,30 +51,32 @@ class Child:
     def end_left_over(self) -> None:
         if self.pid_file.exists():
             text = self.pid_file.read_text()
-            if text.isdecimal() and (process := running(int(text), argument=self.program.mark)):
-                end(process, patience=self.program.patience)
+            if text.isdecimal() and (
+                process := find_process(int(text), argument=self.program.mark)
+            ):
+                end_process(process, patience=self.program.patience)
             self.pid_file.unlink(missing_ok=True)
 
     def start(self) -> None:
         self.process = subprocess.Popen(
             self.program.command,
-            env=self.program.surroundings(),
+            env=self.program.build_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=dies_with(os.getpid()),
+            preexec_fn=end_with_parent(os.getpid()),
         )
         self.pid_file.write_text(str(self.process.pid))
         self._relaying = threading.Thread(target=self._relay, args=(self.process,), daemon=True)
         self._relaying.start()
 
-    def died(self) -> bool:
+    def has_died(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def hopeless(self) -> bool:
+    def is_hopeless(self) -> bool:
         """Note a death; answer whether there were too many."""
         self.deaths.append(time.monotonic())
         return len(self.deaths) == MOST_DEATHS and self.deaths[-1] - self.deaths[0] < WITHIN
@@ -113,8 +115,8 @@ class Supervisor:
         self._ending = threading.Event()
 
     def start(self) -> None:
-        signal.signal(signal.SIGTERM, self._asked_to_end)
-        signal.signal(signal.SIGINT, self._asked_to_end)
+        signal.signal(signal.SIGTERM, self._handle_signal)
+        signal.signal(signal.SIGINT, self._handle_signal)
         for child in self.children:
             child.end_left_over()
         self.children[0].start()
@@ -134,7 +136,7 @@ class Supervisor:
         self.start_rest()
         while not self._ending.wait(0.2):
             for child in self.children:
-                if child.died() and not self._revived(child):
+                if child.has_died() and not self._revive(child):
                     return 1
         return 0
 
@@ -144,19 +146,17 @@ class Supervisor:
         for child in self.children:
             child.end()
 
-    def _revived(self, child: Child) -> bool:
+    def _revive(self, child: Child) -> bool:
         status = child.process.returncode if child.process else None
-        if child.hopeless():
+        if child.is_hopeless():
             print(
-                f"{child.program.name} keeps ending (status {status}); giving up.", file=sys.stderr
+                f"{child.program.name} keeps exiting (status {status}); giving up.", file=sys.stderr
             )
             return False
-        print(
-            f"{child.program.name} ended with status {status}; starting it again.", file=sys.stderr
-        )
+        print(f"{child.program.name} exited with status {status}; restarting it.", file=sys.stderr)
         self._ending.wait(min(len(child.deaths) - 1, 3))
         child.start()
         return True
 
-    def _asked_to_end(self, number: int, frame: FrameType | None) -> None:
+    def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         self._ending.set()

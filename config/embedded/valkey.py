@@ -16,8 +16,8 @@ import psutil
 import redis
 
 from config.embedded.errors import ServiceFailed, ServiceMissing
-from config.embedded.osuser import server_user
-from config.embedded.processes import end, launch_service, running
+from config.embedded.osuser import choose_server_user
+from config.embedded.processes import end_process, find_process, launch_service
 
 
 @dataclass
@@ -36,25 +36,25 @@ class Valkey:
 
     def process(self) -> psutil.Process | None:
         with suppress(OSError, ValueError):
-            return running(int(self.pid_file.read_text()), argument="valkey-server")
+            return find_process(int(self.pid_file.read_text()), argument="valkey-server")
         return None
 
     def start(self) -> bool:
         """Answers whether it had to."""
-        if self.process() and self._answers(patience=10):
+        if self.process() and self._is_answering(patience=10):
             return False
         binary = find_binary()
         self.data.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if not self.socket.parent.exists():
-            server_user(self.socket.parent).own(self.socket.parent)
+            choose_server_user(self.socket.parent).own(self.socket.parent)
         self.socket.unlink(missing_ok=True)
         self._launch(binary)
         return True
 
     def stop(self) -> None:
         if process := self.process():
-            end(process, first=signal.SIGTERM)
+            end_process(process, first=signal.SIGTERM)
         self.pid_file.unlink(missing_ok=True)
 
     def _launch(self, binary: Path) -> None:
@@ -65,10 +65,12 @@ class Valkey:
         ]  # fmt: skip
         child = launch_service(command, self.log)
         self.pid_file.write_text(str(child.pid))
-        if not self._answers(patience=15, child=child):
+        if not self._is_answering(patience=15, child=child):
             raise ServiceFailed("Valkey", self.log)
 
-    def _answers(self, *, patience: float, child: subprocess.Popen[bytes] | None = None) -> bool:
+    def _is_answering(
+        self, *, patience: float, child: subprocess.Popen[bytes] | None = None
+    ) -> bool:
         client = redis.Redis.from_url(self.url)
         until = time.monotonic() + patience
         try:

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from config.redaction import log_redactor
+
 
 class SecretUnreadable(Exception):
     """A stored secret can't be read with the keys in SECRET_KEYS_AT_REST."""
@@ -29,20 +31,25 @@ class SecretUnreadable(Exception):
 
 
 def encrypt(text: str) -> bytes:
-    return _fernet(tuple(settings.SECRET_KEYS_AT_REST)).encrypt(text.encode())
+    """Encrypt a secret, and keep it out of this process's log from now on."""
+    log_redactor.add(text)
+    return _build_fernet(tuple(settings.SECRET_KEYS_AT_REST)).encrypt(text.encode())
 
 
 def decrypt(token: bytes) -> str:
+    """Decrypt a secret, and keep it out of this process's log from now on."""
     try:
-        return _fernet(tuple(settings.SECRET_KEYS_AT_REST)).decrypt(bytes(token)).decode()
+        text = _build_fernet(tuple(settings.SECRET_KEYS_AT_REST)).decrypt(bytes(token)).decode()
     except (InvalidToken, UnicodeDecodeError) as error:
         raise SecretUnreadable from error
+    log_redactor.add(text)
+    return text
 
 
 def rotate(token: bytes) -> bytes:
-    """The same secret under the newest key."""
+    """Return the same secret encrypted under the newest key."""
     try:
-        return _fernet(tuple(settings.SECRET_KEYS_AT_REST)).rotate(bytes(token))
+        return _build_fernet(tuple(settings.SECRET_KEYS_AT_REST)).rotate(bytes(token))
     except InvalidToken as error:
         raise SecretUnreadable from error
 
@@ -52,30 +59,31 @@ def generate_key() -> str:
 
 
 @lru_cache(maxsize=4)
-def _fernet(keys: tuple[str, ...]) -> MultiFernet:
+def _build_fernet(keys: tuple[str, ...]) -> MultiFernet:
     return MultiFernet([Fernet(key) for key in keys])
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class Signature:
     """An Ed25519 signature, and the public key anybody checks it with; both as base64."""
 
     key: str
     signature: str
 
 
-def sign(text: str, purpose: str) -> Signed:
-    """In this installation's name, with a key made from its newest one and good for this purpose alone."""
-    private = _signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
-    return Signed(
-        _base64(private.public_key().public_bytes_raw()), _base64(private.sign(text.encode()))
+def sign(text: str, purpose: str) -> Signature:
+    """Sign in this installation's name, with a key derived from its newest one for this purpose alone."""
+    private = _derive_signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
+    return Signature(
+        _encode_base64(private.public_key().public_bytes_raw()),
+        _encode_base64(private.sign(text.encode())),
     )
 
 
-def is_signed(text: str, purpose: str, signed: Signed) -> bool:
-    """By this installation, with the newest key or one that is still listed."""
+def is_signed(text: str, purpose: str, signed: Signature) -> bool:
+    """Say whether this installation signed the text, with its newest key or one that is still listed."""
     ours = {
-        _base64(_signing_key(key, purpose).public_key().public_bytes_raw())
+        _encode_base64(_derive_signing_key(key, purpose).public_key().public_bytes_raw())
         for key in settings.SECRET_KEYS_AT_REST
     }
     if signed.key not in ours:
@@ -88,10 +96,10 @@ def is_signed(text: str, purpose: str, signed: Signed) -> bool:
     return True
 
 
-def _signing_key(key: str, purpose: str) -> Ed25519PrivateKey:
+def _derive_signing_key(key: str, purpose: str) -> Ed25519PrivateKey:
     seed = HKDF(hashes.SHA256(), 32, salt=None, info=f"mnemoflow {purpose}".encode())
     return Ed25519PrivateKey.from_private_bytes(seed.derive(key.encode()))
 
 
-def _base64(raw: bytes) -> str:
+def _encode_base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()

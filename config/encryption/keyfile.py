@@ -1,4 +1,4 @@
-"""The secrets a first start makes for itself, kept in one file that only its owner may read."""
+"""The secrets that a first start generates, stored in one file that only its owner may read."""
 
 import json
 import os
@@ -15,8 +15,8 @@ class Secrets:
     keys_at_rest: tuple[str, ...] = field(default_factory=lambda: (Fernet.generate_key().decode(),))
 
 
-def kept_secrets(home: Path) -> Secrets:
-    """Those of an earlier start, or new ones. Two first starts at once end up with the same."""
+def load_secrets(home: Path) -> Secrets:
+    """Return the secrets of an earlier start, or generate them. Two first starts at once end up with the same."""
     path = home / "secrets.json"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True)
@@ -25,11 +25,11 @@ def kept_secrets(home: Path) -> Secrets:
     return Secrets(secret_key=stored["secret_key"], keys_at_rest=tuple(stored["keys_at_rest"]))
 
 
-def _write_once(path: Path, made: Secrets) -> None:
+def _write_once(path: Path, secrets_: Secrets) -> None:
     draft = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(asdict(made), file)
+        json.dump(asdict(secrets_), file)
         file.flush()
         os.fsync(file.fileno())
     try:

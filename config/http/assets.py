@@ -1,7 +1,7 @@
-"""Our own files, answered before a request reaches Django: the editor asks for a hundred modules at once.
+"""Serves static files before a request reaches Django: the editor asks for a hundred modules at once.
 
-What WhiteNoise finds is found here, with its headers; through Django's middlewares and a thread each of them
-would cost several times as much. An address that carries the digest of its content may be kept for good.
+WhiteNoise finds the files and their headers; through Django's middlewares and a thread each of them would cost several
+times as much. An address that carries the digest of its content may be cached forever.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -26,8 +26,8 @@ NO_GUESSING = (b"x-content-type-options", b"nosniff")
 LARGE = 2_000_000  # bytes, from which on a file is sent in parts: Django does that
 
 
-def digest(path: str | Path) -> str:
-    """What an address carries so that it changes with the content."""
+def hash_file(path: str | Path) -> str:
+    """Return the digest that an address carries, so that it changes with the content."""
     return blake2b(Path(path).read_bytes(), digest_size=6).hexdigest()
 
 
@@ -40,23 +40,23 @@ class _Asset:
 
     @cached_property
     def digest(self) -> str:
-        return digest(self.path)
+        return hash_file(self.path)
 
 
 class Assets:
-    """An ASGI application around another one."""
+    """An ASGI application that serves static files and passes every other request to the inner one."""
 
     def __init__(self, inner: App) -> None:
         self._inner = inner
-        self._known: dict[str, _Asset] = {}
+        self._cache: dict[str, _Asset] = {}
 
     async def __call__(self, scope: Message, receive: object, send: Send) -> None:
-        asset = self._wanted(scope)
+        asset = self._find_asset(scope)
         if asset is None:
             await self._inner(scope, receive, send)
             return
-        answer = asset.file.get_response(scope["method"], _asked(scope["headers"]))
-        headers = _said(answer)
+        answer = asset.file.get_response(scope["method"], _to_wsgi_headers(scope["headers"]))
+        headers = _to_asgi_headers(answer)
         if scope["query_string"] == asset.digest.encode():
             headers = [each for each in headers if each[0] != b"cache-control"] + [FOR_GOOD]
         body = b""
@@ -68,19 +68,19 @@ class Assets:
         )
         await send({"type": "http.response.body", "body": body})
 
-    def _wanted(self, scope: Message) -> _Asset | None:
+    def _find_asset(self, scope: Message) -> _Asset | None:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             return None
         address: str = scope["path"]
         if not address.startswith(self._finder.static_prefix):
             return None
-        asset = self._known.get(address)
-        if asset is None or _changed(asset.path) != asset.changed:
-            asset = self._found(address)
+        asset = self._cache.get(address)
+        if asset is None or _read_modified_at(asset.path) != asset.changed:
+            asset = self._load_asset(address)
         return asset if asset is not None and asset.size < LARGE else None
 
-    def _found(self, address: str) -> _Asset | None:
-        self._known.pop(address, None)
+    def _load_asset(self, address: str) -> _Asset | None:
+        self._cache.pop(address, None)
         finder = self._finder
         file = finder.find_file(address) if finder.autorefresh else finder.files.get(address)
         if not isinstance(file, StaticFile):  # nothing, or a redirect
@@ -88,30 +88,30 @@ class Assets:
         path = file.get_path_and_headers({})[0]
         about = Path(path).stat()
         file = finder.get_static_file(path, address)  # its length as it is now
-        self._known[address] = _Asset(file, path, about.st_mtime_ns, about.st_size)
-        return self._known[address]
+        self._cache[address] = _Asset(file, path, about.st_mtime_ns, about.st_size)
+        return self._cache[address]
 
     @cached_property
     def _finder(self) -> WhiteNoiseMiddleware:
-        """When the first file is asked for: finders need the apps."""
+        """Build the finder when the first file is asked for, because finders need the apps."""
         return WhiteNoiseMiddleware(lambda _request: None, settings)
 
 
-def _changed(path: str) -> int:
+def _read_modified_at(path: str) -> int:
     try:
         return Path(path).stat().st_mtime_ns
     except OSError:
         return -1
 
 
-def _asked(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """As WSGI names them, which is what WhiteNoise reads."""
+def _to_wsgi_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Convert headers to the names of WSGI, which WhiteNoise reads."""
     return {
         f"HTTP_{name.decode('latin-1').upper().replace('-', '_')}": value.decode("latin-1")
         for name, value in headers
     }
 
 
-def _said(answer: Response) -> Headers:
-    told = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in answer.headers]
-    return [*told, NO_GUESSING]
+def _to_asgi_headers(answer: Response) -> Headers:
+    headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in answer.headers]
+    return [*headers, NO_GUESSING]

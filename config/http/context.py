@@ -1,4 +1,4 @@
-"""What every template may use."""
+"""Template context of every page."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ from django.http import HttpRequest
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """`csp_nonce` is lazy: only a page that prints it gets it into its policy. django-htmx looks for this very name."""
+    """Return the context. `csp_nonce` is lazy: only a page that prints it gets it into its policy.
+
+    The name is the one that django-htmx looks for.
+    """
     return {
         "csp_nonce": getattr(request, "csp_nonce", None),
         "memory_enabled": settings.MEMORY_ENABLED,

@@ -1,7 +1,7 @@
-"""How requests reach Django under ASGI: one thread and one hop for what isn't async, and most isn't.
+"""Passes requests to Django under ASGI with one thread and one hop for synchronous views, which most are.
 
-Django would run every middleware of an ordinary view as a coroutine that goes to the thread and back, twice for
-each of them. On a busy machine each of those turns waits for the processor.
+Django would run every middleware of a synchronous view as a coroutine that goes to the thread and back, twice for each
+of them. On a busy machine each of those turns waits for the processor.
 """
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
@@ -12,8 +12,8 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 
 
-class _ResolvedBefore(BaseHandler):
-    """The address was looked up to choose the chain: what was found then holds at its end too."""
+class _PreResolvedHandler(BaseHandler):
+    """Keeps the match that was looked up to choose the chain, so that the address is resolved once."""
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         if request.resolver_match is None or hasattr(request, "urlconf"):
@@ -21,22 +21,22 @@ class _ResolvedBefore(BaseHandler):
         return request.resolver_match
 
 
-class Handler(_ResolvedBefore, ASGIHandler):
-    """Event streams keep the asynchronous chain; everything else has the synchronous one, in its request's thread."""
+class Handler(_PreResolvedHandler, ASGIHandler):
+    """Runs event streams through the asynchronous chain and everything else through the synchronous one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._plain = _ResolvedBefore()
+        self._plain = _PreResolvedHandler()
         self._plain.load_middleware()
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        request.resolver_match = _match(request.path_info)
+        request.resolver_match = _find_match(request.path_info)
         if request.resolver_match and iscoroutinefunction(request.resolver_match.func):
             return await super().get_response_async(request)
         return await sync_to_async(self._plain.get_response, thread_sensitive=True)(request)
 
 
-def _match(path: str) -> ResolverMatch | None:
+def _find_match(path: str) -> ResolverMatch | None:
     try:
         return resolve(path)
     except Resolver404:

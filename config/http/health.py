@@ -1,4 +1,4 @@
-"""What load balancers and monitoring ask."""
+"""Endpoints for load balancers and monitoring."""
 
 import hmac
 
@@ -11,18 +11,18 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 when a request could be answered: the database is reached. No word about why not: the log has it."""
+    """Answer 200 if the database can be reached. The reason of a failure goes to the log only."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("select 1")
     except DatabaseError:
-        return JsonResponse({"status": "database unreachable"}, status=503)
+        return JsonResponse({"status": "Database unreachable"}, status=503)
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For Prometheus: with the token from METRICS_TOKEN, or from this very machine when there is none."""
+    """Return Prometheus metrics, with the token from METRICS_TOKEN, or to this very machine when there is none."""
     if not _may_read_metrics(request):
         return HttpResponseForbidden()
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
@@ -30,7 +30,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _may_read_metrics(request: HttpRequest) -> bool:
     if token := settings.METRICS_TOKEN:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        return hmac.compare_digest(given.encode(), token.encode())
+        token_header = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return hmac.compare_digest(token_header.encode(), token.encode())
     # Behind a proxy everybody comes from this machine: then a token it must be.
     return request.META.get("REMOTE_ADDR") in ("127.0.0.1", "::1") and settings.PUBLIC_URL is None

@@ -1,4 +1,4 @@
-"""The API's outer door: writes carry JSON and say so; whatever goes wrong is said in JSON.
+"""Middleware around the API: writes must carry JSON and declare it, and every error is answered in JSON.
 
 A form or a text/plain body can be posted by any page on the web without asking first; JSON can't.
 """
@@ -41,7 +41,7 @@ class JsonWritesMiddleware(MiddlewareMixin):
 
 
 class NoNulMiddleware(MiddlewareMixin):
-    """No address of ours has a NUL in it, no plain form either, and the database can't be asked for one."""
+    """Refuses NUL characters in addresses and plain forms, because the database can't store them."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         query = request.META.get("QUERY_STRING", "")
@@ -50,7 +50,7 @@ class NoNulMiddleware(MiddlewareMixin):
         return None
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
-        """Fields of forms, which the CSRF check reads next anyway; JSON is read elsewhere, strictly."""
+        """Check the fields of forms, which the CSRF check reads next anyway; JSON is checked by its strict parser."""
         if not request.path_info.startswith(PLAIN) or request.content_type not in FORMS:
             return None
         try:
@@ -63,7 +63,7 @@ class NoNulMiddleware(MiddlewareMixin):
 
 
 class ApiErrorsMiddleware(MiddlewareMixin):
-    """A refusal that never reached the API, or broke it, in the API's words instead of a page's."""
+    """Answers in JSON where a refusal never reached the API or broke it, instead of with a page."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -72,7 +72,9 @@ class ApiErrorsMiddleware(MiddlewareMixin):
             return response
         if response.headers.get("Content-Type", "").startswith("application/json"):
             return response
-        kind, sentence = _SAYINGS.get(response.status_code, _SAYINGS[_rough(response.status_code)])
+        kind, sentence = _SENTENCES.get(
+            response.status_code, _SENTENCES[_round_status(response.status_code)]
+        )
         error = {"type": kind, "message": _(sentence), "retryable": False}
         answer = JsonResponse({"error": error}, status=response.status_code)
         answer.cookies = response.cookies
@@ -82,14 +84,14 @@ class ApiErrorsMiddleware(MiddlewareMixin):
         return answer
 
 
-_SAYINGS = {
-    400: ("BadRequest", gettext_noop("The request can't be understood.")),
-    403: ("Forbidden", gettext_noop("You are not allowed to do that.")),
-    404: ("NotFound", gettext_noop("There is no such thing here.")),
-    405: ("MethodNotAllowed", gettext_noop("That can't be done here.")),
-    500: ("ServerError", gettext_noop("Something went wrong on our side.")),
+_SENTENCES = {
+    400: ("BadRequest", gettext_noop("The request is malformed.")),
+    403: ("Forbidden", gettext_noop("You don't have permission to do that.")),
+    404: ("NotFound", gettext_noop("Not found.")),
+    405: ("MethodNotAllowed", gettext_noop("This method isn't allowed here.")),
+    500: ("ServerError", gettext_noop("Something went wrong on the server.")),
 }
 
 
-def _rough(status: int) -> int:
+def _round_status(status: int) -> int:
     return 500 if status >= 500 else 400

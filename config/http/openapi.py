@@ -24,35 +24,36 @@ LongNumber = Annotated[int, Field(ge=1, lt=2**63)]  # of an audit entry
 
 
 class Body(Schema):
-    """An unknown field is a mistake, or an attempt to set what isn't offered: refused, never ignored."""
+    """Base of request bodies. An unknown field is a mistake, or an attempt to set what isn't offered: it is refused."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
 
 
-def knows_its_query(run: Callable[P, R]) -> Callable[P, R]:
-    """Of every operation: query parameters as strict as bodies. Ninja leaves out those it was not asked to read, and a
-    filter that was misspelt would answer with everything.
+def refuse_unknown_parameters(run: Callable[P, R]) -> Callable[P, R]:
+    """Refuse query parameters that an operation doesn't have.
+
+    Ninja ignores them, and a misspelt filter would return everything.
     """
     operation = getattr(run, "__self__")  # noqa: B009  # the method is ninja's, of an operation
-    view, known = operation.view_func, frozenset(_asked_for(operation))
+    view, allowed = operation.view_func, frozenset(_list_query_names(operation))
 
     @wraps(view)
-    def held(request: HttpRequest, *args: Any, **given: Any) -> Any:
-        _refuse_unknown(request, known)
-        return view(request, *args, **given)
+    def held(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        _refuse_unknown(request, allowed)
+        return view(request, *args, **kwargs)
 
     operation.view_func = held
     return run
 
 
-def _asked_for(operation: Operation) -> Iterator[str]:
+def _list_query_names(operation: Operation) -> Iterator[str]:
     for model in operation.models:
         if model.__ninja_param_source__ == "query":
             yield from model.__ninja_flatten_map__
 
 
-def _refuse_unknown(request: HttpRequest, known: frozenset[str]) -> None:
-    if unknown := sorted(set(request.GET) - known):
+def _refuse_unknown(request: HttpRequest, allowed: frozenset[str]) -> None:
+    if unknown := sorted(set(request.GET) - allowed):
         message = "Extra inputs are not permitted"
         raise ValidationError(
             [

@@ -1,6 +1,6 @@
-"""Strict JSON for request bodies: what two parsers could read differently is refused.
+"""Strict JSON for request bodies: anything that two parsers could read differently is refused.
 
-No duplicate keys, no NaN or Infinity, no NUL in text, no lone surrogates, bounded depth, numbers and length.
+No duplicate keys, no NaN or Infinity, no NUL in text, no lone surrogates; depth, numbers and length are bounded.
 """
 
 import json
@@ -25,8 +25,8 @@ class NotStrictJson(ValueError):
     retryable = False
 
 
-def body_of(request: HttpRequest) -> bytes:
-    """What was sent where JSON is wanted. A form was read as one at the door; it is no JSON."""
+def read_body(request: HttpRequest) -> bytes:
+    """Return the raw body where JSON is expected. A form was read earlier by a middleware and isn't JSON."""
     try:
         return request.body
     except RawPostDataException:
@@ -34,16 +34,16 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:
-    """The value, which may be anything JSON can say."""
-    text = _text(data)
+    """Parse any JSON value. Raise ``NotStrictJson`` that says what is wrong."""
+    text = _decode(data)
     _check_depth(text, deepest)
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_int=_integer,
-            parse_float=_number,
+            object_pairs_hook=_build_object,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_integer,
+            parse_float=_parse_number,
         )
     except NotStrictJson:
         raise
@@ -53,7 +53,7 @@ def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:
     return value
 
 
-def _text(data: bytes | str) -> str:
+def _decode(data: bytes | str) -> str:
     if isinstance(data, str):
         return data
     try:
@@ -63,34 +63,34 @@ def _text(data: bytes | str) -> str:
 
 
 def _check_depth(text: str, deepest: int) -> None:
-    """Before parsing: Python's parser recurses."""
+    """Check the depth before parsing, because Python's parser recurses."""
     depth = 0
     for bracket in _BRACKETS.findall(_STRING.sub("", text)):
         depth += 1 if bracket in "[{" else -1
         if depth > deepest:
-            raise NotStrictJson(f"Nested more than {deepest} deep")
+            raise NotStrictJson(f"Nested more than {deepest} levels deep")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        earlier_keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))  # type: ignore[func-returns-value]
         raise NotStrictJson(f"The key {twice[:80]!r} appears twice in one object")
     return result
 
 
-def _constant(name: str) -> Never:
+def _refuse_constant(name: str) -> Never:
     raise NotStrictJson(f"{name} is not a JSON number")
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > LONGEST_NUMBER:
-        raise NotStrictJson(f"A number of more than {LONGEST_NUMBER} digits")
+        raise NotStrictJson(f"A number has more than {LONGEST_NUMBER} digits")
     return int(digits)
 
 
-def _number(digits: str) -> float:
+def _parse_number(digits: str) -> float:
     number = float(digits)
     if len(digits) > LONGEST_NUMBER or math.isinf(number):
         raise NotStrictJson(f"The number {digits[:20]}… is out of range")
@@ -98,7 +98,7 @@ def _number(digits: str) -> float:
 
 
 def _check_text(value: Any) -> None:
-    """PostgreSQL can store neither NUL nor half a surrogate pair: better said here than as a server error there."""
+    """Refuse NUL and lone surrogates, which PostgreSQL can't store: a clear error here beats a server error there."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -107,11 +107,11 @@ def _check_text(value: Any) -> None:
             stack.extend(item.values())
         elif isinstance(item, list):
             stack.extend(item)
-        elif isinstance(item, str) and ("\x00" in item or not _encodable(item)):
-            raise NotStrictJson("Text with a NUL character or half a surrogate pair")
+        elif isinstance(item, str) and ("\x00" in item or not _is_encodable(item)):
+            raise NotStrictJson("The text contains a NUL character or half a surrogate pair")
 
 
-def _encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,10 +1,9 @@
-"""Which walls hold on this machine: each check looks at the thing itself, not at what was configured."""
+"""Checks of the isolation layers: each looks at the thing itself, not at what was configured."""
 
 import asyncio
 import os
 import stat
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,16 +14,23 @@ from django.db import DatabaseError, connections
 from config import net
 from config.checks import OWNED, ROLE
 from config.env import env
-from workflows.sandbox.attacks import QUICK, got_through
-from workflows.sandbox.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.escape_tests.runner import QUICK, got_through
+from workflows.sandbox.full_python import FullPython
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerPool
-from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate, command
+from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate, is_jailed
 
 
 METADATA: Final = ("http://169.254.169.254/latest/", "http://[fd00:ec2::254]/latest/")
-# What a runner must stand behind, whatever the host offers besides.
+# The walls that every runner must have, whatever the host offers besides.
 LEAST: Final = frozenset({"memory", "limits", "privileges", "syscalls"})
+# The walls that a runner has where the host and its user allow them.
+POSSIBLE: Final[Mapping[Program, frozenset[str]]] = {
+    "child": LEAST | {"user"},
+    "code_child": LEAST | {"user", "files"},
+    "full_child": LEAST | {"user"},
+}
 
 TENANT_TABLES = """
     select c.relname, c.relrowsecurity and c.relforcerowsecurity
@@ -39,26 +45,26 @@ TENANT_TABLES = """
 
 @dataclass(frozen=True)
 class Wall:
-    """``must``: without it this installation should not be used by more than one person."""
+    """The result of one check. Without a ``must`` layer only one person should use this installation."""
 
     name: str
     holds: bool
-    said: str
+    detail: str
     must: bool = True
 
 
-def walls(*, thorough: bool = False) -> Iterator[Wall]:
-    """``thorough``: with all the hostile programs there are, not only the quick ones."""
+def check_walls(*, thorough: bool = False) -> Iterator[Wall]:
+    """Run all checks; ``thorough`` runs all the hostile programs, not only the quick ones."""
     for check in CHECKS:
-        if thorough and check is attacks:
-            check = every_attack
+        if thorough and check is run_quick_attacks:
+            check = run_all_attacks
         try:
             yield from check()
         except DatabaseError as error:
-            yield Wall("database", False, f"doesn't answer: {str(error).strip()}")
+            yield Wall("database", False, f"doesn't respond: {str(error).strip()}")
 
 
-def database_role() -> Iterator[Wall]:
+def check_database_role() -> Iterator[Wall]:
     with connections["default"].cursor() as cursor:
         cursor.execute(ROLE)
         above, role = cursor.fetchone() or (True, "?")
@@ -72,35 +78,37 @@ def database_role() -> Iterator[Wall]:
     yield Wall("table owner", not owned, f"{role} owns {owned or 'no'} tables")
 
 
-def row_level_security() -> Iterator[Wall]:
+def check_row_level_security() -> Iterator[Wall]:
     with connections["default"].cursor() as cursor:
         cursor.execute(TENANT_TABLES)
         tables = dict(cursor.fetchall())
     open_ = [name for name, closed in tables.items() if not closed]
     if not tables:
-        said = "no tables yet: run manage.py migrate"
+        detail = "no tables yet: run manage.py migrate"
     elif open_:
-        said = f"not forced on {', '.join(open_)}"
+        detail = f"not forced on {', '.join(open_)}"
     else:
-        said = f"forced on all {len(tables)} tables of teams"
-    yield Wall("row-level security", bool(tables) and not open_, said)
+        detail = f"forced on all {len(tables)} tables of teams"
+    yield Wall("row-level security", bool(tables) and not open_, detail)
 
 
-def secrets() -> Iterator[Wall]:
+def check_secrets() -> Iterator[Wall]:
     path = env().mnemoflow_home / "secrets.json"
     if env().secret_key and env().secret_keys_at_rest:
-        yield Wall("keys", True, "come from the environment")
+        yield Wall("keys", True, "set in the environment")
         return
-    found = path.stat()
-    mode = stat.S_IMODE(found.st_mode)
-    ours = found.st_uid == os.geteuid() and not mode & 0o077
+    file_stat = path.stat()
+    mode = stat.S_IMODE(file_stat.st_mode)
+    ours = file_stat.st_uid == os.geteuid() and not mode & 0o077
     yield Wall(
-        "keys", ours, f"{path} has mode {mode:o}{'' if ours else ', should be 600 and yours'}"
+        "keys",
+        ours,
+        f"{path} has mode {mode:o}{'' if ours else ', should be 600 and owned by this user'}",
     )
 
 
-def egress() -> Iterator[Wall]:
-    """A literal address: no name is looked up, and nothing is sent when the guard does its work."""
+def check_egress() -> Iterator[Wall]:
+    """Call a metadata address literally: no name is looked up, and nothing is sent when the guard works."""
     for address in METADATA:
         try:
             with net.sync_client(timeout=2) as client:
@@ -110,18 +118,21 @@ def egress() -> Iterator[Wall]:
         except Exception as error:  # whatever else came back, something was tried
             yield Wall("egress guard", False, f"tried {address}: {type(error).__name__}")
         else:
-            yield Wall("egress guard", False, f"let {address} through")
+            yield Wall("egress guard", False, f"allowed {address}")
 
 
-def sandbox() -> Iterator[Wall]:
-    yield from _runner("runner", "child")
-    yield from _runner("code runner", "code_child")
-    jailed = command()[0] != sys.executable
-    said = "runners start inside it" if jailed else "not usable here; runners are plain processes"
-    yield Wall("bubblewrap", jailed, said, must=False)
+def check_sandbox() -> Iterator[Wall]:
+    yield from _check_runner("runner", "child")
+    yield from _check_runner("code runner", "code_child")
+    if is_jailed():
+        yield from _check_runner("full Python", "full_child")
+        detail = "runners start inside it: no network, no other processes, no files but Python's"
+    else:
+        detail = "not usable here; runners are plain processes, and full Python is not available"
+    yield Wall("bubblewrap", is_jailed(), detail, must=False)
 
 
-def _runner(name: str, program: Program) -> Iterator[Wall]:
+def _check_runner(name: str, program: Program) -> Iterator[Wall]:
     try:
         runner = Runner(program)
     except (RunnerGone, RunnerLate, OSError) as error:
@@ -130,50 +141,59 @@ def _runner(name: str, program: Program) -> Iterator[Wall]:
     standing = frozenset(runner.walls)
     runner.kill()
     missing = LEAST - standing
-    said = (
+    detail = (
         f"lacks {', '.join(sorted(missing))}"
         if missing
-        else f"stands behind {', '.join(sorted(standing))}"
+        else f"protected by {', '.join(sorted(standing))}"
     )
-    yield Wall(name, not missing, said)
+    if unavailable := POSSIBLE[program] - standing - missing:
+        detail = f"{detail}; without {', '.join(sorted(unavailable))}"
+    yield Wall(name, not missing, detail)
     if program == "code_child":
-        said = "only libraries can be read" if "files" in standing else "no Landlock in this kernel"
-        yield Wall("code files", "files" in standing, said, must=False)
+        detail = (
+            "only libraries can be read" if "files" in standing else "no Landlock in this kernel"
+        )
+        yield Wall("code files", "files" in standing, detail, must=False)
 
 
-def attacks(*, every: bool = False) -> Iterator[Wall]:
-    """Hostile programs, really run: what was configured is one thing, what holds another."""
-    runner = MontyRunner(RunnerPool(1, program="code_child"))
+def run_quick_attacks(*, every: bool = False) -> Iterator[Wall]:
+    """Run hostile programs: what was configured is one thing, what holds another."""
+    yield from _run_attack("code attacks", MontyRunner(RunnerPool(1, program="code_child")), every)
+    if every and is_jailed():  # a process a program: too slow for every look
+        yield from _run_attack("full Python attacks", FullPython(), every)
+
+
+def _run_attack(name: str, runner: MontyRunner, every: bool) -> Iterator[Wall]:
     try:
         through = asyncio.run(got_through(runner, every=every))
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield Wall("code attacks", False, f"couldn't be tried: {type(error).__name__}")
+        yield Wall(name, False, f"could not be run: {type(error).__name__}")
         return
     finally:
         runner.close()
     count = len(ESCAPES) + len(RESOURCES if every else QUICK)
-    said = f"{', '.join(through)} got through" if through else f"none of {count} got through"
-    yield Wall("code attacks", not through, said)
+    detail = f"{', '.join(through)} got through" if through else f"none of {count} got through"
+    yield Wall(name, not through, detail)
 
 
-def every_attack() -> Iterator[Wall]:
-    return attacks(every=True)
+def run_all_attacks() -> Iterator[Wall]:
+    return run_quick_attacks(every=True)
 
 
-def queue() -> Iterator[Wall]:
+def check_queue() -> Iterator[Wall]:
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2) as client:
             client.ping()
     except (redis.RedisError, OSError) as error:
-        yield Wall("valkey", False, f"unreachable, so words don't stream: {error}", must=False)
+        yield Wall("valkey", False, f"unreachable, so answers don't stream: {error}", must=False)
     else:
-        yield Wall("valkey", True, "answers", must=False)
+        yield Wall("valkey", True, "responds", must=False)
 
 
-def site() -> Iterator[Wall]:
+def check_site() -> Iterator[Wall]:
     yield Wall("debug pages", not settings.DEBUG, "on" if settings.DEBUG else "off", must=False)
 
 
 CHECKS: Final[tuple[Callable[[], Iterator[Wall]], ...]] = (
-    database_role, row_level_security, secrets, egress, sandbox, attacks, queue, site,
+    check_database_role, check_row_level_security, check_secrets, check_egress, check_sandbox, run_quick_attacks, check_queue, check_site,
 )  # fmt: skip

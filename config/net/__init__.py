@@ -5,7 +5,7 @@ A name is resolved once, every answer is checked, and the connection goes to the
 checked. Bodies, headers, redirects and time are bounded.
 """
 
-from config.net.allow import Allowed, NetAllowInvalid, parse_allowed
+from config.net.allow import AllowList, NetAllowInvalid, parse_allowed
 from config.net.clients import client, sync_client
 from config.net.errors import (
     AddressRefused,
@@ -20,7 +20,7 @@ from config.net.exchanges import Exchange, ExchangeFailed, FormFile, exchange
 
 __all__ = [
     "AddressRefused",
-    "Allowed",
+    "AllowList",
     "BodyTooLarge",
     "Exchange",
     "ExchangeFailed",

@@ -1,4 +1,4 @@
-"""What may be called: public addresses on the web's two ports, and what the operator allowed besides.
+"""The addresses that may be called: public ones on the web's two ports, and those that the operator allowed.
 
 An entry of NET_ALLOW is a host name, an address or a network, each with an optional port:
 ``127.0.0.1:11434``, ``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port it
@@ -57,46 +57,48 @@ class Entry:
     ports: frozenset[int]
 
 
-def never_table() -> AddressTable:
-    """Denies what is never allowed, also when it hides inside an IPv6 address."""
+def build_never_table() -> AddressTable:
+    """Build the table of addresses that are never allowed, also when they hide inside an IPv6 address."""
     wrappers = [block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED]
     own = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
     return AddressTable((*wrappers, *own))
 
 
-_NEVER_TABLE: Final = never_table()
+_NEVER_TABLE: Final = build_never_table()
 _NOTHING_PUBLIC: Final = AddressTable(
     tuple(Block(ip_network(net), "all", "policy", Reach.DENIED) for net in ("0.0.0.0/0", "::/0"))
 )
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """The operator's list, as policies of the guard: one a kind of target, made once."""
+class AllowList:
+    """The operator's list as policies of the guard, each built once per kind of target."""
 
     entries: tuple[Entry, ...] = ()
     _policies: dict[object, Policy] = field(default_factory=dict, compare=False, repr=False)
 
-    def policy_for(self, host: str, port: int) -> Policy:
-        """The policy that decides about this host and port; it may refuse them."""
-        named = self._named(host.lower().rstrip("."))
+    def find_policy(self, host: str, port: int) -> Policy:
+        """Return the policy that decides about this host and port; it may refuse them."""
+        named = self._list_host_ports(host.lower().rstrip("."))
         if any(port in ports for ports in named):
-            return self._made(("named", port), lambda: _only(port))
+            return self._cache_policy(("named", port), lambda: _build_host_policy(port))
         networks = tuple(e.network for e in self.entries if e.network and port in e.ports)
         if port in WEB_PORTS:
-            return self._made(networks, lambda: Policy(allowed_networks=networks))
+            return self._cache_policy(networks, lambda: Policy(allowed_networks=networks))
         if networks:
-            return self._made((networks, port), lambda: _inside(networks, port))
+            return self._cache_policy(
+                (networks, port), lambda: _build_network_policy(networks, port)
+            )
         return self._default
 
     @cached_property
     def _default(self) -> Policy:
         return Policy(max_redirects=MAX_REDIRECTS)
 
-    def _named(self, host: str) -> list[frozenset[int]]:
+    def _list_host_ports(self, host: str) -> list[frozenset[int]]:
         return [entry.ports for entry in self.entries if entry.host == host]
 
-    def _made(self, key: object, make: Callable[[], Policy]) -> Policy:
+    def _cache_policy(self, key: object, make: Callable[[], Policy]) -> Policy:
         if key not in self._policies:
             self._policies[key] = make()
         return self._policies[key]
@@ -106,18 +108,18 @@ def is_never(address: str) -> bool:
     return _NEVER_TABLE.classify(address).blocked
 
 
-def parse_allowed(entries: Iterable[str]) -> Allowed:
-    """Raises NetAllowInvalid, naming the entry."""
-    return Allowed(tuple(_entry(text.strip()) for text in entries if text.strip()))
+def parse_allowed(entries: Iterable[str]) -> AllowList:
+    """Parse NET_ALLOW. Raise ``NetAllowInvalid`` naming the entry."""
+    return AllowList(tuple(_parse_entry(text.strip()) for text in entries if text.strip()))
 
 
-def _only(port: int) -> Policy:
-    """A host the operator named: wherever it resolves to, except where nothing may go."""
+def _build_host_policy(port: int) -> Policy:
+    """Allow a host that the operator named, wherever it resolves to, except where nothing may go."""
     return Policy(denied_networks=_NEVER_TABLE, allowed_ports=frozenset({port}))
 
 
-def _inside(networks: tuple[Network, ...], port: int) -> Policy:
-    """An unusual port, open inside some networks and nowhere else."""
+def _build_network_policy(networks: tuple[Network, ...], port: int) -> Policy:
+    """Allow an unusual port inside some networks and nowhere else."""
     return Policy(
         denied_networks=_NOTHING_PUBLIC,
         allowed_networks=networks,
@@ -125,32 +127,34 @@ def _inside(networks: tuple[Network, ...], port: int) -> Policy:
     )
 
 
-def _entry(text: str) -> Entry:
+def _parse_entry(text: str) -> Entry:
     target, ports = _split_port(text)
     try:
         network = ip_network(target, strict=False)
     except ValueError:
-        return Entry(_host_name(target, text), None, ports)
+        return Entry(_parse_host_name(target, text), None, ports)
     if any(network.version == net.version and network.overlaps(net) for net in _LINK_LOCAL):
-        raise NetAllowInvalid(f"NET_ALLOW: {text!r} covers link-local addresses, which stay shut")
+        raise NetAllowInvalid(
+            f"NET_ALLOW: {text!r} covers link-local addresses, which are never allowed"
+        )
     try:
         Policy(allowed_networks=(network,))
     except ValueError as error:
-        raise NetAllowInvalid(f"NET_ALLOW: {text!r} would open every address behind it") from error
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} would allow every address behind it") from error
     return Entry(None, network, ports)
 
 
 def _split_port(text: str) -> tuple[str, frozenset[int]]:
     if text.startswith("["):
         target, _, rest = text[1:].partition("]")
-        return target, _ports(rest.removeprefix(":"), text)
+        return target, _parse_ports(rest.removeprefix(":"), text)
     if text.count(":") != 1:  # no port, or a bare IPv6 network
         return text, WEB_PORTS
     target, _, port = text.partition(":")
-    return target, _ports(port, text)
+    return target, _parse_ports(port, text)
 
 
-def _ports(port: str, text: str) -> frozenset[int]:
+def _parse_ports(port: str, text: str) -> frozenset[int]:
     if port == "*":
         return ANY_PORT
     if not port:
@@ -160,7 +164,7 @@ def _ports(port: str, text: str) -> frozenset[int]:
     return frozenset({int(port)})
 
 
-def _host_name(host: str, text: str) -> str:
+def _parse_host_name(host: str, text: str) -> str:
     name = host.lower().rstrip(".")
     labels = name.split(".")
     if not all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels):

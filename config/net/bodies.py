@@ -1,4 +1,4 @@
-"""Reads an answer in small raw steps and stops at a limit counted after decompression.
+"""Reads a response in small raw steps and stops at a limit counted after decompression.
 
 A raw chunk of 64 kB of zeros, compressed, inflates to some 64 MB before a naive client counts it.
 We ask for no compression; a server that compresses all the same is inflated here, piece by piece.
@@ -23,24 +23,24 @@ _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class Body:
-    """Fed raw chunks, gives decoded ones; raises BodyTooLarge at the first byte too many."""
+    """Decodes raw chunks; raises ``BodyTooLarge`` at the first byte too many."""
 
     def __init__(self, limit: int, encoding: str) -> None:
-        self._left = limit
+        self._remaining = limit
         bits = _WINDOW_BITS.get(encoding)
         self._inflate = zlib.decompressobj(bits) if bits else None
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
         for start in range(0, len(raw), RAW_STEP):
             step = raw[start : start + RAW_STEP]
-            for piece in self._decoded(step):
-                self._left -= len(piece)
-                if self._left < 0:
+            for piece in self._decode(step):
+                self._remaining -= len(piece)
+                if self._remaining < 0:
                     raise BodyTooLarge
                 if piece:
                     yield piece
 
-    def _decoded(self, step: bytes) -> Iterator[bytes]:
+    def _decode(self, step: bytes) -> Iterator[bytes]:
         if self._inflate is None:
             yield step
             return
@@ -49,27 +49,27 @@ class Body:
             while self._inflate.unconsumed_tail:
                 yield self._inflate.decompress(self._inflate.unconsumed_tail, INFLATED_STEP)
         except zlib.error as error:
-            raise NetFault("The answer's compression is broken.") from error
+            raise NetFault("The response's compression is invalid.") from error
 
 
-def checked_encoding(response: httpx.Response) -> str:
-    """The answer's content encoding; raises for headers beyond the limits or one we can't bound."""
+def check_encoding(response: httpx.Response) -> str:
+    """Return the content encoding. Raise for headers beyond the limits or an encoding that can't be bounded."""
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(k) + len(v) for k, v in raw) > MAX_HEADER_BYTES:
         raise HeadersTooLarge
     encoding = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
     if encoding != "identity" and encoding not in _WINDOW_BITS:
-        raise NetFault("The answer is compressed in a way that wasn't asked for.")
+        raise NetFault("The response uses a compression that was not requested.")
     return encoding
 
 
-def announced_too_large(response: httpx.Response, limit: int) -> bool:
+def is_announced_too_large(response: httpx.Response, limit: int) -> bool:
     length = response.headers.get("content-length", "")
     return length.isascii() and length.isdigit() and int(length) > limit
 
 
-def plain_headers(response: httpx.Response, encoding: str) -> httpx.Headers:
-    """Headers that fit the decoded body."""
+def strip_encoding_headers(response: httpx.Response, encoding: str) -> httpx.Headers:
+    """Return headers that fit the decoded body."""
     headers = response.headers.copy()
     if encoding != "identity":
         for name in ("content-encoding", "content-length"):

@@ -1,4 +1,4 @@
-"""The two clients. They read no proxy, no netrc and no cookie from anywhere, and keep none."""
+"""The two HTTP clients. They read and keep no proxy, netrc or cookie."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx
 
 from config.env import env
-from config.net.allow import MAX_REDIRECTS, Allowed, parse_allowed
+from config.net.allow import MAX_REDIRECTS, AllowList, parse_allowed
 from config.net.transport import (
     CROSS_ORIGIN_BODY,
     AsyncGuardedTransport,
@@ -41,16 +41,18 @@ def client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.AsyncClient:
-    """``timeout`` bounds a whole exchange, redirects and body included; ``idle`` a single wait.
+    """Build an asynchronous client.
 
-    ``verify=False`` takes any certificate: the address is still the one that was checked.
-
-    ``allow`` replaces the operator's NET_ALLOW, ``resolver`` the system's name lookup: for tests.
+    ``timeout`` bounds a whole exchange in seconds, redirects and body included; ``idle`` a single wait.
+    ``verify=False`` takes
+    any certificate: the address is still the one that was checked. ``allow`` replaces the operator's NET_ALLOW,
+    ``resolver``
+    the system's name lookup: for tests.
     """
-    rules = replace(_rules(timeout, max_body, allow, resolver), verify=verify)
+    rules = replace(_build_rules(timeout, max_body, allow, resolver), verify=verify)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
-        **_options(timeout, idle, follow_redirects, connect),
+        **_build_options(timeout, idle, follow_redirects, connect),
     )
 
 
@@ -63,25 +65,27 @@ def sync_client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
-    rules = _rules(timeout, max_body, allow, resolver)
-    return _Client(transport=GuardedTransport(rules), **_options(timeout, idle, follow_redirects))
+    rules = _build_rules(timeout, max_body, allow, resolver)
+    return _Client(
+        transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
+    )
 
 
-def _rules(
+def _build_rules(
     timeout: float, max_body: int, allow: Iterable[str] | None, resolver: Resolver | None
 ) -> Rules:
-    allowed = _operators_list() if allow is None else parse_allowed(allow)
+    allowed = _load_allow_list() if allow is None else parse_allowed(allow)
     if resolver is None:
         return Rules(allowed, timeout, max_body)
     return Rules(allowed, timeout, max_body, resolver)
 
 
 @cache
-def _operators_list() -> Allowed:
+def _load_allow_list() -> AllowList:
     return parse_allowed(env().net_allow)
 
 
-def _options(
+def _build_options(
     timeout: float, idle: float | None, follow_redirects: bool, connect: float = CONNECT_SECONDS
 ) -> dict[str, Any]:
     wait = min(timeout, idle or timeout)
@@ -96,13 +100,13 @@ def _options(
 
 
 class _SafeRedirects:
-    """Across origins only harmless headers go along, and a body never does."""
+    """Sends only harmless headers to another origin, and never a body."""
 
     def _redirect_headers(
         self, request: httpx.Request, url: httpx.URL, method: str
     ) -> httpx.Headers:
         headers: httpx.Headers = super()._redirect_headers(request, url, method)  # type: ignore[misc]
-        if not _same_origin(request.url, url):
+        if not _is_same_origin(request.url, url):
             for name in [name for name in headers if name.lower() not in _HARMLESS_HEADERS]:
                 del headers[name]
         return headers
@@ -112,7 +116,7 @@ class _SafeRedirects:
     ) -> httpx.Request:
         following: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-        leaves = not _same_origin(request.url, following.url)
+        leaves = not _is_same_origin(request.url, following.url)
         if leaves and has_body and response.status_code in _KEEPS_BODY:
             # Refused when it is sent, not here: httpx builds it even for callers that won't follow.
             following.extensions = {**following.extensions, CROSS_ORIGIN_BODY: True}
@@ -127,9 +131,9 @@ class _Client(_SafeRedirects, httpx.Client):
     pass
 
 
-def _same_origin(one: httpx.URL, other: httpx.URL) -> bool:
-    return _origin(one) == _origin(other)
+def _is_same_origin(first: httpx.URL, other: httpx.URL) -> bool:
+    return _parse_origin(first) == _parse_origin(other)
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+def _parse_origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)

@@ -17,7 +17,7 @@ class NetFault(httpx.TransportError):
 
 
 class AddressRefused(NetFault):
-    """That address may not be called from here."""
+    """The address is blocked."""
 
 
 class RedirectRefused(NetFault):

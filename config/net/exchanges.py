@@ -1,7 +1,7 @@
-"""One request and its whole answer, for who wants neither streams nor the client's types.
+"""One request and its complete response, for callers that want neither streams nor the client's types.
 
-The limit on the answer is chosen once its headers are there; redirects are followed and each is
-checked like the first address.
+The limit of the body is chosen once its headers have arrived; redirects are followed and each is checked like the first
+address.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from config.net.errors import BodyTooLarge, NetFault
 
 
 # What the connection says for itself; said twice or wrongly it could split one request into two.
-_OURS: Final = frozenset(
+_CONNECTION_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
      "keep-alive", "proxy-connection", "expect"}
 )  # fmt: skip
@@ -38,7 +38,7 @@ class Exchange:
 
 
 class ExchangeFailed(Exception):
-    """There was no answer. ``retryable``: another time there may be one."""
+    """There was no response. ``retryable`` says whether a later attempt may get one."""
 
     def __init__(self, message: str, *, retryable: bool, too_large: bool = False) -> None:
         super().__init__(message)
@@ -59,14 +59,21 @@ async def exchange(
     largest: int,
     **options: Any,
 ) -> Exchange:
-    """``options`` are those of ``client``. Raises ExchangeFailed; its sentence names no address."""
+    """Send a request and return its response. ``options`` are those of ``client``.
+
+    Raise ``ExchangeFailed``, whose sentence never names a resolved address.
+    """
     try:
         async with client(follow_redirects=True, max_body=largest, **options) as http:
             request = http.build_request(
                 method,
-                _with_params(url, params),
-                headers=[(k.encode(), v.encode()) for k, v in headers if k.lower() not in _OURS],
-                **_body(content, form, files, multipart=multipart),
+                _add_params(url, params),
+                headers=[
+                    (k.encode(), v.encode())
+                    for k, v in headers
+                    if k.lower() not in _CONNECTION_HEADERS
+                ],
+                **_build_body(content, form, files, multipart=multipart),
             )
             async with _Answer(http, request) as response:
                 body = await _read(response, limit)
@@ -78,12 +85,12 @@ async def exchange(
                 )
     except BodyTooLarge as fault:
         most = fault.most if isinstance(fault, _OverLimit) else largest
-        message = f"The answer is larger than {most // (1024 * 1024)} MB"
+        message = f"The response is larger than {most // (1024 * 1024)} MB"
         raise ExchangeFailed(message, retryable=False, too_large=True) from None
     except NetFault as fault:
         raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        raise _told(error, url) from None
+        raise _describe_error(error, url) from None
 
 
 class _OverLimit(BodyTooLarge):
@@ -95,7 +102,7 @@ class _OverLimit(BodyTooLarge):
 
 
 class _Answer:
-    """``client.stream`` for a request that is already built."""
+    """Does what ``client.stream`` does, for a request that is already built."""
 
     def __init__(self, http: httpx.AsyncClient, request: httpx.Request) -> None:
         self._http, self._request = http, request
@@ -120,15 +127,15 @@ async def _read(response: httpx.Response, limit: Callable[[Mapping[str, str]], i
     return bytes(parts)
 
 
-def _with_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:
-    """Parameters come after those the address has."""
+def _add_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:
+    """Append parameters after those that the address has."""
     parsed = httpx.URL(url)
     if not params:
         return parsed
     return parsed.copy_with(params=httpx.QueryParams([*parsed.params.multi_items(), *params]))
 
 
-def _body(
+def _build_body(
     content: bytes | None,
     form: Sequence[tuple[str, str]] | None,
     files: Sequence[FormFile],
@@ -145,15 +152,15 @@ def _body(
     return {"files": [*fields, *parts]}
 
 
-def _told(error: Exception, url: str) -> ExchangeFailed:
-    host = _host(url)
+def _describe_error(error: Exception, url: str) -> ExchangeFailed:
+    host = _format_host(url)
     for kind, (sentence, retryable) in _SENTENCES.items():
         if isinstance(error, kind):
             return ExchangeFailed(sentence.format(host=host), retryable=retryable)
-    return ExchangeFailed(f"{host} couldn't be reached.", retryable=True)
+    return ExchangeFailed(f"{host} could not be reached.", retryable=True)
 
 
-def _host(url: str) -> str:
+def _format_host(url: str) -> str:
     try:
         return repr(httpx.URL(url).host[:100])
     except httpx.InvalidURL:
@@ -161,13 +168,13 @@ def _host(url: str) -> str:
 
 
 _SENTENCES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
-    httpx.InvalidURL: ("{host} isn't a usable address.", False),
-    httpx.UnsupportedProtocol: ("Only http and https addresses can be called.", False),
+    httpx.InvalidURL: ("{host} is not a valid address.", False),
+    httpx.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
     httpx.TooManyRedirects: ("{host} redirects too often.", False),
     httpx.ConnectTimeout: ("{host} took too long to connect.", True),
-    httpx.TimeoutException: ("{host} took too long to answer.", True),
-    httpx.LocalProtocolError: ("The request isn't valid HTTP.", False),
-    httpx.RemoteProtocolError: ("{host} broke off or doesn't speak HTTP.", True),
-    httpx.ConnectError: ("{host} couldn't be reached.", True),
-    UnicodeError: ("{host} isn't a usable address.", False),
+    httpx.TimeoutException: ("{host} took too long to respond.", True),
+    httpx.LocalProtocolError: ("The request is not valid HTTP.", False),
+    httpx.RemoteProtocolError: ("{host} closed the connection or doesn't speak HTTP.", True),
+    httpx.ConnectError: ("{host} could not be reached.", True),
+    UnicodeError: ("{host} is not a valid address.", False),
 }

@@ -1,7 +1,7 @@
 """The transports under both clients: which policy applies, how long, how much.
 
-ssrfguard resolves, checks every answer and connects to the address it checked. Around it stand the
-operator's list, one deadline for the whole exchange, and the limits on what comes back.
+ssrfguard resolves, checks every address and connects to the one it checked. This module adds the operator's list, one
+deadline for the whole exchange, and the limits on the response.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ import httpx
 from ssrfguard import Policy, SSRFGuardError
 from ssrfguard.httpx import AsyncSafeTransport, SafeTransport
 
-from config.net.allow import Allowed, is_never
-from config.net.bodies import Body, announced_too_large, checked_encoding, plain_headers
+from config.net.allow import AllowList, is_never
+from config.net.bodies import Body, check_encoding, is_announced_too_large, strip_encoding_headers
 from config.net.errors import AddressRefused, BodyTooLarge, NetFault, RedirectRefused, TimeIsUp
 
 
@@ -31,21 +31,21 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Rules:
-    allowed: Allowed
+    allowed: AllowList
     seconds: float
     max_body: int
     resolver: Resolver = field(default=socket.getaddrinfo)
     verify: bool = True  # the other side's certificate
 
-    def policy_of(self, request: httpx.Request) -> Policy:
+    def find_policy(self, request: httpx.Request) -> Policy:
         port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
-        policy = self.allowed.policy_for(request.url.host, port)
+        policy = self.allowed.find_policy(request.url.host, port)
         if CROSS_ORIGIN_BODY in request.extensions:
             raise RedirectRefused(request=request)
         return policy
 
-    def deadline_of(self, request: httpx.Request) -> float:
-        """One a chain: a redirect's request inherits the extensions of the first."""
+    def find_deadline(self, request: httpx.Request) -> float:
+        """Return the deadline of the chain: a redirect's request inherits the extensions of the first."""
         return float(request.extensions.setdefault(_DEADLINE, time.monotonic() + self.seconds))
 
     def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
@@ -62,33 +62,33 @@ class AsyncGuardedTransport(httpx.AsyncBaseTransport):
         self._inner: dict[int, AsyncSafeTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        deadline = self._rules.deadline_of(request)
-        inner = self._transport_for(self._rules.policy_of(request))
+        deadline = self._rules.find_deadline(request)
+        inner = self._get_transport(self._rules.find_policy(request))
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 response = await inner.handle_async_request(request)
         except TimeoutError as error:
             raise TimeIsUp(request=request) from error
         except (SSRFGuardError, NetFault) as error:
-            raise _told(error, request) from None
+            raise _describe_error(error, request) from None
         try:
-            encoding = _checked(response, self._rules.max_body)
+            encoding = _check_response(response, self._rules.max_body)
         except NetFault:
             await response.aclose()
             raise
         body = Body(self._rules.max_body, encoding)
-        return _wrapped(response, encoding, _AsyncStream(response, body, deadline))
+        return _wrap_response(response, encoding, _AsyncStream(response, body, deadline))
 
     async def aclose(self) -> None:
         for transport in self._inner.values():
             await transport.aclose()
 
-    def _transport_for(self, policy: Policy) -> AsyncSafeTransport:
+    def _get_transport(self, policy: Policy) -> AsyncSafeTransport:
         if id(policy) not in self._inner:
             self._inner[id(policy)] = AsyncSafeTransport(
                 policy=policy,
                 resolver=self._rules.resolve,
-                verify=_tls(self._rules.verify),
+                verify=_load_tls_context(self._rules.verify),
                 trust_env=False,
             )
         return self._inner[id(policy)]
@@ -100,32 +100,32 @@ class GuardedTransport(httpx.BaseTransport):
         self._inner: dict[int, SafeTransport] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        deadline = self._rules.deadline_of(request)
+        deadline = self._rules.find_deadline(request)
         if time.monotonic() > deadline:
             raise TimeIsUp(request=request)
-        inner = self._transport_for(self._rules.policy_of(request))
+        inner = self._get_transport(self._rules.find_policy(request))
         try:
             response = inner.handle_request(request)
         except (SSRFGuardError, NetFault) as error:
-            raise _told(error, request) from None
+            raise _describe_error(error, request) from None
         try:
-            encoding = _checked(response, self._rules.max_body)
+            encoding = _check_response(response, self._rules.max_body)
         except NetFault:
             response.close()
             raise
         body = Body(self._rules.max_body, encoding)
-        return _wrapped(response, encoding, _Stream(response, body, deadline))
+        return _wrap_response(response, encoding, _Stream(response, body, deadline))
 
     def close(self) -> None:
         for transport in self._inner.values():
             transport.close()
 
-    def _transport_for(self, policy: Policy) -> SafeTransport:
+    def _get_transport(self, policy: Policy) -> SafeTransport:
         if id(policy) not in self._inner:
             self._inner[id(policy)] = SafeTransport(
                 policy=policy,
                 resolver=self._rules.resolve,
-                verify=_tls(self._rules.verify),
+                verify=_load_tls_context(self._rules.verify),
                 trust_env=False,
             )
         return self._inner[id(policy)]
@@ -167,38 +167,38 @@ class _Stream(httpx.SyncByteStream):
 
 
 @cache
-def _tls(verify: bool) -> ssl.SSLContext:
-    """Loading the certificate store takes longer than many a request; once a process is enough."""
+def _load_tls_context(verify: bool) -> ssl.SSLContext:
+    """Load the certificate store once per process, because that takes longer than many a request."""
     return httpx.create_ssl_context(verify=verify, trust_env=False)
 
 
-def _checked(response: httpx.Response, limit: int) -> str:
-    encoding = checked_encoding(response)
-    if announced_too_large(response, limit):
+def _check_response(response: httpx.Response, limit: int) -> str:
+    encoding = check_encoding(response)
+    if is_announced_too_large(response, limit):
         raise BodyTooLarge
     return encoding
 
 
-def _wrapped(
+def _wrap_response(
     response: httpx.Response,
     encoding: str,
     stream: httpx.AsyncByteStream | httpx.SyncByteStream,
 ) -> httpx.Response:
     return httpx.Response(
         response.status_code,
-        headers=plain_headers(response, encoding),
+        headers=strip_encoding_headers(response, encoding),
         stream=stream,
         extensions=response.extensions,
     )
 
 
-def _told(error: Exception, request: httpx.Request) -> NetFault:
-    """The guard's own sentences name the resolved address; ours name what the user wrote."""
+def _describe_error(error: Exception, request: httpx.Request) -> NetFault:
+    """Replace the guard's sentence, which names the resolved address, by one that names what the user wrote."""
     if isinstance(error, NetFault) and not isinstance(error, AddressRefused):
         return error
     host = request.url.host[:100]
     return AddressRefused(
-        f"{host!r} may not be called from here: only public http and https addresses on ports 80 "
-        "and 443 may, and what the operator lists in NET_ALLOW.",
+        f"{host!r} is blocked: only public http and https addresses on ports 80 and 443 are allowed, "
+        "plus those that the operator lists in NET_ALLOW.",
         request=request,
     )

@@ -1,4 +1,4 @@
-"""Writes `.env.example` from config/env.py, so that the two can't differ."""
+"""Write `.env.example` from config/env.py, so that the two can't differ."""
 
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from config.env import ROOT, Env
 
 
 HEAD = """\
-# Every environment variable, from config/env.py (`make docs` writes this file).
-# Copy to .env and set what you need; nothing is needed on one machine.
-# Another file than .env: MNEMOFLOW_ENV_FILE.
+# All environment variables, generated from config/env.py by `make docs`.
+# Copy to .env and set what you need; on a single machine nothing is required.
+# To use a file other than .env, set MNEMOFLOW_ENV_FILE.
 """
 
 
 class Command(BaseCommand):
-    help = "Write .env.example; with --check only say whether it is stale."
+    help = "Write .env.example; with --check, only report whether it is outdated."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,19 +25,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, check: bool, **options: Any) -> None:
         path = ROOT / ".env.example"
         if not check:
-            path.write_text(example())
-        elif not path.exists() or path.read_text() != example():
-            raise CommandError(".env.example is stale: run `make docs`.")
+            path.write_text(render_example())
+        elif not path.exists() or path.read_text() != render_example():
+            raise CommandError(".env.example is outdated: run `make docs`.")
 
 
-def example() -> str:
+def render_example() -> str:
     return HEAD + "".join(
-        f"\n# {field.description}\n# {name.upper()}={_shown(field.default)}\n"
+        f"\n# {field.description}\n# {name.upper()}={_format_default(field.default)}\n"
         for name, field in Env.model_fields.items()
     )
 
 
-def _shown(default: object) -> str:
+def _format_default(default: object) -> str:
     match default:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""Brings the catalogues up to date with the code; Django's makemessages finds the texts, and needs xgettext for it."""
+"""Update the translation catalogs from the code. Django's makemessages finds the texts, and needs xgettext for it."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ IGNORED = (".*", "tests", "bench", "staticfiles", "node_modules")
 
 
 class Command(BaseCommand):
-    help = "Find the texts to translate, and write them to every catalogue in locale/."
+    help = "Find the texts to translate and write them to the catalogs in locale/."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,19 +31,17 @@ class Command(BaseCommand):
             ignore_patterns=list(IGNORED), verbosity=0,
         )  # fmt: skip
         unfinished = 0
-        for path, known in before.items():
-            add_texts_of_files(path, known)
-            unfinished += tidy(path)
+        for path, catalog in before.items():
+            add_texts_of_files(path, catalog)
+            unfinished += clean_catalog(path)
         compile_stale(settings.LOCALE_PATHS)
         if unfinished:
-            raise CommandError(
-                f"{unfinished} texts still need a translator (empty, or marked fuzzy)."
-            )
+            raise CommandError(f"{unfinished} texts are not translated (empty or fuzzy).")
 
 
-def add_texts_of_files(path: Path, known: polib.POFile) -> None:
-    """What apps say in files that xgettext can't read, with the translation that was there."""
-    said = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in known}
+def add_texts_of_files(path: Path, catalog_before: polib.POFile) -> None:
+    """Add the texts that apps keep in files which xgettext can't read, with their earlier translations."""
+    translations = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in catalog_before}
     catalogue = polib.pofile(str(path), wrapwidth=0)
     have = {(entry.msgctxt, entry.msgid) for entry in catalogue}
     for app in apps.get_app_configs():
@@ -51,13 +49,13 @@ def add_texts_of_files(path: Path, known: polib.POFile) -> None:
             if key not in have:
                 context, text = key
                 catalogue.append(
-                    polib.POEntry(msgctxt=context, msgid=text, msgstr=said.get(key, ""))
+                    polib.POEntry(msgctxt=context, msgid=text, msgstr=translations.get(key, ""))
                 )
     catalogue.save()
 
 
-def tidy(path: Path) -> int:
-    """Sort a catalogue and drop what changes with every run; tell how many texts are not done."""
+def clean_catalog(path: Path) -> int:
+    """Sort a catalog and drop metadata that changes with every run; return how many texts are untranslated."""
     catalogue = polib.pofile(str(path), wrapwidth=0)
     catalogue.header = ""
     for name in (

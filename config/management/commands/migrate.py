@@ -7,8 +7,14 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands.migrate import Command as MigrateCommand
 from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.embedded.roles import APP_ROLE, ensure_role, join_role
+from config.env import env
+
+
+# It was squashed into others before the first release, so only an older database has applied it.
+OLD_MIGRATION = ("accounts", "0002_walls")
 
 
 class Command(MigrateCommand):
@@ -17,6 +23,7 @@ class Command(MigrateCommand):
         parser.set_defaults(database=settings.MIGRATE_ALIAS)
 
     def handle(self, *args: Any, **options: Any) -> str | None:
+        check_is_current(options["database"])
         self._ensure_app_role(options["database"])
         return super().handle(*args, **options)
 
@@ -30,6 +37,23 @@ class Command(MigrateCommand):
                 join_role(wrapper.connection, site)
         except psycopg.errors.InsufficientPrivilege as error:
             raise CommandError(
-                f"{owner} may not make the role {APP_ROLE}, which row-level security needs. As a superuser, once: "
-                f"create role {APP_ROLE} login password '…'; then run this again. ({error})"
+                f"{owner} can't create the role {APP_ROLE}, which row-level security needs. As a superuser, run: "
+                f"create role {APP_ROLE} login password '…'; then try again. ({error})"
             ) from error
+
+
+def check_is_current(alias: str) -> None:
+    """Refuse a database from before the first release, whose migrations no longer exist."""
+    if OLD_MIGRATION not in MigrationRecorder(connections[alias]).applied_migrations():
+        return
+    if env().embedded_database:
+        home = env().mnemoflow_home
+        raise CommandError(
+            f"The data folder {home} is from before the first release and cannot be brought up to date: "
+            "move it away and start again."
+        )
+    name = connections[alias].settings_dict["NAME"]
+    raise CommandError(
+        f"The database {name} is from before the first release and cannot be brought up to date: "
+        "create an empty one and start again."
+    )

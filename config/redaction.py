@@ -1,0 +1,227 @@
+"""Replace live secrets in anything that is logged, stored or shown, in every form they travel in.
+
+Plain Python: the log, a run's rows, a model's answers and memory's gate use the same redactor.
+"""
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from functools import cached_property, lru_cache
+from typing import Any, Final
+from urllib.parse import quote, quote_plus
+
+
+MASK: Final = "[redacted]"
+_SHORTEST: Final = 4  # a secret of three letters would blank out half of every text
+_SHORTEST_ENCODED: Final = 6
+_MOST_LIVE: Final = 1000  # secrets that a process keeps out of its log
+
+
+class Redactor:
+    """Replace each form of a secret by the text given for it, in one pass over a text.
+
+    Texts without a secret cost one search a form; that is the usual case.
+    """
+
+    def __init__(self, replacements: Mapping[str, str]) -> None:
+        self._plain = _Table(replacements)
+
+    def __bool__(self) -> bool:
+        return bool(self._plain.replacements)
+
+    def redact_text(self, text: str) -> str:
+        return self._plain.replace(text)
+
+    def redact_json_text(self, text: str) -> str:
+        """Redact JSON that is written out already; keys are texts as well."""
+        return self._escaped.replace(text)
+
+    def restore_json_text(self, text: str) -> str:
+        """Put the secrets back; only where each replacement stands for one form of one secret."""
+        return self._restoring.replace(text)
+
+    def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where a form of a secret stands in the text, each form by itself: they may overlap."""
+        return self._plain.find_spans(text)
+
+    def redact(self, value: Any) -> Any:
+        """Redact JSON, bytes and exceptions, keys included."""
+        if not self:
+            return value
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, bytes):
+            text = value.decode("utf-8", "backslashreplace")
+            redacted = self.redact_text(text)
+            return value if redacted == text else redacted.encode()
+        if isinstance(value, Mapping):
+            return {self.redact(key): self.redact(inner) for key, inner in value.items()}
+        if type(value) in (list, tuple, set, frozenset):
+            return type(value)(self.redact(inner) for inner in value)
+        if isinstance(value, BaseException):
+            return self.redact_text(f"{type(value).__name__}: {value}")
+        return value
+
+    def stream(self) -> "StreamRedactor":
+        return StreamRedactor(self._plain)
+
+    @cached_property
+    def _escaped(self) -> "_Table":
+        pairs = self._plain.replacements.items()
+        return _Table(
+            {_escape_json(form): _escape_json(replacement) for form, replacement in pairs}
+        )
+
+    @cached_property
+    def _restoring(self) -> "_Table":
+        return _Table({mask: form for form, mask in self._escaped.replacements.items()})
+
+
+class StreamRedactor:
+    """Redact text that comes in pieces: what may be the beginning of a secret waits for what follows."""
+
+    def __init__(self, table: "_Table") -> None:
+        self._table = table
+        self._beginnings = {
+            form[:end] for form in table.replacements for end in range(1, len(form))
+        }
+        self._longest = max(map(len, table.replacements), default=0)
+        self._pending = ""
+
+    def add(self, piece: str) -> str:
+        """Return what may be shown now."""
+        if self._table.pattern is None:
+            return piece
+        text, at = self._pending + piece, 0
+        pieces: list[str] = []
+        while True:
+            match = self._table.pattern.search(text, at)
+            wait = self._find_start_of_secret(text, at)
+            if match is None or wait <= match.start():
+                self._pending = text[wait:]
+                return "".join((*pieces, text[at:wait]))
+            pieces += [text[at : match.start()], self._table.replacements[match.group()]]
+            at = match.end()
+
+    def end(self) -> str:
+        """Return what was held back, redacted where a shorter secret is in it; no more is to come."""
+        rest, self._pending = self._pending, ""
+        return self._table.replace(rest)
+
+    def _find_start_of_secret(self, text: str, at: int) -> int:
+        """Return from where on the text may go on to be a secret; its end, when it can't."""
+        for start in range(max(at, len(text) - self._longest + 1), len(text)):
+            if text[start:] in self._beginnings:
+                return start
+        return len(text)
+
+
+class LogRedactor:
+    """The secrets that this process has used, kept out of its log: the oldest is forgotten first."""
+
+    def __init__(self) -> None:
+        self._forms: dict[str, list[str]] = {}
+        self._redactor: Redactor | None = NO_REDACTION  # None: to be made when something is logged
+        self._lock = threading.Lock()
+
+    def add(self, secret: str) -> None:
+        """Keep a secret out of the log from now on."""
+        if secret in self._forms:
+            return
+        with self._lock:
+            if len(self._forms) >= _MOST_LIVE:
+                del self._forms[next(iter(self._forms))]
+            self._forms[secret] = list_forms(secret)
+            self._redactor = None
+
+    def process(
+        self, _logger: Any, _method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        """Redact an event, as a structlog processor after the one that formats exceptions."""
+        redactor = self._build_redactor() if self._redactor is None else self._redactor
+        return {key: redactor.redact(value) for key, value in event.items()}
+
+    def _build_redactor(self) -> Redactor:
+        with self._lock:
+            self._redactor = Redactor(
+                {form: MASK for forms_of_secret in self._forms.values() for form in forms_of_secret}
+            )
+            return self._redactor
+
+
+def build_redactor(secrets: Iterable[str]) -> Redactor:
+    """Return the redactor of this set of secrets, made once; nothing tells afterwards which it was."""
+    return _build_cached_redactor(frozenset(secrets))
+
+
+@lru_cache(maxsize=256)
+def _build_cached_redactor(secrets: frozenset[str]) -> Redactor:
+    return Redactor({form: MASK for secret in secrets for form in list_forms(secret)})
+
+
+def list_forms(secret: str) -> list[str]:
+    """Return the forms a secret travels in, itself first: in addresses, JSON, base64 and hexadecimal."""
+    secret = secret.strip()
+    if len(secret) < _SHORTEST:
+        return []
+    if len(secret) < _SHORTEST_ENCODED:
+        return [secret]
+    raw = secret.encode("utf-8", "surrogatepass")
+    encoded = [
+        *(quote(raw, safe=""), quote(raw), quote_plus(raw)),
+        *(json.dumps(secret)[1:-1], _escape_json(secret)),
+        *(raw.hex(), raw.hex().upper()),
+        *(form for offset in range(3) for form in _list_base64_forms(raw, offset)),
+    ]
+    return list(dict.fromkeys([secret, *encoded]))
+
+
+def _list_base64_forms(raw: bytes, offset: int) -> Iterator[str]:
+    """Yield what of a base64 text depends on the secret alone, when it stands ``offset`` bytes into a group.
+
+    ``user:secret`` encoded as a whole shares no complete encoding with ``secret``, but this part.
+    """
+    encoded = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
+    start = -(-offset * 8 // 6)
+    end = (offset + len(raw)) * 8 // 6
+    part = encoded[start:end]
+    if len(part) >= _SHORTEST_ENCODED:
+        yield part
+        yield part.replace("+", "-").replace("/", "_")
+
+
+def _escape_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+class _Table:
+    """Texts and what stands for them; of two that begin at one place the longer counts."""
+
+    def __init__(self, replacements: Mapping[str, str]) -> None:
+        longest_first = sorted(replacements, key=lambda text: (-len(text), text))
+        self.replacements = {text: replacements[text] for text in longest_first}
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        return (
+            re.compile("|".join(map(re.escape, self.replacements))) if self.replacements else None
+        )
+
+    def replace(self, text: str) -> str:
+        # A search for each is much quicker than the pattern, which is for the rare text that has one.
+        if not any(form in text for form in self.replacements) or self.pattern is None:
+            return text
+        return self.pattern.sub(lambda match: self.replacements[match.group()], text)
+
+    def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        for form in self.replacements:
+            at = text.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = text.find(form, at + len(form))
+
+
+NO_REDACTION: Final = Redactor({})
+log_redactor: Final = LogRedactor()

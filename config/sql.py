@@ -1,0 +1,39 @@
+"""SQL that is kept in files: functions and triggers that migrations create, and named queries.
+
+A path is relative to the root of the project, so that a search for it leads to the file.
+"""
+
+import re
+
+from django.db import migrations
+
+from config.env import ROOT
+
+
+_FUNCTION = re.compile(r"^create function (\w+)", re.IGNORECASE | re.MULTILINE)
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+
+
+def run_sql_file(path: str, *, undo: str = "") -> migrations.RunSQL:
+    """Run a file in a migration. Undoing it runs ``undo`` and drops the file's functions with what depends on them.
+
+    Whoever changes such a file after a release adds a migration that replaces its functions.
+    """
+    text = (ROOT / path).read_text(encoding="utf-8")
+    drops = [f"DROP FUNCTION {name} CASCADE" for name in reversed(_FUNCTION.findall(text))]
+    return migrations.RunSQL(text, [*filter(None, [undo]), *drops])
+
+
+def read_queries(path: str) -> dict[str, str]:
+    """Return the queries of a file, each of which begins with a line ``-- name: …``, without their comments."""
+    _head, *parts = _NAME.split((ROOT / path).read_text(encoding="utf-8"))
+    return {
+        name: _COMMENT.sub("", text).strip()
+        for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def named_call(function: str, *parameters: str) -> str:
+    """Return the SQL that calls a function of the database with arguments by name, in this order."""
+    return f"{function}({', '.join(f'{name} => %s' for name in parameters)})"
