@@ -1,23 +1,23 @@
-// What every page does: theme, menus, toasts, copy buttons. Delegated, so that swapped-in fragments work.
+// Behaviour of every page: theme, menus, toasts, copy buttons. Events are delegated, so that swapped fragments work.
 
 const THEMES = ["auto", "light", "dark"];
 
 const root = document.documentElement;
-const currentTheme = () => root.dataset.theme ?? "auto";
+const getTheme = () => root.dataset.theme ?? "auto";
 
 function showTheme() {
-  for (const label of document.querySelectorAll("[data-theme-label]")) label.textContent = label.dataset[currentTheme()];
+  for (const label of document.querySelectorAll("[data-theme-label]")) label.textContent = label.dataset[getTheme()];
 }
 
-function nextTheme() {
-  const theme = THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length];
+function switchTheme() {
+  const theme = THEMES[(THEMES.indexOf(getTheme()) + 1) % THEMES.length];
   if (theme === "auto") delete root.dataset.theme;
   else root.dataset.theme = theme;
   try {
     if (theme === "auto") localStorage.removeItem("theme");
     else localStorage.setItem("theme", theme);
   } catch {
-    // not remembered, still shown
+    // shown, but not stored
   }
   showTheme();
 }
@@ -27,26 +27,26 @@ function toggleMenu(button) {
   button.setAttribute("aria-expanded", String(open));
 }
 
-async function copy(button) {
+async function copyToClipboard(button) {
   const source = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
   const label = button.querySelector("[data-copy-label]") ?? button;
-  const before = label.textContent;
+  const previousLabel = label.textContent;
   label.textContent = button.dataset.copied;
-  setTimeout(() => (label.textContent = before), 1600);
+  setTimeout(() => (label.textContent = previousLabel), 1600);
 }
 
 const CLICKS = {
-  "[data-theme-toggle]": nextTheme,
+  "[data-theme-toggle]": switchTheme,
   "[data-menu-toggle]": toggleMenu,
   "[data-toast-close]": (button) => button.closest("[data-toast]").remove(),
-  "[data-copy]": copy,
+  "[data-copy]": copyToClipboard,
 };
 
 document.addEventListener("click", (event) => {
-  for (const [selector, act] of Object.entries(CLICKS)) {
+  for (const [selector, handler] of Object.entries(CLICKS)) {
     const target = event.target.closest(selector);
-    if (target) act(target);
+    if (target) handler(target);
   }
   for (const menu of document.querySelectorAll("details[data-dismiss][open]")) {
     if (!menu.contains(event.target)) menu.open = false;
@@ -61,53 +61,53 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A form that asks first says so in its own words; nobody else hears of it until it was agreed to.
-const asking = document.getElementById("confirm");
-let agreed = null;
+// A form with a confirmation asks first; other listeners do not see the event before it is confirmed.
+const confirmDialog = document.getElementById("confirm");
+let confirmedForm = null;
 
 document.addEventListener(
   "submit",
   (event) => {
     const form = event.target;
-    if (!form.dataset.confirm || form === agreed) return;
+    if (!form.dataset.confirm || form === confirmedForm) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    askFirst(form, event.submitter);
+    askForConfirmation(form, event.submitter);
   },
   true,
 );
 
-function askFirst(form, submitter) {
-  asking.querySelector("[data-question]").textContent = form.dataset.confirm;
-  asking.querySelector("[value=yes]").textContent = submitter?.textContent.trim() || asking.dataset.yes;
-  asking.returnValue = "";
-  asking.addEventListener("close", () => asking.returnValue === "yes" && sendAgreed(form, submitter), { once: true });
-  asking.showModal();
+function askForConfirmation(form, submitter) {
+  confirmDialog.querySelector("[data-question]").textContent = form.dataset.confirm;
+  confirmDialog.querySelector("[value=yes]").textContent = submitter?.textContent.trim() || confirmDialog.dataset.yes;
+  confirmDialog.returnValue = "";
+  confirmDialog.addEventListener("close", () => confirmDialog.returnValue === "yes" && submitConfirmed(form, submitter), { once: true });
+  confirmDialog.showModal();
 }
 
-function sendAgreed(form, submitter) {
-  if (!form.isConnected) return; // what was asked about went away meanwhile
-  agreed = form;
+function submitConfirmed(form, submitter) {
+  if (!form.isConnected) return; // the form was removed in the meantime
+  confirmedForm = form;
   form.requestSubmit(submitter?.isConnected ? submitter : null);
-  agreed = null;
+  confirmedForm = null;
 }
 
-// A toast that offers a way back stays until it is dismissed; others leave by themselves.
-function fadeToast(toast) {
+// A toast with a form or link stays until it is dismissed; others disappear by themselves.
+function scheduleRemoval(toast) {
   if (!toast.querySelector("form, a")) setTimeout(() => toast.remove(), 6000);
 }
 
 new MutationObserver((changes) => {
   for (const change of changes) {
-    for (const node of change.addedNodes) if (node.matches?.("[data-toast]")) fadeToast(node);
+    for (const node of change.addedNodes) if (node.matches?.("[data-toast]")) scheduleRemoval(node);
   }
 }).observe(document.getElementById("toasts"), { childList: true });
 
-for (const toast of document.querySelectorAll("[data-toast]")) fadeToast(toast);
+for (const toast of document.querySelectorAll("[data-toast]")) scheduleRemoval(toast);
 
-// On a narrow screen the tab one is on may be past the edge.
+// On a narrow screen the current tab may lie outside the view.
 for (const tabs of document.querySelectorAll(".tabs")) {
-  const here = tabs.querySelector("[aria-current=page]")?.getBoundingClientRect();
-  if (here) tabs.scrollLeft += here.left - tabs.getBoundingClientRect().left - (tabs.clientWidth - here.width) / 2;
+  const currentTab = tabs.querySelector("[aria-current=page]")?.getBoundingClientRect();
+  if (currentTab) tabs.scrollLeft += currentTab.left - tabs.getBoundingClientRect().left - (tabs.clientWidth - currentTab.width) / 2;
 }
 showTheme();

@@ -1,44 +1,44 @@
-// The first steps in the corner: fetched after the page, so that no page waits for them, and again when
-// something was done. Without scripts they are a page of their own.
+// The first steps in the corner: fetched after the page, so that it loads faster, and again after progress. Without scripts
+// they are a page of their own.
 
-const CLOSED = "first-steps-closed";
+const STORAGE_KEY = "first-steps-closed";
 
 export class Corner {
-  #done = null;
+  #completed = null;
 
-  constructor(root, { open = false, onTour = null, heard = () => {} } = {}) {
+  constructor(root, { open = false, onTour = null, onComplete: heard = () => {} } = {}) {
     this.root = root;
     this.body = root.querySelector("#steps-body");
     this.toggle = root.querySelector("[data-steps-toggle]");
     this.open = open;
     this.onTour = onTour;
-    this.heard = heard;
+    this.onComplete = heard;
     this.toggle.addEventListener("click", () => this.show(this.body.hidden));
     root.addEventListener("keydown", (event) => event.key === "Escape" && this.show(false));
-    root.addEventListener("click", (event) => this.#clicked(event));
-    root.addEventListener("submit", (event) => this.#submitted(event));
+    root.addEventListener("click", (event) => this.#onClick(event));
+    root.addEventListener("submit", (event) => this.#onSubmit(event));
   }
 
   get card() {
     return this.body.querySelector("[data-steps]");
   }
 
-  /** What is written there now; null when it can't be had. */
+  /** Fetch the present steps; null when that fails. */
   async refresh(body) {
-    const answer = await fetch(this.root.dataset.url, {
+    const response = await fetch(this.root.dataset.url, {
       method: body ? "POST" : "GET",
       body,
       headers: { "X-Fragment": "1", ...(body ? { "X-CSRFToken": token() } : {}) },
     }).catch(() => null);
-    if (!answer?.ok) return null;
-    this.body.innerHTML = await answer.text();
-    this.#shown();
+    if (!response?.ok) return null;
+    this.body.innerHTML = await response.text();
+    this.#onLoad();
     return this.card;
   }
 
-  async act(act, place = "") {
+  async act(action, place = "") {
     const body = new FormData();
-    body.set("act", act);
+    body.set("act", action);
     body.set("place", place);
     return this.refresh(body);
   }
@@ -46,33 +46,33 @@ export class Corner {
   show(on) {
     this.body.hidden = !on;
     this.toggle.setAttribute("aria-expanded", String(on));
-    remember(on ? "" : "yes");
+    storeClosed(on ? "" : "yes");
   }
 
-  #shown() {
+  #onLoad() {
     const { card } = this;
     const steps = [...card.querySelectorAll("[data-step]")];
-    const done = steps.filter((step) => step.classList.contains("is-done"));
+    const completed = steps.filter((step) => step.classList.contains("is-done"));
     this.root.hidden = card.classList.contains("is-dismissed");
-    this.root.querySelector("[data-steps-count]").textContent = `${done.length}/${steps.length}`;
+    this.root.querySelector("[data-steps-count]").textContent = `${completed.length}/${steps.length}`;
     card.querySelector("[data-start-tour]").hidden = !this.onTour;
-    if (this.#done === null) {
-      const wanted = this.open && !remembered();
-      this.body.hidden = !wanted;
-      this.toggle.setAttribute("aria-expanded", String(wanted));
+    if (this.#completed === null) {
+      const isOpen = this.open && !isStoredClosed();
+      this.body.hidden = !isOpen;
+      this.toggle.setAttribute("aria-expanded", String(isOpen));
     } else {
-      for (const step of done) if (!this.#done.has(step.dataset.step)) this.heard(step.querySelector("a").textContent);
+      for (const step of completed) if (!this.#completed.has(step.dataset.step)) this.onComplete(step.querySelector("a").textContent);
     }
-    this.#done = new Set(done.map((step) => step.dataset.step));
+    this.#completed = new Set(completed.map((step) => step.dataset.step));
   }
 
-  #clicked(event) {
+  #onClick(event) {
     if (!event.target.closest("[data-start-tour]")) return;
     this.show(false);
     this.onTour();
   }
 
-  #submitted(event) {
+  #onSubmit(event) {
     if (!event.target.matches("[data-steps-form]")) return;
     event.preventDefault();
     this.act(event.submitter.value);
@@ -81,22 +81,22 @@ export class Corner {
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"];
 
-function remembered() {
+function isStoredClosed() {
   try {
-    return localStorage.getItem(CLOSED) === "yes";
+    return localStorage.getItem(STORAGE_KEY) === "yes";
   } catch {
     return false;
   }
 }
 
-function remember(value) {
+function storeClosed(value) {
   try {
-    localStorage.setItem(CLOSED, value);
+    localStorage.setItem(STORAGE_KEY, value);
   } catch {
-    // not remembered, still closed
+    // not stored, but closed
   }
 }
 
-// On pages other than the editor, which makes its own.
+// On pages other than the editor, which creates its own.
 const root = document.getElementById("steps-corner");
-if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 }).refresh(); // on a phone it would cover the page
+if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 }).refresh(); // it would cover the page on a phone

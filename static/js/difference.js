@@ -1,20 +1,21 @@
-// The drawing of a comparison, fitted to its frame: the same cards as on the canvas, as small as they must be.
+// Fits the drawing of a comparison into its frame, with the same cards as on the canvas.
 
 const MARGIN = 24;
-const LARGEST = 1;
-const TALLEST = 0.72; // of the window
+const MAX_SCALE = 1;
+const MAX_HEIGHT = 0.72; // of the window
 
-const frame = document.querySelector(".diff-graph");
+const frame = document.querySelector(".graph[data-frame]");
 if (frame) {
   const [left, top, width, height] = frame.dataset.frame.split(" ").map(Number);
-  const sizer = frame.querySelector(".diff-sizer");
-  const view = frame.querySelector(".diff-view");
+  const sizer = frame.querySelector(".graph-sizer");
+  const view = frame.querySelector(".graph-view");
 
   const fit = () => {
-    const room = frame.clientWidth;
-    const k = Math.min(LARGEST, room / (width + 2 * MARGIN), (innerHeight * TALLEST) / (height + 2 * MARGIN));
-    const aside = Math.max(MARGIN * k, (room - width * k) / 2);
-    view.style.transform = `translate(${aside - left * k}px, ${(MARGIN - top) * k}px) scale(${k})`;
+    const frameWidth = frame.clientWidth;
+    const k = Math.min(MAX_SCALE, frameWidth / (width + 2 * MARGIN), (innerHeight * MAX_HEIGHT) / (height + 2 * MARGIN));
+    const offsetX = Math.max(MARGIN * k, (frameWidth - width * k) / 2);
+    view.style.transform = `translate(${offsetX - left * k}px, ${(MARGIN - top) * k}px) scale(${k})`;
+    sizer.style.width = "auto";
     sizer.style.height = `${(height + 2 * MARGIN) * k}px`;
   };
   new ResizeObserver(fit).observe(frame);

@@ -1,10 +1,10 @@
-// Runs before the first paint, so that a chosen theme never flashes; everything else is in app.js.
+// Runs before the first paint, so that the chosen theme does not flash; everything else is in app.js.
 (() => {
   let theme = null;
   try {
     theme = localStorage.getItem("theme");
   } catch {
-    // storage can be forbidden; the system's theme is a fine answer
+    // storage may be forbidden; then the theme of the system applies
   }
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 })();

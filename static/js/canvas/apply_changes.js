@@ -1,35 +1,35 @@
-// A Change from the server, ours or somebody else's, put into the page: cards are swapped, never the element around
-// them, so a selection, a focus or a drag that is going on stays what it is.
+// Applies a change from the server to the page. Cards are swapped but never their outer elements, so a selection, a focus
+// or a drag survives.
 
 import { ROOT } from "./model.js";
 
 const SERVER_OWNS = ["data-kind", "data-title", "data-parent", "data-w", "data-h", "data-outs", "data-rows", "data-no-in", "data-box", "data-disabled", "data-group", "aria-label"];
 
-export class Apply {
+export class ChangeApplier {
   constructor(canvas) {
     this.canvas = canvas;
   }
 
   change({ ops = [], html, client }) {
     const { canvas } = this;
-    const held = this.#held();
-    const nodes = Object.values(html?.nodes ?? {}).map(parsed).filter(Boolean);
-    for (const el of sorted(nodes)) this.node(el);
+    const focused = this.#findFocused();
+    const nodes = Object.values(html?.nodes ?? {}).map(parseNode).filter(Boolean);
+    for (const el of sortByDepth(nodes)) this.node(el);
     for (const op of ops) this.#op(op);
-    for (const source of Object.values(html?.edges ?? {})) this.edge(parsedEdge(source));
-    this.gone(html?.gone ?? []);
-    canvas.changed();
-    if (held && !held.el.isConnected) this.#passOn(held, client);
+    for (const source of Object.values(html?.edges ?? {})) this.edge(parseEdge(source));
+    this.remove(html?.gone ?? []);
+    canvas.scheduleUpdate();
+    if (focused && !focused.el.isConnected) this.#moveFocus(focused, client);
   }
 
-  /** The node that has the focus, with those beside it: one of them has it next. */
-  #held() {
+  /** Return the focused node and its neighbours, one of which takes over the focus when it is removed. */
+  #findFocused() {
     const el = document.activeElement?.closest?.("wf-node");
     const edges = el ? [...this.canvas.model.edgesOf(el.dataset.id)] : [];
     return el && { el, heirs: [...edges.filter(({ to }) => to === el.dataset.id).map(({ from }) => from), ...edges.map(({ to }) => to)] };
   }
 
-  #passOn({ heirs }, client) {
+  #moveFocus({ heirs }, client) {
     const { canvas } = this;
     if (canvas.root.contains(document.activeElement)) return;
     const heir = heirs.find((id) => canvas.model.nodes.has(id));
@@ -37,21 +37,21 @@ export class Apply {
     else canvas.root.focus({ preventScroll: true });
   }
 
-  /** What the browser can do without HTML; fragments say the rest. */
+  /** Apply what needs no HTML; the fragments bring the rest. */
   #op(op) {
     const { model } = this.canvas;
-    const acts = {
+    const handlers = {
       move: () => this.#move(model.nodes.get(op.id), op),
-      delete: () => this.gone([op.id]),
-      disconnect: () => this.gone([op.id]),
+      delete: () => this.remove([op.id]),
+      disconnect: () => this.remove([op.id]),
       connect: () => model.edges.has(op.edge.id) || this.edge(this.canvas.edgeElement({ id: op.edge.id, from: op.edge.source, fp: op.edge.handle ?? "source", to: op.edge.target, tp: op.edge.target_handle ?? "target" })),
       resize: () => this.#resize(model.nodes.get(op.id), op),
       reparent: () => this.#reparent(model.nodes.get(op.id), op),
     };
-    acts[op.op]?.();
+    handlers[op.op]?.();
   }
 
-  /** Not what the pointer holds: when it lets go, its place is sent and is the later one. */
+  /** Return whether the pointer holds the node. Its position is sent when it is released, and that is the later change. */
   #isHeld(id) {
     return this.canvas.pointers.isHolding(id);
   }
@@ -83,36 +83,36 @@ export class Apply {
   #reshape(node) {
     const { model } = this.canvas;
     model.readShape(node);
-    this.canvas.pointers.gesture?.redrawn?.(node);
+    this.canvas.pointers.gesture?.onRedraw?.(node);
     model.size(node);
     model.reroute([node.id]);
   }
 
   node(el) {
     const { canvas } = this;
-    const known = canvas.model.nodes.get(el.dataset.id);
-    if (!known) return this.#add(el);
+    const existing = canvas.model.nodes.get(el.dataset.id);
+    if (!existing) return this.#add(el);
     for (const name of SERVER_OWNS) {
-      if (el.hasAttribute(name)) known.el.setAttribute(name, el.getAttribute(name));
-      else known.el.removeAttribute(name);
+      if (el.hasAttribute(name)) existing.el.setAttribute(name, el.getAttribute(name));
+      else existing.el.removeAttribute(name);
     }
-    this.#swapInside(known.el, el);
-    this.#reparent(known, { parent: el.dataset.parent, x: +el.dataset.x, y: +el.dataset.y });
-    this.#reshape(known);
-    canvas.painter.again(known);
+    this.#swapInside(existing.el, el);
+    this.#reparent(existing, { parent: el.dataset.parent, x: +el.dataset.x, y: +el.dataset.y });
+    this.#reshape(existing);
+    canvas.runStates.repaintNode(existing);
   }
 
-  /** The card and the ports are the server's; what lies inside a container is nodes of its own. */
-  #swapInside(old, fresh) {
-    const keptFocus = old.contains(document.activeElement) && document.activeElement !== old && !document.activeElement.closest(".wf-inner");
+  /** Swap the card and the ports. The content of a container consists of nodes of its own. */
+  #swapInside(old, replacement) {
+    const hadFocus = old.contains(document.activeElement) && document.activeElement !== old && !document.activeElement.closest(".wf-inner");
     for (const child of [...old.children]) if (child.matches(".wf-card, .port")) child.remove();
     const inner = old.querySelector(":scope > .wf-inner");
-    for (const child of [...fresh.children]) {
+    for (const child of [...replacement.children]) {
       if (child.matches(".wf-card")) old.prepend(child);
       else if (child.matches(".port")) old.append(child);
       else if (!inner) old.append(child);
     }
-    if (keptFocus) old.focus({ preventScroll: true });
+    if (hadFocus) old.focus({ preventScroll: true });
   }
 
   #add(el) {
@@ -120,8 +120,8 @@ export class Apply {
     const scope = canvas.scopeElement(el.dataset.parent || ROOT) ?? canvas.scopeElement(ROOT);
     const svg = scope.querySelector(":scope > .wf-edges");
     if (el.dataset.kind === "note") scope.insertBefore(el, svg);
-    else scope.append(el); // its connectedCallback tells the model
-    canvas.elements.joined(el);
+    else scope.append(el); // its connectedCallback updates the model
+    canvas.elements.nodeConnected(el);
   }
 
   edge(el) {
@@ -134,24 +134,24 @@ export class Apply {
     canvas.edgeLayer(from.scope).append(el);
     model.route(model.addEdge(el));
     canvas.selection.mark(el.dataset.id);
-    canvas.painter.againEdge(el.dataset.id);
+    canvas.runStates.repaintEdge(el.dataset.id);
   }
 
-  gone(ids) {
+  remove(ids) {
     const { canvas } = this;
     const { model } = canvas;
-    const lost = ids.flatMap((id) => [id, ...(model.nodes.has(id) ? [...model.edgesOf(id)].map((edge) => edge.id) : [])]);
+    const removed = ids.flatMap((id) => [id, ...(model.nodes.has(id) ? [...model.edgesOf(id)].map((edge) => edge.id) : [])]);
     for (const id of ids) {
-      if (canvas.stage !== ROOT && (canvas.stage === id || model.around(canvas.stage).some((box) => box.id === id))) canvas.enter(ROOT);
+      if (canvas.stage !== ROOT && (canvas.stage === id || model.ancestors(canvas.stage).some((box) => box.id === id))) canvas.enter(ROOT);
       model.dropNode(id);
       model.dropEdge(id);
     }
-    canvas.selection.drop(lost);
+    canvas.selection.drop(removed);
   }
 }
 
-/** Containers before what lies in them. */
-function sorted(elements) {
+/** Sort containers before their content. */
+function sortByDepth(elements) {
   const ids = new Map(elements.map((el) => [el.dataset.id, el]));
   const depth = (el) => {
     let [n, at] = [0, el];
@@ -161,13 +161,13 @@ function sorted(elements) {
   return [...elements].sort((a, b) => depth(a) - depth(b));
 }
 
-function parsed(source) {
+function parseNode(source) {
   const template = document.createElement("template");
   template.innerHTML = source;
   return template.content.querySelector("wf-node");
 }
 
-function parsedEdge(source) {
+function parseEdge(source) {
   const template = document.createElement("template");
   template.innerHTML = `<svg>${source}</svg>`;
   return template.content.querySelector(".wf-edge");

@@ -1,9 +1,10 @@
-// Containers: a node with a scope of its own inside. Folded, looked into as a page, moved into and out of.
+// Containers are nodes with a scope of their own inside. They can be folded or opened as a page, and nodes can move into
+// and out of them.
 
 import { BOX_PAD, HEAD, snap } from "./geometry.js";
 import { ROOT } from "./model.js";
-import { keep, kept } from "../editor/kept.js";
-import { t } from "../editor/words.js";
+import { storeValue, loadValue } from "../common/storage.js";
+import { t } from "../common/translations.js";
 
 export class Containers {
   constructor(canvas) {
@@ -22,12 +23,12 @@ export class Containers {
     if (crumb) this.enter(crumb.dataset.crumb);
   }
 
-  /** As this person left it. */
+  /** Fold the containers that this person had folded. */
   restore() {
-    for (const id of kept(this.key, [])) if (this.canvas.model.nodes.get(id)?.isBox) this.fold(id, true, false);
+    for (const id of loadValue(this.key, [])) if (this.canvas.model.nodes.get(id)?.isBox) this.fold(id, true, false);
   }
 
-  fold(id, on, isSaid = true) {
+  fold(id, on, isAnnounced = true) {
     const { canvas } = this;
     const node = canvas.model.nodes.get(id);
     if (!node?.isBox) return;
@@ -37,23 +38,23 @@ export class Containers {
     canvas.model.readShape(node);
     canvas.model.size(node);
     canvas.model.reroute([id]);
-    canvas.changed();
+    canvas.scheduleUpdate();
     this.#remember();
-    if (isSaid) canvas.say(node.folded ? t("Folded: {name}", { name: canvas.nameOf(id) }) : t("Unfolded: {name}", { name: canvas.nameOf(id) }));
+    if (isAnnounced) canvas.say(node.folded ? t("Collapsed {name}", { name: canvas.nameOf(id) }) : t("Expanded {name}", { name: canvas.nameOf(id) }));
   }
 
   #remember() {
-    keep(this.key, [...this.canvas.model.nodes.values()].filter((node) => node.folded).map((node) => node.id));
+    storeValue(this.key, [...this.canvas.model.nodes.values()].filter((node) => node.folded).map((node) => node.id));
   }
 
-  /** Show a container's inside as the page; ROOT is the way back. */
+  /** Show the inside of a container as the page; ROOT leads back. */
   enter(scope) {
     const { canvas } = this;
     const { model } = canvas;
     if (scope !== ROOT && !model.nodes.get(scope)?.isBox) return;
-    for (const box of model.around(scope)) if (box.folded) this.fold(box.id, false, false);
+    for (const box of model.ancestors(scope)) if (box.folded) this.fold(box.id, false, false);
     for (const el of canvas.view.querySelectorAll(".wf-behind, .wf-ahead")) el.classList.remove("wf-behind", "wf-ahead");
-    for (const box of model.around(scope)) {
+    for (const box of model.ancestors(scope)) {
       box.el.classList.add("wf-ahead");
       canvas.scopeElement(box.scope).classList.add("wf-behind");
     }
@@ -62,67 +63,67 @@ export class Containers {
     this.#showCrumbs(scope);
     canvas.pick([]);
     canvas.fit();
-    canvas.far.stale();
+    canvas.farView.invalidate();
     canvas.emit("scope", { scope });
-    canvas.say(scope === ROOT ? t("The whole workflow") : t("Inside {name}", { name: canvas.nameOf(scope) }));
+    canvas.say(scope === ROOT ? t("Whole workflow") : t("Inside {name}", { name: canvas.nameOf(scope) }));
   }
 
   #showCrumbs(scope) {
-    const boxes = this.canvas.model.around(scope).reverse();
-    const places = [[ROOT, t("Workflow")], ...boxes.map((box) => [box.id, this.canvas.nameOf(box.id)])];
+    const boxes = this.canvas.model.ancestors(scope).reverse();
+    const entries = [[ROOT, t("Workflow")], ...boxes.map((box) => [box.id, this.canvas.nameOf(box.id)])];
     this.crumbs.hidden = scope === ROOT;
     this.crumbs.replaceChildren(
-      ...places.map(([id, name], i) => {
+      ...entries.map(([id, name], i) => {
         const crumb = document.createElement("button");
         crumb.type = "button";
         crumb.textContent = name;
         crumb.dataset.crumb = id;
-        if (i === places.length - 1) crumb.setAttribute("aria-current", "location");
+        if (i === entries.length - 1) crumb.setAttribute("aria-current", "location");
         return crumb;
       }),
     );
   }
 
-  /** Nodes that lie in one scope go to another, where they are on screen; edges over the border are cut. */
+  /** Move nodes from one scope to another at the same position on screen, and cut the edges that would cross the border. */
   reparent(nodes, target) {
     const { canvas } = this;
     const { model } = canvas;
     const ids = new Set(nodes.map((node) => node.id));
     const cut = [...new Set(nodes.flatMap((node) => [...model.edgesOf(node.id)]))];
     const [ox, oy] = model.offset(target);
-    const kept = cut.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
-    const ops = canvas.dropEdges(cut.filter((edge) => !kept.includes(edge)).map((edge) => edge.id));
+    const inner = cut.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
+    const ops = canvas.dropEdges(cut.filter((edge) => !inner.includes(edge)).map((edge) => edge.id));
     for (const node of nodes) {
       const box = model.box(node);
-      const least = target === ROOT ? [-Infinity, -Infinity] : [BOX_PAD, HEAD + 8];
-      node.x = Math.max(least[0], snap(box.x - ox));
-      node.y = Math.max(least[1], snap(box.y - oy));
+      const min = target === ROOT ? [-Infinity, -Infinity] : [BOX_PAD, HEAD + 8];
+      node.x = Math.max(min[0], snap(box.x - ox));
+      node.y = Math.max(min[1], snap(box.y - oy));
       this.#move(node, target);
       ops.push({ op: "reparent", id: node.id, parent: target === ROOT ? null : target, x: node.x, y: node.y });
     }
-    for (const edge of kept) this.#moveEdge(edge, target);
-    return [...ops, ...this.#begun(nodes, target)]; // the server makes the container large enough
+    for (const edge of inner) this.#moveEdge(edge, target);
+    return [...ops, ...this.#connectStart(nodes, target)]; // the server makes the container large enough
   }
 
-  /** Where a container's rounds begin, as long as nothing follows there. */
-  idleStart(scope) {
+  /** Return the start node of a container while nothing follows it, otherwise null. */
+  findIdleStart(scope) {
     const { model } = this.canvas;
     const start = scope !== ROOT && model.inside(scope).find((node) => node.isEntry);
     return start && ![...model.edgesOf(start.id)].some((edge) => edge.from === start.id) ? start : null;
   }
 
-  #begun(nodes, target) {
-    const [start, first] = this.beginning(nodes, target) ?? [];
+  #connectStart(nodes, target) {
+    const [start, first] = this.findFirstNode(nodes, target) ?? [];
     return start ? [this.canvas.addEdge({ from: start.id, fp: "source", to: first.id })] : [];
   }
 
-  /** What comes into an empty container is what its rounds begin with: the one of them that no other of them leads to. */
-  beginning(nodes, target) {
+  /** Return the start of an empty container and the one new node that no other new node leads to, or null. */
+  findFirstNode(nodes, target) {
     const { model } = this.canvas;
-    const start = this.idleStart(target);
+    const start = this.findIdleStart(target);
     const ids = new Set(nodes.map(({ id }) => id));
-    const isLedTo = ({ id }) => [...model.edgesOf(id)].some((edge) => edge.to === id && ids.has(edge.from));
-    const first = nodes.filter((node) => node.ins.length && !isLedTo(node));
+    const hasPredecessor = ({ id }) => [...model.edgesOf(id)].some((edge) => edge.to === id && ids.has(edge.from));
+    const first = nodes.filter((node) => node.ins.length && !hasPredecessor(node));
     const isEmpty = !model.inside(target).some((node) => !node.isNote && node !== start && !ids.has(node.id));
     return start && first.length === 1 && isEmpty ? [start, first[0]] : null;
   }

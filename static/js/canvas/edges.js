@@ -1,6 +1,6 @@
-// Edges made, cut and split here at once, and as the operations that tell the server.
+// Creates, cuts and splits edges in the page at once, and returns the operations for the server.
 
-import { t } from "../editor/words.js";
+import { t } from "../common/translations.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,39 +17,39 @@ export class Edges {
     return el;
   }
 
-  /** One that follows the pointer and belongs to nobody yet. */
+  /** Add an edge without data that follows the pointer. */
   loose(scope) {
     const el = document.createElementNS(SVG, "path");
     el.setAttribute("class", "wf-loose");
     return this.canvas.edgeLayer(scope).appendChild(el);
   }
 
-  /** Shown at once; gives the operation. */
+  /** Show a new edge at once and return the operation. */
   add({ from, fp, to }) {
     const { model } = this.canvas;
     const tp = model.nodes.get(to).ins[0]?.name ?? "target";
-    const id = this.#freshId(`${from}-${fp}-${to}-${tp}`);
+    const id = this.#createId(`${from}-${fp}-${to}-${tp}`);
     const el = this.element({ id, from, fp, to, tp });
     this.canvas.edgeLayer(model.nodes.get(from).scope).append(el);
     model.route(model.addEdge(el));
-    this.canvas.changed();
+    this.canvas.scheduleUpdate();
     return { op: "connect", edge: { id, source: from, handle: fp, target: to, target_handle: tp } };
   }
 
-  #freshId(wanted) {
-    let id = wanted;
-    for (let n = 2; this.canvas.model.edges.has(id); n++) id = `${wanted}-${n}`;
+  #createId(base) {
+    let id = base;
+    for (let n = 2; this.canvas.model.edges.has(id); n++) id = `${base}-${n}`;
     return id;
   }
 
-  /** Gone at once; gives the operations. */
+  /** Remove edges at once and return the operations. */
   drop(ids) {
     const { model, selection } = this.canvas;
-    const known = ids.filter((id) => model.edges.has(id));
-    selection.drop(known);
-    for (const id of known) model.dropEdge(id);
-    this.canvas.changed();
-    return known.map((id) => ({ op: "disconnect", id }));
+    const present = ids.filter((id) => model.edges.has(id));
+    selection.drop(present);
+    for (const id of present) model.dropEdge(id);
+    this.canvas.scheduleUpdate();
+    return present.map((id) => ({ op: "disconnect", id }));
   }
 
   disconnect(id) {
@@ -61,13 +61,13 @@ export class Edges {
     return this.canvas.send(ops, t("Disconnect {from} from {to}", names));
   }
 
-  /** The node stands between the edge's ends. */
+  /** Put the node between the ends of the edge. */
   insert(edge, node) {
     const { from, fp, to } = edge;
     return [...this.drop([edge.id]), this.add({ from, fp, to: node.id }), this.add({ from: node.id, fp: node.outs[0].name, to })];
   }
 
-  /** How many edges a node waits for, on its card. */
+  /** Update the number of incoming edges that a card with several of them shows. */
   countJoins() {
     const { model } = this.canvas;
     const nodes = [...model.recount].map((id) => model.nodes.get(id)).filter(Boolean);
@@ -75,9 +75,9 @@ export class Edges {
     for (const node of nodes) {
       let count = 0;
       for (const edge of model.edgesOf(node.id)) if (edge.to === node.id) count += 1;
-      const now = count > 1 ? String(count) : undefined;
-      if (node.el.dataset.joins === now) continue;
-      if (now) node.el.dataset.joins = now;
+      const joins = count > 1 ? String(count) : undefined;
+      if (node.el.dataset.joins === joins) continue;
+      if (joins) node.el.dataset.joins = joins;
       else delete node.el.dataset.joins;
     }
   }

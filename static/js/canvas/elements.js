@@ -1,16 +1,16 @@
-// Nodes and edges as elements of the page: they say when they come and go, whoever changed the page and however.
+// Nodes and edges as elements of the page. They report when they are added and removed, whoever changed the page.
 
-let current = null; // the one canvas of the page
+let current = null; // the only canvas of the page
 
 customElements.define(
   "wf-node",
   class extends HTMLElement {
     connectedCallback() {
-      current?.joined(this);
+      current?.nodeConnected(this);
     }
 
     disconnectedCallback() {
-      current?.left(this);
+      current?.nodeDisconnected(this);
     }
   },
 );
@@ -21,16 +21,16 @@ export class Elements {
     const { model, view } = canvas;
     for (const el of view.querySelectorAll("wf-node")) model.addNode(el);
     for (const el of view.querySelectorAll(".wf-edge")) model.addEdge(el);
-    // edges are SVG and can't be custom elements
-    new MutationObserver((changes) => this.#mutated(changes)).observe(view, { childList: true, subtree: true });
+    // Edges are SVG elements and cannot be custom elements.
+    new MutationObserver((changes) => this.#onMutation(changes)).observe(view, { childList: true, subtree: true });
   }
 
-  /** From now on: before, the parts that are told don't exist. */
+  /** Start to listen once all parts of the canvas exist. */
   listen() {
     current = this;
   }
 
-  #mutated(changes) {
+  #onMutation(changes) {
     const { model } = this.canvas;
     for (const { addedNodes, removedNodes } of changes) {
       for (const el of removedNodes) {
@@ -44,31 +44,31 @@ export class Elements {
     }
   }
 
-  joined(el) {
+  nodeConnected(el) {
     const { canvas } = this;
     const { model } = canvas;
-    const known = model.nodes.get(el.dataset.id);
-    if (known?.el === el && el.closest(".wf-scope")?.dataset.scope === known.scope) return;
+    const existing = model.nodes.get(el.dataset.id);
+    if (existing?.el === el && el.closest(".wf-scope")?.dataset.scope === existing.scope) return;
     if (!el.closest(".wf-view")) return;
     const node = model.addNode(el);
     model.place(node);
     model.size(node);
-    canvas.lift.again(node);
+    canvas.dragLayer.reattach(node);
     canvas.selection.mark(node.id);
     el.classList.toggle("off", node.off);
-    canvas.painter.again(node);
+    canvas.runStates.repaintNode(node);
     model.reroute([node.id]);
-    if (!known) canvas.changed();
+    if (!existing) canvas.scheduleUpdate();
   }
 
-  left(el) {
+  nodeDisconnected(el) {
     queueMicrotask(() => {
       const { canvas } = this;
       const node = canvas.model.nodes.get(el.dataset.id);
       if (el.isConnected || node?.el !== el) return;
       canvas.model.dropNode(node.id);
       canvas.selection.drop([node.id]);
-      canvas.changed();
+      canvas.scheduleUpdate();
     });
   }
 }

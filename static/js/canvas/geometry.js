@@ -1,5 +1,5 @@
-// How big a card is, where its ports are, which way an edge runs. Pure; no DOM.
-// The twin of workflows/engine/geometry.py: a parity test keeps the two equal.
+// Computes sizes of cards, positions of ports and paths of edges, without the DOM. Its twin is
+// workflows/engine/geometry.py; a parity test keeps the two equal.
 
 export const GRID = 8;
 export const CARD_WIDTH = 240;
@@ -10,65 +10,65 @@ export const PORT_Y = 24;
 export const BOX_PAD = 24;
 export const SMALLEST = { box: [240, 120], note: [120, 64] };
 
-const LEAST_BEND = 40;
-const LEAST_BEND_BACK = 60;
-const BACK = 0.6;
+const MIN_BEND = 40;
+const MIN_BACKWARD_BEND = 60;
+const BACKWARD_BEND = 0.6;
 
 /** @typedef {{x: number, y: number, w: number, h: number}} Box */
 
-/** @param {number} rows @param {number} ways */
-export function cardHeight(rows, ways) {
-  const lines = rows + (ways > 1 ? ways : 0);
+/** @param {number} rows @param {number} outputs */
+export function cardHeight(rows, outputs) {
+  const lines = rows + (outputs > 1 ? outputs : 0);
   return HEAD + (lines ? lines * ROW + FOOT : 0);
 }
 
-/** @param {number} index @param {number} ways @param {number} rows */
-export const portY = (index, ways, rows) => (ways <= 1 ? PORT_Y : HEAD + ROW * (rows + index) + ROW / 2);
+/** @param {number} index @param {number} outputs @param {number} rows */
+export const portY = (index, outputs, rows) => (outputs <= 1 ? PORT_Y : HEAD + ROW * (rows + index) + ROW / 2);
 
-/** How far an edge's control points stand out. */
-export const bend = (x1, x2) => (x2 >= x1 ? Math.max(LEAST_BEND, (x2 - x1) / 2) : Math.max(LEAST_BEND_BACK, (x1 - x2) * BACK));
+/** Return how far the control points of an edge lie from its ends. */
+export const controlOffset = (x1, x2) => (x2 >= x1 ? Math.max(MIN_BEND, (x2 - x1) / 2) : Math.max(MIN_BACKWARD_BEND, (x1 - x2) * BACKWARD_BEND));
 
 export function path(x1, y1, x2, y2) {
-  const c = bend(x1, x2);
-  return `M${number(x1)},${number(y1)}C${number(x1 + c)},${number(y1)} ${number(x2 - c)},${number(y2)} ${number(x2)},${number(y2)}`;
+  const c = controlOffset(x1, x2);
+  return `M${roundCoordinate(x1)},${roundCoordinate(y1)}C${roundCoordinate(x1 + c)},${roundCoordinate(y1)} ${roundCoordinate(x2 - c)},${roundCoordinate(y2)} ${roundCoordinate(x2)},${roundCoordinate(y2)}`;
 }
 
-/** Two digits, rounded half up: the one way that is the same in both languages. */
-export const number = (value) => Math.floor(value * 100 + 0.5) / 100;
+/** Round half up to two digits, which gives the same result in JavaScript and Python. */
+const roundCoordinate = (value) => Math.floor(value * 100 + 0.5) / 100;
 
-/** A point of the edge, t from 0 to 1. */
-export function along(x1, y1, x2, y2, t) {
-  const c = bend(x1, x2);
+/** Return the point of the edge at t, from 0 to 1. */
+export function pointOnEdge(x1, y1, x2, y2, t) {
+  const c = controlOffset(x1, x2);
   const s = 1 - t;
   const [a, b, d, e] = [s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t];
   return [a * x1 + b * (x1 + c) + d * (x2 - c) + e * x2, a * y1 + b * y1 + d * y2 + e * y2];
 }
 
-/** How far a point is from an edge; coarse, good enough for a pointer. */
+/** Return the approximate distance of a point from an edge; it is exact enough for a pointer. */
 export function distanceToEdge(px, py, x1, y1, x2, y2) {
   const steps = Math.min(48, 8 + Math.round((Math.abs(x2 - x1) + Math.abs(y2 - y1)) / 60));
-  let least = Infinity;
+  let shortest = Infinity;
   let [ax, ay] = [x1, y1];
   for (let i = 1; i <= steps; i++) {
-    const [bx, by] = along(x1, y1, x2, y2, i / steps);
-    least = Math.min(least, distanceToLine(px, py, ax, ay, bx, by));
+    const [bx, by] = pointOnEdge(x1, y1, x2, y2, i / steps);
+    shortest = Math.min(shortest, distanceToLine(px, py, ax, ay, bx, by));
     [ax, ay] = [bx, by];
   }
-  return least;
+  return shortest;
 }
 
 function distanceToLine(px, py, ax, ay, bx, by) {
   const [dx, dy] = [bx - ax, by - ay];
-  const long = dx * dx + dy * dy;
-  const t = long ? clamp(((px - ax) * dx + (py - ay) * dy) / long, 0, 1) : 0;
+  const lengthSquared = dx * dx + dy * dy;
+  const t = lengthSquared ? clamp(((px - ax) * dx + (py - ay) * dy) / lengthSquared, 0, 1) : 0;
   return Math.hypot(px - ax - t * dx, py - ay - t * dy);
 }
 
-/** What an edge can reach, bends included. */
+/** Return the box around an edge, including its bends. */
 export function edgeBox(x1, y1, x2, y2) {
-  const c = bend(x1, x2);
-  const back = x2 < x1 ? c : 0;
-  const [left, right] = [Math.min(x1, x2) - back, Math.max(x1, x2) + back];
+  const c = controlOffset(x1, x2);
+  const overhang = x2 < x1 ? c : 0;
+  const [left, right] = [Math.min(x1, x2) - overhang, Math.max(x1, x2) + overhang];
   return { x: left, y: Math.min(y1, y2), w: right - left, h: Math.abs(y2 - y1) };
 }
 
@@ -76,12 +76,12 @@ export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 export const snap = (value) => Math.round(value / GRID) * GRID;
 
 /** @param {Box} a @param {Box} b */
-export const hits = (a, b) => a.x < b.x + b.w && a.x + a.w > b.x && a.y < b.y + b.h && a.y + a.h > b.y;
-export const holds = (box, x, y) => x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h;
-export const grown = (box, by) => ({ x: box.x - by, y: box.y - by, w: box.w + 2 * by, h: box.h + 2 * by });
+export const overlaps = (a, b) => a.x < b.x + b.w && a.x + a.w > b.x && a.y < b.y + b.h && a.y + a.h > b.y;
+export const containsPoint = (box, x, y) => x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h;
+export const expandBox = (box, by) => ({ x: box.x - by, y: box.y - by, w: box.w + 2 * by, h: box.h + 2 * by });
 
 /** @param {Iterable<Box>} boxes @returns {Box} */
-export function around(boxes) {
+export function boundingBox(boxes) {
   let [x1, y1, x2, y2] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const b of boxes) {
     x1 = Math.min(x1, b.x);

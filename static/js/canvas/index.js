@@ -1,34 +1,33 @@
-// The canvas: puts its parts together and is what the rest of the editor talks to.
+// The canvas connects its parts and is the interface for the rest of the editor.
 
-import { Apply } from "./apply.js";
+import { ChangeApplier } from "./apply_changes.js";
 import { Containers } from "./containers.js";
-import { Culling } from "./culling.js";
+import { Culling } from "./view/culling.js";
 import { Edges } from "./edges.js";
 import { Elements } from "./elements.js";
-import { Far } from "./far.js";
+import { FarView } from "./view/far_view.js";
 import { HEAD } from "./geometry.js";
-import { Guides } from "./guides.js";
-import { Hits } from "./hits.js";
-import { Hover, Tip } from "./hover.js";
-import { Labels } from "./labels.js";
-import { Lift } from "./lift.js";
-import { Look } from "./look.js";
-import { Minimap } from "./minimap.js";
-import { Model, ROOT } from "./model.js";
-import { Painter } from "./painter.js";
-import { Palette } from "./palette.js";
-import { Pointers } from "./pointer.js";
+import { Guides } from "./gestures/guides.js";
+import { HitTester } from "./gestures/hit_testing.js";
+import { Hover, Tip } from "./view/hover.js";
+import { Labels } from "./view/edge_labels.js";
+import { DragLayer } from "./gestures/drag_layer.js";
+import { Navigation } from "./view/navigation.js";
+import { Minimap } from "./view/minimap.js";
+import { Model, ROOT, findNeighbours } from "./model.js";
+import { Painter } from "./view/run_states.js";
+import { Palette } from "./view/colors.js";
+import { Pointers } from "./gestures/pointer.js";
 import { Selection } from "./selection.js";
-import { Tools, remember, remembered } from "./tools.js";
-import { Viewport } from "./viewport.js";
-import { neighbours } from "./walking.js";
+import { Tools, storeSetting, loadSetting } from "./view/view_tools.js";
+import { Viewport } from "./view/viewport.js";
 
 export { ROOT };
 
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
 
 export class Canvas {
-  stage = ROOT; // the scope shown as the page
+  stage = ROOT; // the scope that fills the page
   tool = "hand"; // what dragging the background does
 
   constructor(root, editor) {
@@ -36,45 +35,45 @@ export class Canvas {
     this.editor = editor;
     this.canEdit = editor.canEdit ?? false;
     this.view = root.querySelector(".wf-view");
-    this.glass = root.querySelector(".wf-glass");
+    this.shield = root.querySelector(".wf-shield");
     this.model = new Model();
     this.viewport = new Viewport(root);
     this.elements = new Elements(this);
     this.selection = new Selection(this);
-    this.hits = new Hits(this.model, this.viewport, () => this.stage);
+    this.hitTester = new HitTester(this.model, this.viewport, () => this.stage);
     this.tip = new Tip(root);
     this.palette = new Palette(root);
     this.guides = new Guides(this);
-    this.lift = new Lift(this);
-    this.painter = new Painter(this);
+    this.dragLayer = new DragLayer(this);
+    this.runStates = new Painter(this);
     this.labels = new Labels(this);
     this.edges = new Edges(this);
     this.containers = new Containers(this);
     this.culling = new Culling(this);
     this.hover = new Hover(this);
-    this.applier = new Apply(this);
-    this.far = new Far(this);
-    this.look = new Look(this);
-    this.mini = new Minimap(this, root.querySelector(".wf-minimap"));
+    this.changes = new ChangeApplier(this);
+    this.farView = new FarView(this);
+    this.navigation = new Navigation(this);
+    this.minimap = new Minimap(this, root.querySelector(".wf-minimap"));
     this.pointers = new Pointers(this);
     this.tools = new Tools(this);
-    this.viewport.addEventListener("zoom", () => this.#zoomed());
-    this.viewport.addEventListener("rest", () => this.#rested());
+    this.viewport.addEventListener("zoom", () => this.#onZoom());
+    this.viewport.addEventListener("rest", () => this.#onRest());
     root.addEventListener("dblclick", (e) => this.#open(e));
     root.addEventListener("keydown", (e) => MODIFIERS.has(e.key) || delete root.dataset.by);
-    // whoever comes back by Tab pressed it elsewhere
+    // The focus ring appears for people who return by Tab.
     root.addEventListener("focusout", (e) => root.contains(e.relatedTarget) || delete root.dataset.by);
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     this.elements.listen();
     this.containers.restore();
     this.firstLook();
-    this.far.begin();
+    this.farView.begin();
   }
 
-  // ——— what others call
+  // ——— interface for the editor
 
   apply(change) {
-    this.applier.change(change);
+    this.changes.change(change);
   }
 
   get scope() {
@@ -82,50 +81,50 @@ export class Canvas {
   }
 
   get wheelZooms() {
-    return this.wheel ?? (this.wheel = remembered("canvas-wheel") === "zoom");
+    return this.wheel ?? (this.wheel = loadSetting("canvas-wheel") === "zoom");
   }
 
   set wheelZooms(on) {
     this.wheel = on;
-    remember("canvas-wheel", on ? "zoom" : "scroll");
+    storeSetting("canvas-wheel", on ? "zoom" : "scroll");
   }
 
   pick(ids, add = false) {
     this.selection.pick(ids, add);
   }
 
-  /** Onto a node, wherever it is. */
+  /** Reveal, focus and select a node. */
   focus(id) {
     const node = this.model.nodes.get(id);
     if (!node) return;
-    this.far.leave();
+    this.farView.leave();
     this.reveal(id);
     node.el.focus({ preventScroll: true });
     this.pick([id]);
   }
 
   reveal(id) {
-    this.look.reveal(id);
+    this.navigation.reveal(id);
   }
 
   centre(id, k) {
-    this.look.centre(id, k);
+    this.navigation.centre(id, k);
   }
 
   fit(ids) {
-    this.look.fit(ids);
+    this.navigation.fit(ids);
   }
 
   firstLook() {
-    this.look.first();
+    this.navigation.showFirst();
   }
 
   zoomBy(factor) {
-    this.look.zoomBy(factor);
+    this.navigation.zoomBy(factor);
   }
 
   neighbours(id, direction) {
-    return neighbours(this.model, id, direction);
+    return findNeighbours(this.model, id, direction);
   }
 
   bounds() {
@@ -133,23 +132,23 @@ export class Canvas {
   }
 
   paintNode(id, paint) {
-    this.painter.node(id, paint);
+    this.runStates.node(id, paint);
   }
 
   paintEdge(id, paint) {
-    this.painter.edge(id, paint);
+    this.runStates.edge(id, paint);
   }
 
   clearPaint() {
-    this.painter.clear();
+    this.runStates.clear();
   }
 
-  /** What is at a point of the window: {x, y} in its scope, and the node or edge. */
+  /** Return what lies at a point of the window: x and y in its scope, and the node or edge. */
   at(clientX, clientY) {
     const corner = this.root.getBoundingClientRect();
     const [x, y] = this.viewport.toGraph(clientX - corner.left, clientY - corner.top);
-    const hit = this.hits.at(x, y, { ports: false });
-    const scope = this.hits.box(x, y)?.id ?? this.stage;
+    const hit = this.hitTester.at(x, y, { ports: false });
+    const scope = this.hitTester.box(x, y)?.id ?? this.stage;
     const [ox, oy] = this.model.offset(scope);
     return { x: x - ox, y: y - oy, scope, node: hit?.node ?? null, edge: hit?.edge ?? null };
   }
@@ -163,7 +162,7 @@ export class Canvas {
     if (this.model.nodes.has(id)) this.emit("open", { id, field });
   }
 
-  // ——— what the parts share
+  // ——— shared by the parts
 
   emit(name, detail) {
     this.editor.emit?.(name, detail);
@@ -174,15 +173,15 @@ export class Canvas {
   }
 
   send(ops, label) {
-    if (ops.length && "unplaced" in this.root.dataset) ops = [...this.#asLaidOut(ops), ...ops];
+    if (ops.length && "unplaced" in this.root.dataset) ops = [...this.#storeLayout(ops), ...ops];
     return ops.length ? this.editor.edits?.send(ops, { label }) : Promise.resolve(null);
   }
 
-  /** What nobody placed was laid out for the eye only: the first edit makes it so. */
-  #asLaidOut(ops) {
+  /** Nodes without a stored position are laid out for display only; the first edit stores these positions. */
+  #storeLayout(ops) {
     delete this.root.dataset.unplaced;
-    const named = new Set(ops.map((op) => op.id));
-    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !named.has(node.id));
+    const moved = new Set(ops.map((op) => op.id));
+    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !moved.has(node.id));
     return nodes.map((node) => ({ op: "move", id: node.id, x: node.x, y: node.y }));
   }
 
@@ -204,10 +203,10 @@ export class Canvas {
     return node.el.querySelector(`:scope > .port.out[data-port="${CSS.escape(name)}"], :scope > .wf-card > .wf-way > .port.out[data-port="${CSS.escape(name)}"]`);
   }
 
-  /** By pointer: the ring is for who came by keyboard, whichever key was down meanwhile. */
+  /** Focus by pointer hides the focus ring, which is meant for the keyboard. */
   takeFocus(node) {
     this.root.dataset.by = "pointer";
-    if (this.far.isOn) return this.root.focus({ preventScroll: true });
+    if (this.farView.isOn) return this.root.focus({ preventScroll: true });
     return (node?.el ?? this.root).focus({ preventScroll: true });
   }
 
@@ -235,49 +234,51 @@ export class Canvas {
     return this.edges.insert(edge, node);
   }
 
-  /** A pane of glass over the graph while something goes on: no hit testing against thousands of elements, and
-   * a cursor that restyles none of them. */
+  /**
+   * Show a shield over the graph during gestures: the browser then tests no hits against thousands of elements, and the
+   * cursor restyles none of them.
+   */
   cover() {
     const { pointers, hover, viewport } = this;
     const cursor = pointers?.gesture?.name ?? (pointers?.isSpaceHeld ? "grab" : hover?.cursor);
-    const isWanted = pointers?.gesture?.wantsGlass || viewport.isZooming || this.far?.isOn || cursor;
-    if (this.glass.hidden === Boolean(isWanted)) this.glass.hidden = !isWanted;
-    if (this.glass.dataset.cursor !== cursor) this.glass.dataset.cursor = cursor ?? "";
+    const isNeeded = pointers?.gesture?.needsShield || viewport.isZooming || this.farView?.isOn || cursor;
+    if (this.shield.hidden === Boolean(isNeeded)) this.shield.hidden = !isNeeded;
+    if (this.shield.dataset.cursor !== cursor) this.shield.dataset.cursor = cursor ?? "";
   }
 
-  /** The graph's extent may be another one. */
-  changed() {
+  /** Schedule an update of everything that depends on the extent of the graph. */
+  scheduleUpdate() {
     this.stale ||= requestAnimationFrame(() => {
       this.stale = 0;
       this.edges.countJoins();
-      if (this.pointers.gesture) return this.changed(); // not under a hand that is moving
+      if (this.pointers.gesture) return this.scheduleUpdate(); // The layout must not change during a gesture.
       this.viewport.grow(this.bounds());
-      this.mini.stale();
-      this.far.stale();
+      this.minimap.invalidate();
+      this.farView.invalidate();
       this.culling.update(true);
       this.labels.placeAll();
     });
   }
 
-  #zoomed() {
+  #onZoom() {
     this.cover();
-    this.far.enter();
-    if (this.far.isOn) this.far.follow();
+    this.farView.enter();
+    if (this.farView.isOn) this.farView.follow();
     else this.viewport.follow();
   }
 
-  #rested() {
-    this.far?.rested();
+  #onRest() {
+    this.farView?.onRest();
     this.cover();
     this.culling.update(true);
     if (!this.viewport.width) return;
-    this.look?.keep();
+    this.navigation?.store();
   }
 
   #open(e) {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
     const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
-    const isInside = node?.isBox && node.id === scope && y > HEAD; // a container's free room is room for another node
+    const isInside = node?.isBox && node.id === scope && y > HEAD; // the free area of a container accepts new nodes
     if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }

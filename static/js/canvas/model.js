@@ -1,7 +1,7 @@
-// What the browser keeps of the graph: places, sizes, ports, and which edge touches which node.
-// Read from the HTML the server sent; never a second copy of the document.
+// The graph as the browser holds it: positions, sizes, ports, and the edges of each node. It is read from the HTML of the
+// server and is not a second copy of the document.
 
-import { HEAD, PORT_Y, CARD_WIDTH, around, path, portY } from "./geometry.js";
+import { HEAD, PORT_Y, CARD_WIDTH, boundingBox, path, portY } from "./geometry.js";
 
 export const ROOT = "root";
 
@@ -15,21 +15,22 @@ export const ROOT = "root";
 const PLAIN_INS = [{ name: "target", y: PORT_Y }];
 const PLAIN_OUTS = [{ name: "source", y: PORT_Y }];
 const NONE = new Set();
+const MAX_SIBLING_OFFSET = 200; // the largest horizontal distance of siblings above and below
 
 export class Model {
   /** @type {Map<string, Node>} */
   nodes = new Map();
   /** @type {Map<string, Edge>} */
   edges = new Map();
-  /** Ids of nodes that edges were led to or taken from since they were last counted. */
+  /** Ids of nodes whose incoming edges changed since they were last counted. */
   recount = new Set();
   #touching = new Map();
 
-  /** Take an element in; one with a known id takes the place the browser holds for it. */
+  /** Add an element to the model; one with a known id replaces the element there. */
   addNode(el) {
     const { id, x, y } = el.dataset;
-    const known = this.nodes.get(id);
-    const node = known ?? { id, x: +x, y: +y, folded: false, off: false };
+    const existing = this.nodes.get(id);
+    const node = existing ?? { id, x: +x, y: +y, folded: false, off: false };
     node.el = el;
     node.scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     this.readShape(node);
@@ -38,14 +39,14 @@ export class Model {
     return node;
   }
 
-  /** Size and ports, after the server said them anew. */
+  /** Read size and ports after the server rendered them. */
   readShape(node) {
     const { kind, w, h, outs, rows } = node.el.dataset;
     node.kind = kind;
-    node.family = undefined; // palette.js reads it off the card when it is wanted
+    node.family = undefined; // view/colors.js reads it from the card when it is needed
     node.isBox = "box" in node.el.dataset;
     node.isNote = kind === "note";
-    node.isEntry = kind.endsWith("-start"); // the dot a container's rounds begin at: no name of its own, nothing to be set
+    node.isEntry = kind.endsWith("-start"); // the dot where the rounds of a container begin has no name and no settings
     node.full = { w: +w, h: +h };
     node.w = node.folded ? CARD_WIDTH : +w;
     node.h = node.folded ? HEAD : +h;
@@ -61,7 +62,7 @@ export class Model {
     const { id, from, fp, to, tp } = el.dataset;
     const old = this.edges.get(id);
     if (old) this.#unlink(old);
-    old?.label?.remove(); // painted again, if there is anything to say
+    old?.label?.remove(); // painted again when there is something to show
     const scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
     const edge = { id, from, fp, to, tp, scope, el, off: false };
     this.edges.set(id, edge);
@@ -106,7 +107,7 @@ export class Model {
     return [...this.nodes.values()].filter((node) => node.scope === scope);
   }
 
-  /** Where a scope begins, in the coordinates of the top one. */
+  /** Return the origin of a scope in root coordinates. */
   offset(scope) {
     let [x, y] = [0, 0];
     for (let node = this.nodes.get(scope); node; node = this.nodes.get(node.scope)) {
@@ -116,31 +117,31 @@ export class Model {
     return [x, y];
   }
 
-  /** A node's box in the coordinates of the top scope. */
+  /** Return the box of a node in root coordinates. */
   box(node) {
     const [x, y] = node.scope === ROOT ? [0, 0] : this.offset(node.scope);
     return { x: x + node.x, y: y + node.y, w: node.w, h: node.h };
   }
 
-  /** The containers around a scope, itself first; the top isn't one. */
-  around(scope) {
-    const found = [];
-    for (let node = this.nodes.get(scope); node; node = this.nodes.get(node.scope)) found.push(node);
-    return found;
+  /** Return the containers around a scope, innermost first and without the root. */
+  ancestors(scope) {
+    const containers = [];
+    for (let node = this.nodes.get(scope); node; node = this.nodes.get(node.scope)) containers.push(node);
+    return containers;
   }
 
   isHidden(node) {
-    return this.around(node.scope).some((box) => box.folded);
+    return this.ancestors(node.scope).some((box) => box.folded);
   }
 
-  /** A port's place in its node's scope. */
+  /** Return the position of a port in the scope of its node. */
   port(node, name, out) {
     const ports = out ? node.outs : node.ins;
     const port = ports.find((p) => p.name === name) ?? ports[0];
     return [node.x + (out ? node.w : 0), node.y + (node.folded || !port ? PORT_Y : port.y)];
   }
 
-  /** Both ends of an edge, in its scope; null when one is missing. */
+  /** Return both ends of an edge in its scope, or null when one is missing. */
   ends(edge) {
     const from = this.nodes.get(edge.from);
     const to = this.nodes.get(edge.to);
@@ -164,18 +165,39 @@ export class Model {
   }
 
   reroute(ids) {
-    const done = new Set();
+    const routed = new Set();
     for (const id of ids) {
       for (const edge of this.edgesOf(id)) {
-        if (!done.has(edge)) this.route(edge);
-        done.add(edge);
+        if (!routed.has(edge)) this.route(edge);
+        routed.add(edge);
       }
     }
   }
 
   bounds(scope = ROOT, nodes = this.nodes.values()) {
-    const found = [];
-    for (const node of nodes) if (node.scope === scope) found.push(this.box(node));
-    return around(found);
+    const boxes = [];
+    for (const node of nodes) if (node.scope === scope) boxes.push(this.box(node));
+    return boundingBox(boxes);
   }
+}
+
+/**
+ * Return the neighbours of a node: along its edges to the right and left, among its siblings up and down.
+ * @param {"right"|"left"|"up"|"down"} direction @returns {string[]} ids, the nearest first
+ */
+export function findNeighbours(model, id, direction) {
+  const node = model.nodes.get(id);
+  if (!node) return [];
+  return { right: () => findAlongEdges(model, node, "from", "to"), left: () => findAlongEdges(model, node, "to", "from"), up: () => findSiblings(model, node, -1), down: () => findSiblings(model, node, 1) }[direction]();
+}
+
+function findAlongEdges(model, node, near, opposite) {
+  const ids = [...model.edgesOf(node.id)].filter((edge) => edge[near] === node.id).map((edge) => edge[opposite]);
+  const distance = (id) => Math.abs(model.nodes.get(id).y - node.y);
+  return [...new Set(ids)].filter((id) => model.nodes.has(id)).sort((a, b) => distance(a) - distance(b));
+}
+
+function findSiblings(model, node, sign) {
+  const others = model.inside(node.scope).filter((other) => other !== node && (other.y - node.y) * sign > 0 && Math.abs(other.x - node.x) < MAX_SIBLING_OFFSET);
+  return others.sort((a, b) => (a.y - b.y) * sign || a.x - b.x).map((other) => other.id);
 }

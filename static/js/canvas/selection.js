@@ -1,4 +1,4 @@
-// What is chosen. A Set that others read; it changes through the canvas, which tells the editor.
+// The set of selected ids. Others read it; it changes through the canvas, which notifies the editor.
 
 export class Selection extends Set {
   #canvas;
@@ -8,21 +8,21 @@ export class Selection extends Set {
     this.#canvas = canvas;
   }
 
-  /** Choose these; with `add`, besides what is chosen. */
+  /** Select these ids, in addition to the present ones with `add`. */
   pick(ids, add = false) {
-    const wanted = new Set(add ? [...this, ...ids] : ids);
-    if (wanted.size === this.size && [...wanted].every((id) => this.has(id))) return;
+    const next = new Set(add ? [...this, ...ids] : ids);
+    if (next.size === this.size && [...next].every((id) => this.has(id))) return;
     for (const id of [...this]) {
-      if (wanted.has(id)) continue;
+      if (next.has(id)) continue;
       this.delete(id);
       this.#mark(id, false);
     }
-    for (const id of wanted) {
+    for (const id of next) {
       if (this.has(id) || !this.#element(id)) continue;
       this.add(id);
       this.#mark(id, true);
     }
-    this.#canvas.far.mark();
+    this.#canvas.farView.mark();
     this.#canvas.emit("selection", { ids: [...this] });
   }
 
@@ -30,15 +30,15 @@ export class Selection extends Set {
     this.pick(this.has(id) ? [...this].filter((other) => other !== id) : [...this, id]);
   }
 
-  /** After its elements were replaced. */
+  /** Update the mark of an element that was replaced. */
   mark(id) {
     this.#mark(id, this.has(id));
   }
 
-  /** What is gone is not chosen. */
+  /** Remove deleted ids from the selection. */
   drop(ids) {
-    const lost = new Set(ids);
-    if ([...this].some((id) => lost.has(id))) this.pick([...this].filter((id) => !lost.has(id)));
+    const removed = new Set(ids);
+    if ([...this].some((id) => removed.has(id))) this.pick([...this].filter((id) => !removed.has(id)));
   }
 
   #element(id) {

@@ -1,25 +1,25 @@
-// The chat pane: Enter sends, the box empties once the turn was taken, focus stays where one types.
+// The chat form: Enter sends, the field is cleared when the turn appears, and the focus stays in it.
 
 const form = document.querySelector("[data-chat-form]");
 const box = form?.querySelector("textarea");
 const log = document.querySelector(".chat-log");
 
-const NEAR = 48; // px from its end: who reads there is taken along, who reads further up is left in peace
+const NEAR = 48; // px from the end within which the log follows new messages
 let isAtEnd = true;
 
 if (log) {
-  const toEnd = () => (log.scrollTop = log.scrollHeight);
-  const size = () => `${log.clientWidth} ${log.clientHeight}`;
-  let known = size();
-  toEnd();
-  const scrolled = () => {
-    if (known === size()) isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR; // else nobody scrolled
+  const scrollToEnd = () => (log.scrollTop = log.scrollHeight);
+  const getSize = () => `${log.clientWidth} ${log.clientHeight}`;
+  let lastSize = getSize();
+  scrollToEnd();
+  const onScroll = () => {
+    if (lastSize === getSize()) isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR; // otherwise the size changed, and nobody scrolled
   };
-  log.addEventListener("scroll", scrolled, { passive: true });
-  // The strip to run by grows above the box, a window gets smaller: what was said last stays in sight.
+  log.addEventListener("scroll", onScroll, { passive: true });
+  // When the log becomes smaller, its last message stays visible.
   new ResizeObserver(() => {
-    known = size();
-    if (isAtEnd) toEnd();
+    lastSize = getSize();
+    if (isAtEnd) scrollToEnd();
   }).observe(log);
 }
 
@@ -29,29 +29,29 @@ box?.addEventListener("keydown", (event) => {
   if (box.value.trim()) form.requestSubmit();
 });
 
-// The box is emptied when the turn appears, and only of what was sent: typing ahead is kept.
+// Clear the field when the turn appears, but keep text that was typed since.
 let sent = null;
-let kept = ""; // what was being typed when a suggestion was pressed
+let draft = ""; // input at the time when a suggestion was pressed
 form?.addEventListener("submit", () => (sent = box.value));
 
 if (log && box) {
   new MutationObserver(() => {
-    if (sent !== null && box.value === sent) box.value = kept;
-    if (sent !== null) kept = "";
+    if (sent !== null && box.value === sent) box.value = draft;
+    if (sent !== null) draft = "";
     sent = null;
     log.scrollTop = log.scrollHeight;
   }).observe(log, { childList: true });
 }
 
 document.addEventListener("click", (event) => {
-  const chip = event.target.closest("[data-say]");
-  if (!chip) return;
-  kept = box.value;
-  box.value = chip.dataset.say;
+  const suggestion = event.target.closest("[data-say]");
+  if (!suggestion) return;
+  draft = box.value;
+  box.value = suggestion.dataset.say;
   form.requestSubmit();
 });
 
-// Back to typing after an answer, unless the person has gone elsewhere meanwhile.
+// Return the focus to the field after an answer, unless the person moved it elsewhere.
 document.addEventListener("run-finished", () => {
   const { activeElement } = document;
   if (activeElement === document.body || form?.contains(activeElement)) box?.focus();

@@ -1,4 +1,4 @@
-// The chat page: the opening words leave when the first turn comes; the list of conversations folds again on a phone.
+// The chat page: the opening text disappears with the first turn, and the list of conversations closes on a phone.
 
 const log = document.querySelector(".chat-log");
 
@@ -9,8 +9,8 @@ if (log) {
 }
 
 document.addEventListener("click", (event) => {
-  const open = document.querySelector(".talks[data-open]");
-  if (!open || open.contains(event.target)) return;
-  open.removeAttribute("data-open");
-  open.querySelector("[data-menu-toggle]").setAttribute("aria-expanded", "false");
+  const openList = document.querySelector(".talks[data-open]");
+  if (!openList || openList.contains(event.target)) return;
+  openList.removeAttribute("data-open");
+  openList.querySelector("[data-menu-toggle]").setAttribute("aria-expanded", "false");
 });

@@ -1,10 +1,10 @@
-// How long something took and how large it was, as people read it.
+// Formats durations and sizes for people.
 
-export function seconds(elapsed) {
+export function formatSeconds(elapsed) {
   return elapsed < 0.995 ? `${Math.max(elapsed ? 1 : 0, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
 }
 
-export function bytes(size) {
+export function formatBytes(size) {
   if (size == null) return "";
   return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
 }

@@ -1,8 +1,8 @@
-// The first steps beside the canvas: looked up again when a run is over and when a memory came back.
+// Shows the first steps beside the canvas, and updates them after each run and each memory.
 
 import { Corner } from "../checklist.js";
 import { Tour } from "./tour.js";
-import { t } from "./words.js";
+import { t } from "../common/translations.js";
 
 export function install(editor) {
   const root = document.getElementById("steps-corner");
@@ -11,21 +11,21 @@ export function install(editor) {
   let tour = null;
   const corner = new Corner(root, {
     onTour: bubble && (() => tour.begin()),
-    heard: (step) => editor.say(t("Done: {step}", { step })),
+    onComplete: (step) => editor.say(t("Completed: {step}", { step })),
   });
-  if (bubble) tour = new Tour(editor, bubble, (place) => corner.act("tour", place));
+  if (bubble) tour = new Tour(editor, bubble, (step) => corner.act("tour", step));
 
-  editor.commands.add({ id: "first-steps", label: t("Show the first steps"), group: "view", run: () => again(corner) });
-  if (tour) editor.commands.add({ id: "tour", label: t("Show me around"), group: "view", run: () => tour.begin(tour.left) });
+  editor.commands.add({ id: "first-steps", label: t("Show first steps"), group: "view", run: () => showAgain(corner) });
+  if (tour) editor.commands.add({ id: "tour", label: t("Start tour"), group: "view", run: () => tour.begin(tour.resumeAt) });
   editor.addEventListener("run-over", () => corner.refresh());
   new MutationObserver(() => corner.refresh()).observe(document.getElementById("toasts"), { childList: true });
   corner.refresh().then((card) => {
-    const place = card?.dataset.tourAt;
-    if (place && tour) tour.begin(place);
+    const step = card?.dataset.tourAt;
+    if (step && tour) tour.begin(step);
   });
 }
 
-async function again(corner) {
+async function showAgain(corner) {
   await corner.act("show");
   corner.show(true);
   corner.toggle.focus();

@@ -1,56 +1,55 @@
 // Puts the editor together: the canvas, the queue of edits, and the features, each in a module of its own.
 
 import { Canvas } from "../canvas/index.js";
-import * as inspector from "../inspector/main.js";
-import * as align from "./align.js";
-import * as announce from "./announce.js";
-import * as begin from "./begin.js";
+import * as align from "./canvas/align.js";
+import * as announcements from "./announcements.js";
+import * as cases from "./debugging/cases.js";
 import * as checklist from "./checklist.js";
-import * as clipboard from "./clipboard.js";
-import * as commandPalette from "./command_palette.js";
-import * as comments from "./comments.js";
-import * as conflicts from "./conflicts.js";
-import * as contextMenu from "./context_menu.js";
-import * as dropImport from "./drop_import.js";
-import * as edgeData from "./edge_data.js";
-import * as find from "./find.js";
-import * as focusing from "./focusing.js";
-import * as history from "./history.js";
-import * as keyboard from "./keyboard.js";
-import * as live from "./live.js";
-import * as notes from "./notes.js";
+import * as clipboard from "./canvas/clipboard.js";
+import * as commandPalette from "./commands/command_palette.js";
+import * as comments from "./collaboration/comments.js";
+import * as conflicts from "./collaboration/conflict_dialog.js";
+import * as containers from "./canvas/containers.js";
+import * as contextMenu from "./commands/context_menu.js";
+import * as edgeData from "./debugging/edge_data.js";
+import * as fileImport from "./canvas/file_import.js";
+import * as find from "./commands/find.js";
+import * as history from "./history/history.js";
+import * as inspector from "../inspector/main.js";
+import * as keyboard from "./commands/keyboard.js";
+import * as liveUpdates from "./collaboration/live_updates.js";
+import * as notes from "./canvas/notes.js";
 import * as outline from "./outline.js";
-import * as palette from "./palette.js";
-import * as picker from "./picker.js";
-import * as pins from "./pins.js";
-import * as presence from "./presence.js";
-import * as problems from "./problems.js";
-import * as runForm from "./run_form.js";
-import * as runs from "./runs.js";
-import * as select from "./select.js";
-import * as shortcuts from "./shortcuts.js";
-import * as subflow from "./subflow.js";
-import * as tests from "./tests.js";
+import * as palette from "./canvas/palette.js";
+import * as picker from "./canvas/picker.js";
+import * as pins from "./debugging/pins.js";
+import * as presence from "./collaboration/presence.js";
+import * as problems from "./debugging/problems.js";
+import * as runForm from "./debugging/run_form.js";
+import * as runs from "./debugging/runs.js";
+import * as selectionCommands from "./canvas/selection_commands.js";
+import * as shortcuts from "./commands/shortcuts.js";
+import * as start from "./start.js";
 import * as topbar from "./topbar.js";
-import { Commands } from "./commands.js";
-import { Edits } from "./edits.js";
+import { Commands } from "./commands/commands.js";
+import { Edits } from "./collaboration/edits.js";
 import { Panels } from "./panels.js";
 
-// In the order they are installed: what others lean on comes first.
+// In the order of installation: a feature comes after those it depends on.
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
-  contextMenu, align, notes, select, subflow, dropImport, announce, problems, inspector,
-  history, runs, pins, runForm, edgeData, tests, live, presence, comments, conflicts, checklist, begin, focusing,
+  contextMenu, align, notes, selectionCommands, containers, fileImport, announcements, problems, inspector,
+  history, runs, pins, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
 ];
 
-/** What the features share. Events: change, selection, open, run, node-state, panel. */
+/** The state that the features share. Events: change, selection, open, run, node-state, panel. */
 class Editor extends EventTarget {
   constructor(root) {
     super();
     this.root = root;
     this.urls = JSON.parse(document.getElementById("urls").textContent);
     this.canEdit = root.dataset.canEdit === "yes";
-    this.live = root.querySelector("#live-words");
+    this.liveRegion = root.querySelector("#live-words");
     this.panels = new Panels(this);
     this.commands = new Commands(this);
     this.edits = new Edits(this);
@@ -70,7 +69,7 @@ class Editor extends EventTarget {
   }
 
   say(text) {
-    if (this.live) this.live.textContent = text;
+    if (this.liveRegion) this.liveRegion.textContent = text;
   }
 
   panel(name) {
@@ -85,11 +84,11 @@ if (root) {
     try {
       feature.install(editor);
     } catch (error) {
-      console.error(error); // one that breaks takes no other with it
+      console.error(error); // a broken feature must not stop the others
     }
   }
   root.dataset.ready = "yes";
-  // drawn, every listener taken, and the main thread free again
+  // The page is drawn, all listeners are installed, and the main thread is free again.
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("interactive")));
-  window.mnemoflow = { editor }; // for who looks under the bonnet, and for the journeys
+  window.mnemoflow = { editor }; // for debugging and the journeys
 }

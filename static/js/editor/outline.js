@@ -1,17 +1,18 @@
-// The outline beside the canvas: a tree one walks by keys, kept as the draft is; what is chosen here is chosen there.
+// The outline beside the canvas: a tree with keyboard navigation that follows the draft and shares the selection with the
+// canvas.
 
 import { isNarrow } from "./panels.js";
-import { t } from "./words.js";
+import { t } from "../common/translations.js";
 
-const REST = 250;
+const REFRESH_DELAY = 250;
 
 export function install(editor) {
   const root = document.getElementById("outline");
   if (!root) return;
   const panel = root.closest("[role=tabpanel]");
   let stale = root.dataset.outline === "later";
-  let waiting = 0;
-  let asked = null;
+  let timer = 0;
+  let request = null;
 
   const isShown = () => panel.checkVisibility();
 
@@ -21,38 +22,38 @@ export function install(editor) {
       return;
     }
     stale = false;
-    asked?.abort();
-    asked = new AbortController();
+    request?.abort();
+    request = new AbortController();
     try {
-      const answer = await fetch(`${editor.urls.outline}?fragment=1`, { signal: asked.signal });
-      if (answer.ok) show(await answer.text());
+      const response = await fetch(`${editor.urls.outline}?fragment=1`, { signal: request.signal });
+      if (response.ok) showList(await response.text());
     } catch (error) {
       if (error.name !== "AbortError") stale = true;
     }
   }
 
-  /** Focus, and what was folded, outlive the new list. */
-  function show(html) {
-    const held = root.contains(document.activeElement) ? document.activeElement.closest("[data-row]")?.dataset.row : null;
+  /** Replace the list and keep the focus and the folded rows. */
+  function showList(html) {
+    const focusedId = root.contains(document.activeElement) ? document.activeElement.closest("[data-row]")?.dataset.row : null;
     const folded = [...root.querySelectorAll("[aria-expanded=false]")].map((item) => item.dataset.row);
     root.replaceChildren(document.createRange().createContextualFragment(html));
-    dress(root);
-    for (const id of folded) rowOf(root, id)?.setAttribute("aria-expanded", "false");
-    mark(editor, root);
-    if (held === null) return;
-    const heir = rowOf(root, held) ?? chosenRow(editor, root) ?? root.querySelector("[role=treeitem]");
-    if (heir) land(root, heir);
+    enhanceTree(root);
+    for (const id of folded) findRow(root, id)?.setAttribute("aria-expanded", "false");
+    markSelection(editor, root);
+    if (focusedId === null) return;
+    const nextRow = findRow(root, focusedId) ?? findSelectedRow(editor, root) ?? root.querySelector("[role=treeitem]");
+    if (nextRow) focusRow(root, nextRow);
   }
 
-  dress(root);
+  enhanceTree(root);
   editor.addEventListener("change", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(refresh, REST);
+    clearTimeout(timer);
+    timer = setTimeout(refresh, REFRESH_DELAY);
   });
   editor.addEventListener("panel", () => stale && refresh());
   editor.addEventListener("layout", () => stale && refresh());
-  editor.addEventListener("selection", () => mark(editor, root));
-  root.addEventListener("click", (event) => click(editor, root, event));
+  editor.addEventListener("selection", () => markSelection(editor, root));
+  root.addEventListener("click", (event) => onClick(editor, root, event));
   root.addEventListener("dblclick", (event) => {
     const row = event.target.closest("[data-row]");
     if (row) editor.emit("open", { id: row.dataset.row, field: null });
@@ -61,47 +62,47 @@ export function install(editor) {
     const row = event.target.closest("[data-row]");
     if (!row) return;
     event.preventDefault();
-    choose(editor, root, row);
+    selectRow(editor, root, row);
     editor.openMenu(row.querySelector(".ol-row"));
   });
-  root.addEventListener("keydown", (event) => key(editor, root, event));
+  root.addEventListener("keydown", (event) => onKey(editor, root, event));
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("[role=treeitem]");
-    if (row && event.target === row && !editor.selection.has(row.dataset.row)) choose(editor, root, row);
+    if (row && event.target === row && !editor.selection.has(row.dataset.row)) selectRow(editor, root, row);
   });
   if (stale && isShown()) refresh();
-  goToAsked(editor);
+  goToRequestedNode(editor);
   editor.commands.add({
     id: "outline",
-    label: t("Show the outline"),
+    label: t("Show outline"),
     keys: "Shift+O",
     group: "view",
     run: (e) => {
       e.panel("outline");
-      const row = chosenRow(e, root) ?? root.querySelector("[role=treeitem]");
-      if (row) land(root, row);
+      const row = findSelectedRow(e, root) ?? root.querySelector("[role=treeitem]");
+      if (row) focusRow(root, row);
     },
   });
 }
 
-/** ?node=… in the address: a link from elsewhere leads to the node, once everything stands. */
-function goToAsked(editor) {
+/** Go to the node that ?node=… in the address names, once the editor is ready. */
+function goToRequestedNode(editor) {
   const id = new URLSearchParams(location.search).get("node");
   if (!id || !editor.model.nodes.has(id)) return;
-  const look = () => {
-    if (editor.root.dataset.ready !== "yes") return requestAnimationFrame(look);
+  const goWhenReady = () => {
+    if (editor.root.dataset.ready !== "yes") return requestAnimationFrame(goWhenReady);
     editor.canvas.focus(id);
     editor.emit("open", { id, field: null });
   };
-  look();
+  goWhenReady();
 }
 
-const rowOf = (root, id) => root.querySelector(`[data-row="${CSS.escape(id)}"]`);
-const chosenRow = (editor, root) => [...editor.selection].map((id) => rowOf(root, id)).find(Boolean);
-const rowsOf = (root) => [...root.querySelectorAll("[role=treeitem]")].filter((row) => row.checkVisibility());
+const findRow = (root, id) => root.querySelector(`[data-row="${CSS.escape(id)}"]`);
+const findSelectedRow = (editor, root) => [...editor.selection].map((id) => findRow(root, id)).find(Boolean);
+const listVisibleRows = (root) => [...root.querySelectorAll("[role=treeitem]")].filter((row) => row.checkVisibility());
 
-/** With JavaScript the nested list is a tree with one tab stop; without, a list of links. */
-function dress(root) {
+/** Turn the nested list of links into a tree with one tab stop. */
+function enhanceTree(root) {
   const list = root.querySelector(".ol-tree");
   if (!list) return;
   list.setAttribute("role", "tree");
@@ -124,71 +125,71 @@ function dress(root) {
   list.querySelector("[role=treeitem]").tabIndex = 0;
 }
 
-function mark(editor, root) {
+function markSelection(editor, root) {
   for (const row of root.querySelectorAll("[role=treeitem]")) {
-    const chosen = editor.selection.has(row.dataset.row);
-    row.setAttribute("aria-selected", String(chosen));
-    row.querySelector(":scope > .ol-row").classList.toggle("is-chosen", chosen);
+    const isSelected = editor.selection.has(row.dataset.row);
+    row.setAttribute("aria-selected", String(isSelected));
+    row.querySelector(":scope > .ol-row").classList.toggle("is-selected", isSelected);
   }
-  const row = chosenRow(editor, root);
+  const row = findSelectedRow(editor, root);
   if (!row) return;
-  roving(root, row);
+  setTabStop(root, row);
   if (!root.contains(document.activeElement)) row.querySelector(".ol-row").scrollIntoView({ block: "nearest" });
 }
 
-function roving(root, row) {
+function setTabStop(root, row) {
   for (const other of root.querySelectorAll("[role=treeitem][tabindex='0']")) other.tabIndex = -1;
   row.tabIndex = 0;
 }
 
-function land(root, row) {
-  roving(root, row);
+function focusRow(root, row) {
+  setTabStop(root, row);
   row.focus();
 }
 
-function choose(editor, root, row, add = false) {
+function selectRow(editor, root, row, add = false) {
   const id = row.dataset.row;
   if (add && editor.selection.has(id)) editor.canvas.pick([...editor.selection].filter((other) => other !== id));
   else editor.canvas.pick([id], add);
-  roving(root, row);
+  setTabStop(root, row);
   if (editor.model.nodes.has(id) && editor.canvas.root.checkVisibility()) editor.canvas.reveal(id);
 }
 
-function click(editor, root, event) {
+function onClick(editor, root, event) {
   const row = event.target.closest("[data-row]");
   if (!row || event.button) return;
   event.preventDefault();
   if (event.target.closest("[data-more]")) {
-    choose(editor, root, row);
+    selectRow(editor, root, row);
     return editor.openMenu(event.target.closest("[data-more]"));
   }
-  const adds = event.ctrlKey || event.metaKey || event.shiftKey;
-  choose(editor, root, row, adds);
-  // where one thing is seen at a time, a touch leads on to the settings
-  if (!adds && isNarrow()) return editor.emit("open", { id: row.dataset.row, field: null });
+  const isAdding = event.ctrlKey || event.metaKey || event.shiftKey;
+  selectRow(editor, root, row, isAdding);
+  // On a narrow screen a touch opens the settings.
+  if (!isAdding && isNarrow()) return editor.emit("open", { id: row.dataset.row, field: null });
   row.focus({ preventScroll: true });
 }
 
-function key(editor, root, event) {
+function onKey(editor, root, event) {
   const row = event.target.closest("[role=treeitem]");
   if (!row || event.target !== row || event.altKey || event.ctrlKey || event.metaKey) return;
-  const rows = rowsOf(root);
-  const at = rows.indexOf(row);
+  const rows = listVisibleRows(root);
+  const index = rows.indexOf(row);
   const inner = row.querySelector(":scope > [role=group]");
   const open = row.getAttribute("aria-expanded") === "true";
-  const acts = {
-    ArrowDown: () => rows[at + 1],
-    ArrowUp: () => rows[at - 1],
+  const actions = {
+    ArrowDown: () => rows[index + 1],
+    ArrowUp: () => rows[index - 1],
     Home: () => rows[0],
     End: () => rows.at(-1),
     ArrowRight: () => (inner && !open ? row.setAttribute("aria-expanded", "true") : inner?.querySelector("[role=treeitem]")),
     ArrowLeft: () => (inner && open ? row.setAttribute("aria-expanded", "false") : row.parentElement.closest("[role=treeitem]")),
     Enter: () => editor.emit("open", { id: row.dataset.row, field: null, focus: true }),
-    " ": () => choose(editor, root, row, true),
+    " ": () => selectRow(editor, root, row, true),
   };
-  const act = acts[event.key];
-  if (!act) return;
+  const action = actions[event.key];
+  if (!action) return;
   event.preventDefault();
-  const next = act();
-  if (next instanceof Element) land(root, next);
+  const next = action();
+  if (next instanceof Element) focusRow(root, next);
 }

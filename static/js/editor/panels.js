@@ -1,42 +1,42 @@
-// The panels around the canvas: tabs, closing, sizes, and on narrow screens one view at a time.
+// Manages the panels around the canvas: tabs, closing, sizes, and one view at a time on narrow screens.
 
-import { keep, kept } from "./kept.js";
+import { storeValue, loadValue } from "../common/storage.js";
 
-const KEPT = "editor-panels";
+const STORAGE_KEY = "editor-panels";
 const PLACES = ["left", "right", "dock"];
 const LIMITS = { left: [200, 480], right: [300, 720], dock: [140, 640] };
-const STEP = 24; // px a key press moves an edge
-const ROOMY = "(min-width: 1600px)"; // both sides open leave the canvas enough; as in editor.css
+const STEP = 24; // px by which a key press moves an edge
+const ROOMY = "(min-width: 1600px)"; // the width at which both sides fit beside the canvas, as in editor.css
 
-/** One thing is seen at a time, chosen from a bar at the bottom; as in editor.css. */
+/** Return whether the screen shows one view at a time, chosen from a bar at the bottom, as in editor.css. */
 export const isNarrow = () => matchMedia("(max-width: 900px)").matches;
 
-/** Whether this browser has shown it before; what it showed is kept then. */
-const isSeen = (root) => kept(`canvas-view:${root.dataset.workflow}`, null) !== null;
+/** Return whether this browser has shown the workflow before; its view is stored then. */
+const wasShownBefore = (root) => loadValue(`canvas-view:${root.dataset.workflow}`, null) !== null;
 
 export class Panels {
-  #kept = kept(KEPT, {});
-  #fitted = !isNarrow();
+  #stored = loadValue(STORAGE_KEY, {});
+  #hasFitted = !isNarrow();
 
   constructor(editor) {
     this.editor = editor;
     this.root = editor.root;
     for (const place of PLACES) this.#restore(place);
-    this.root.addEventListener("click", (event) => this.#click(event));
-    this.root.addEventListener("keydown", (event) => this.#key(event));
-    this.root.addEventListener("pointerdown", (event) => this.#grab(event));
+    this.root.addEventListener("click", (event) => this.#onClick(event));
+    this.root.addEventListener("keydown", (event) => this.#onKey(event));
+    this.root.addEventListener("pointerdown", (event) => this.#startResize(event));
   }
 
-  /** Open a panel by name ("node", "run", "log", …), wherever it stands. */
+  /** Open a panel by name ("node", "run", "log", …), wherever it lies. */
   open(name) {
     const panel = this.root.querySelector(`#panel-${CSS.escape(name)}`);
     const place = panel?.closest("[data-place]");
     if (!place) return;
     for (const other of place.querySelectorAll(":scope > [role=tabpanel]")) other.hidden = other !== panel;
     for (const tab of place.querySelectorAll("[role=tab][data-panel]")) {
-      const chosen = tab.dataset.panel === name;
-      tab.setAttribute("aria-selected", String(chosen));
-      tab.tabIndex = chosen ? 0 : -1;
+      const isSelected = tab.dataset.panel === name;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
     }
     place.dataset.shown = name;
     this.#close(place.dataset.place, false);
@@ -56,17 +56,17 @@ export class Panels {
     return this.root.dataset[place] === "closed";
   }
 
-  shown(place) {
+  getVisiblePanel(place) {
     return this.isClosed(place) ? null : this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown;
   }
 
-  /** On narrow screens: which one thing is seen. */
+  /** Choose the one visible view on narrow screens. */
   view(name) {
-    const before = this.root.dataset.view;
+    const previous = this.root.dataset.view;
     this.root.dataset.view = name;
-    // a canvas that was never shown has had no size to fit itself into
-    if (name === "canvas" && before !== "canvas" && !this.#fitted) {
-      this.#fitted = true;
+    // A canvas that was hidden so far had no size to fit into.
+    if (name === "canvas" && previous !== "canvas" && !this.#hasFitted) {
+      this.#hasFitted = true;
       requestAnimationFrame(() => {
         this.editor.canvas?.viewport.measure();
         this.editor.canvas?.firstLook();
@@ -86,20 +86,20 @@ export class Panels {
 
   #close(place, closed) {
     this.#show(place, closed);
-    this.#keep({ [place]: { ...this.#kept[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
+    this.#store({ [place]: { ...this.#stored[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
     this.editor.emit("layout", { place });
   }
 
   #restore(place) {
-    const kept = this.#kept[place];
-    if (kept?.size) this.#size(place, kept.size);
-    // the first look at a workflow is at its drawing, whatever is open beside others
-    if (place === "left" && !isSeen(this.root) && !matchMedia(ROOMY).matches) return this.#show(place, true);
-    if (kept && this.root.dataset.keep !== "no") this.#close(place, kept.closed);
+    const stored = this.#stored[place];
+    if (stored?.size) this.#setSize(place, stored.size);
+    // At the first visit the drawing comes first, so that the left side stays closed.
+    if (place === "left" && !wasShownBefore(this.root) && !matchMedia(ROOMY).matches) return this.#show(place, true);
+    if (stored && this.root.dataset.keep !== "no") this.#close(place, stored.closed);
     else if (this.root.dataset[place] === "auto") this.#show(place, !matchMedia(ROOMY).matches);
   }
 
-  #click(event) {
+  #onClick(event) {
     const tab = event.target.closest("[role=tab][data-panel]");
     if (tab) return this.open(tab.dataset.panel);
     const toggle = event.target.closest("[data-toggle]");
@@ -110,59 +110,59 @@ export class Panels {
     else this.open(view.dataset.view);
   }
 
-  #key(event) {
+  #onKey(event) {
     const tab = event.target.closest("[role=tab][data-panel]");
-    if (tab && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return this.#walk(tab, event);
+    if (tab && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return this.#moveBetweenTabs(tab, event);
     const edge = event.target.closest("[role=separator][data-edge]");
-    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (!edge || !way) return;
+    const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (!edge || !direction) return;
     event.preventDefault();
     const place = edge.dataset.edge;
-    const grow = { left: way[0], right: -way[0], dock: -way[1] }[place];
-    this.#size(place, this.#sizeOf(place) + grow * STEP);
+    const change = { left: direction[0], right: -direction[0], dock: -direction[1] }[place];
+    this.#setSize(place, this.#getSize(place) + change * STEP);
   }
 
-  #walk(tab, event) {
+  #moveBetweenTabs(tab, event) {
     event.preventDefault();
     const tabs = [...tab.closest("[role=tablist]").querySelectorAll("[role=tab]")];
-    const at = tabs.indexOf(tab);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1 }[event.key];
-    const next = tabs[(to + tabs.length) % tabs.length];
+    const index = tabs.indexOf(tab);
+    const nextIndex = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: tabs.length - 1 }[event.key];
+    const next = tabs[(nextIndex + tabs.length) % tabs.length];
     this.open(next.dataset.panel);
     next.focus();
   }
 
-  #grab(event) {
+  #startResize(event) {
     const edge = event.target.closest("[role=separator][data-edge]");
     if (!edge) return;
     event.preventDefault();
     const place = edge.dataset.edge;
-    const from = { at: place === "dock" ? event.clientY : event.clientX, size: this.#sizeOf(place) };
+    const from = { at: place === "dock" ? event.clientY : event.clientX, size: this.#getSize(place) };
     const move = (e) => {
-      const by = (place === "dock" ? e.clientY : e.clientX) - from.at;
-      this.#size(place, from.size + (place === "left" ? by : -by));
+      const distance = (place === "dock" ? e.clientY : e.clientX) - from.at;
+      this.#setSize(place, from.size + (place === "left" ? distance : -distance));
     };
     edge.setPointerCapture(event.pointerId);
     edge.addEventListener("pointermove", move);
     edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
   }
 
-  #sizeOf(place) {
+  #getSize(place) {
     const box = this.root.querySelector(`[data-place="${place}"]`).getBoundingClientRect();
     return place === "dock" ? box.height : box.width;
   }
 
-  #size(place, size) {
-    const [least, most] = LIMITS[place];
-    const kept = Math.round(Math.min(most, Math.max(least, size)));
-    this.root.style.setProperty(`--${place}-size`, `${kept}px`);
-    this.root.querySelector(`[data-edge="${place}"]`)?.setAttribute("aria-valuenow", String(kept));
-    this.#keep({ [place]: { ...this.#kept[place], size: kept } });
+  #setSize(place, size) {
+    const [min, max] = LIMITS[place];
+    const clamped = Math.round(Math.min(max, Math.max(min, size)));
+    this.root.style.setProperty(`--${place}-size`, `${clamped}px`);
+    this.root.querySelector(`[data-edge="${place}"]`)?.setAttribute("aria-valuenow", String(clamped));
+    this.#store({ [place]: { ...this.#stored[place], size: clamped } });
     this.editor.emit("layout", { place });
   }
 
-  #keep(more) {
-    this.#kept = { ...this.#kept, ...more };
-    keep(KEPT, this.#kept);
+  #store(changes) {
+    this.#stored = { ...this.#stored, ...changes };
+    storeValue(STORAGE_KEY, this.#stored);
   }
 }

@@ -1,34 +1,34 @@
-// A question with one line for an answer, beside what it is about.
+// Asks a question with a one-line answer beside the element that it concerns.
 
 const GAP = 8;
 
-/** @returns {Promise<string | null>} what was typed; null when nothing was said */
-export function ask({ title, label, value = "", at = null }) {
+/** @returns {Promise<string | null>} the text; null when it was cancelled */
+export function askForText({ title, label, value = "", at = null }) {
   const box = document.getElementById("ask");
   const field = box.querySelector("input");
   box.querySelector("#ask-title").textContent = title;
   box.querySelector("[data-ask-label]").textContent = label;
   field.value = value;
   box.showPopover();
-  place(box, at);
+  placeBox(box, at);
   field.focus();
   field.select();
   return new Promise((resolve) => {
-    const stop = new AbortController();
-    const finish = (answer) => {
-      stop.abort();
+    const controller = new AbortController();
+    const finish = (text) => {
+      controller.abort();
       if (box.matches(":popover-open")) box.hidePopover();
-      resolve(answer);
+      resolve(text);
     };
-    const { signal } = stop;
+    const { signal } = controller;
     box.querySelector("form").addEventListener("submit", (event) => (event.preventDefault(), finish(field.value)), { signal });
     box.querySelector("[data-ask-cancel]").addEventListener("click", () => finish(null), { signal });
     box.addEventListener("toggle", (event) => event.newState === "closed" && finish(null), { signal });
   });
 }
 
-/** Under an element, or in the middle; always wholly on the screen. */
-export function place(box, at) {
+/** Place a box below an element or in the middle, always fully on the screen. */
+export function placeBox(box, at) {
   const { width, height } = box.getBoundingClientRect();
   const [w, h] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
   const target = at instanceof Element ? at.getBoundingClientRect() : null;

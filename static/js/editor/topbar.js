@@ -1,33 +1,33 @@
-// The bar at the top: whether everything is saved, what undo would undo, and buttons that run commands.
+// The bar at the top: the state of saving, the next undo and redo, and buttons that run commands.
 
-import * as publishing from "./publishing.js";
-import { t } from "./words.js";
+import * as publishing from "./history/publishing.js";
+import { t } from "../common/translations.js";
 
 const SAVED = {
   saved: () => t("Saved"),
   saving: () => t("Saving…"),
-  offline: () => t("Offline: kept here, sent when the server answers"),
-  clash: () => t("The same thing was changed twice"),
+  offline: () => t("Offline. Edits are saved here and sent when you are back online"),
+  clash: () => t("Conflicting edits"),
 };
 
 export function install(editor) {
   const { root, edits } = editor;
-  const saved = root.querySelector("#saved");
-  const away = root.querySelector("#away");
+  const status = root.querySelector("#saved");
+  const offlineStatus = root.querySelector("#away");
   const buttons = { undo: root.querySelector('[data-command="undo"]'), redo: root.querySelector('[data-command="redo"]') };
 
   function showState() {
     if (!editor.canEdit) return;
-    saved.textContent = (SAVED[edits.state] ?? SAVED.saved)();
-    saved.dataset.state = edits.state;
-    showAway();
+    status.textContent = (SAVED[edits.state] ?? SAVED.saved)();
+    status.dataset.state = edits.state;
+    showOffline();
   }
 
-  /** Where there is no room for the state beside the name, a line of its own says that edits wait. */
-  function showAway() {
+  /** Show the number of waiting edits in a line of its own while offline. */
+  function showOffline() {
     const n = edits.waiting.length;
-    away.hidden = edits.state !== "offline";
-    if (!away.hidden) away.textContent = edits.away === "signed-out" ? t("Signed out. Edits that wait: {n}", { n }) : t("Offline. Edits that wait: {n}", { n });
+    offlineStatus.hidden = edits.state !== "offline";
+    if (!offlineStatus.hidden) offlineStatus.textContent = edits.offlineReason === "signed-out" ? t("Signed out. Unsent edits: {n}", { n }) : t("Offline. Unsent edits: {n}", { n });
   }
 
   function showUndo({ undo, redo }) {
@@ -35,27 +35,30 @@ export function install(editor) {
       const button = buttons[name];
       if (!button || step === undefined) continue;
       button.disabled = !step;
-      const words = step?.label ? t(name === "undo" ? "Undo {what}" : "Redo {what}", { what: step.label }) : t(name === "undo" ? "Undo" : "Redo");
-      button.title = words;
-      button.setAttribute("aria-label", words);
+      const label = step?.label ? t(name === "undo" ? "Undo {what}" : "Redo {what}", { what: step.label }) : t(name === "undo" ? "Undo" : "Redo");
+      button.title = label;
+      button.setAttribute("aria-label", label);
     }
   }
 
   function showName({ ops }) {
     const name = ops?.findLast(({ op, field }) => op === "header" && field === "name")?.value;
-    const shown = root.querySelector("#workflow-name");
-    if (!name || !shown) return;
-    document.title = document.title.replace(shown.textContent, name);
-    shown.textContent = name;
+    const heading = root.querySelector("#workflow-name");
+    if (!name || !heading) return;
+    document.title = document.title.replace(heading.textContent, name);
+    heading.textContent = name;
   }
 
-  /** From what is published: at once by any edit; whether one led back to it the server tells. */
+  /**
+   * Show that the draft differs from the published version. Any edit may cause it; the server tells when an edit removes
+   * the difference.
+   */
   function showDiffers(on) {
     root.querySelector("#published.pill-ok")?.toggleAttribute("data-differs", on);
   }
 
   edits.addEventListener("state", showState);
-  edits.addEventListener("waiting", showAway);
+  edits.addEventListener("waiting", showOffline);
   editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));
   editor.addEventListener("change", ({ detail }) => detail.ops?.length && showDiffers(true));

@@ -1,100 +1,100 @@
-// The guided tour: one bubble at a time, beside what it speaks of. It goes on when the thing was done,
-// never on "next"; where it is is kept on the server, for a reload is part of it.
+// The guided tour shows one bubble at a time beside its subject. It continues when the step was done, without a "next"
+// button; its position is stored on the server and survives a reload.
 
 const GAP = 12;
 
 export class Tour {
   #bubbles;
-  #at = -1;
-  #seen = new Set();
+  #index = -1;
+  #completed = new Set();
 
-  constructor(editor, root, keep) {
+  constructor(editor, root, storePosition) {
     this.editor = editor;
     this.root = root;
-    this.keep = keep;
+    this.storePosition = storePosition;
     this.#bubbles = [...document.getElementById("tour-bubbles").content.children];
-    this.left = "";
+    this.resumeAt = "";
     root.querySelector("[data-tour-end]").addEventListener("click", () => this.end());
-    document.addEventListener("keydown", (event) => this.#key(event));
-    editor.root.addEventListener("run-event", ({ detail }) => this.#ran(detail));
-    editor.addEventListener("run-over", () => this.#happened("finished"));
-    new MutationObserver((changes) => this.#toasted(changes)).observe(document.getElementById("toasts"), { childList: true, subtree: true });
-    document.addEventListener("toggle", () => this.#look(), true);
-    new MutationObserver(() => this.#look()).observe(editor.root, { childList: true, subtree: true, attributes: true, attributeFilter: ["open", "hidden"] });
-    for (const name of ["resize", "scroll"]) window.addEventListener(name, () => this.#put(), { passive: true, capture: true });
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+    editor.root.addEventListener("run-event", ({ detail }) => this.#onRunEvent(detail));
+    editor.addEventListener("run-over", () => this.#complete("finished"));
+    new MutationObserver((changes) => this.#onToast(changes)).observe(document.getElementById("toasts"), { childList: true, subtree: true });
+    document.addEventListener("toggle", () => this.#update(), true);
+    new MutationObserver(() => this.#update()).observe(editor.root, { childList: true, subtree: true, attributes: true, attributeFilter: ["open", "hidden"] });
+    for (const name of ["resize", "scroll"]) window.addEventListener(name, () => this.#place(), { passive: true, capture: true });
   }
 
   get isOn() {
-    return this.#at >= 0;
+    return this.#index >= 0;
   }
 
-  begin(place = "") {
-    const found = this.#bubbles.findIndex((bubble) => bubble.dataset.place === place);
-    this.#go(Math.max(found, 0));
+  begin(anchorBox = "") {
+    const index = this.#bubbles.findIndex((bubble) => bubble.dataset.place === anchorBox);
+    this.#goTo(Math.max(index, 0));
   }
 
   end() {
     if (!this.isOn) return;
-    this.left = this.#bubble?.dataset.place ?? "";
-    this.#at = -1;
+    this.resumeAt = this.#bubble?.dataset.place ?? "";
+    this.#index = -1;
     this.root.hidden = true;
-    this.keep("");
+    this.storePosition("");
   }
 
   get #bubble() {
-    return this.#bubbles[this.#at];
+    return this.#bubbles[this.#index];
   }
 
-  /** The newest of its kind that can be seen: a conversation has one "recalled" a turn. */
+  /** Return the newest visible anchor: a conversation has one "recalled" per turn. */
   get #anchor() {
     const all = document.querySelectorAll(`[data-tour="${this.#bubble.dataset.anchor}"]`);
     return [...all].filter((element) => element.checkVisibility()).at(-1);
   }
 
-  #go(at) {
-    this.#at = at;
-    this.#seen.clear();
+  #goTo(index) {
+    this.#index = index;
+    this.#completed.clear();
     if (!this.#bubble) {
-      this.#at = -1;
+      this.#index = -1;
       this.root.hidden = true;
-      this.left = "";
-      this.keep("");
+      this.resumeAt = "";
+      this.storePosition("");
       return;
     }
     const [title, text] = this.#bubble.children;
     this.root.querySelector("#tour-title").textContent = title.textContent;
     this.root.querySelector("#tour-text").textContent = text.textContent;
-    this.root.querySelector("[data-tour-count]").textContent = `${at + 1}/${this.#bubbles.length}`;
+    this.root.querySelector("[data-tour-count]").textContent = `${index + 1}/${this.#bubbles.length}`;
     this.root.hidden = false;
     this.editor.say(`${title.textContent}. ${text.textContent}`);
-    this.keep(this.#bubble.dataset.place);
-    this.#look();
+    this.storePosition(this.#bubble.dataset.place);
+    this.#update();
   }
 
-  #ran({ name, data }) {
-    if (name === "memory_written") this.#seen.add("written");
-    if (name === "memory_recalled" && data.entries?.length) this.#seen.add("recalled");
+  #onRunEvent({ name, data }) {
+    if (name === "memory_written") this.#completed.add("written");
+    if (name === "memory_recalled" && data.entries?.length) this.#completed.add("recalled");
   }
 
-  #happened(what) {
+  #complete(step) {
     if (!this.isOn) return;
-    this.#seen.add(what);
-    this.#look();
+    this.#completed.add(step);
+    this.#update();
   }
 
-  #toasted(changes) {
+  #onToast(changes) {
     for (const { addedNodes } of changes) {
-      for (const node of addedNodes) if (node.dataset?.happened) this.#happened(node.dataset.happened);
+      for (const node of addedNodes) if (node.dataset?.happened) this.#complete(node.dataset.happened);
     }
   }
 
-  /** Done already, or nothing left to do it with: on. */
-  #look() {
+  /** Continue when the step is done, or nothing is left to do it with. */
+  #update() {
     if (!this.isOn) return;
     const anchor = this.#anchor;
     const until = this.#bubble.dataset.until;
-    if (this.#isDone(until, anchor) || (!anchor && ["opened", "undone"].includes(until))) this.#go(this.#at + 1);
-    else this.#put();
+    if (this.#isDone(until, anchor) || (!anchor && ["opened", "undone"].includes(until))) this.#goTo(this.#index + 1);
+    else this.#place();
   }
 
   #isDone(until, anchor) {
@@ -112,29 +112,29 @@ export class Tour {
         return Boolean(document.querySelector("#published.pill-ok"));
       case "written":
       case "recalled":
-        return this.#seen.has(until) && this.#seen.has("finished");
+        return this.#completed.has(until) && this.#completed.has("finished");
       default:
-        return this.#seen.has(until);
+        return this.#completed.has(until);
     }
   }
 
-  #put() {
+  #place() {
     if (!this.isOn) return;
-    const place = this.#anchor?.getBoundingClientRect();
+    const anchorBox = this.#anchor?.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height, style } = this.root;
-    const inside = (value, most) => Math.max(8, Math.min(value, most - 8));
-    if (!place) {
-      style.left = `${inside(innerWidth - width - 24, innerWidth - width)}px`;
-      style.top = `${inside(innerHeight - height - 96, innerHeight - height)}px`;
+    const clampToScreen = (value, max) => Math.max(8, Math.min(value, max - 8));
+    if (!anchorBox) {
+      style.left = `${clampToScreen(innerWidth - width - 24, innerWidth - width)}px`;
+      style.top = `${clampToScreen(innerHeight - height - 96, innerHeight - height)}px`;
       return;
     }
-    const beside = place.left - width - GAP;
-    const above = place.top - height - GAP;
-    style.left = `${inside(beside > 8 ? beside : place.left, innerWidth - width)}px`;
-    style.top = `${inside(beside > 8 ? place.top : above > 8 ? above : place.bottom + GAP, innerHeight - height)}px`;
+    const leftOf = anchorBox.left - width - GAP;
+    const above = anchorBox.top - height - GAP;
+    style.left = `${clampToScreen(leftOf > 8 ? leftOf : anchorBox.left, innerWidth - width)}px`;
+    style.top = `${clampToScreen(leftOf > 8 ? anchorBox.top : above > 8 ? above : anchorBox.bottom + GAP, innerHeight - height)}px`;
   }
 
-  #key(event) {
+  #onKey(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !this.isOn) return;
     if (document.querySelector("dialog[open], [popover]:popover-open, details[data-dismiss][open]")) return;
     this.end();

@@ -1,26 +1,26 @@
-// One form over one JSON value: saves what is typed, keeps what others change up to date, and never takes a text away from who types it.
+// A form over one JSON value: it saves input, shows changes by others, and never removes text that somebody is typing.
 
-import { GONE } from "../editor/clashing.js";
-import { t } from "../editor/words.js";
-import { CONTROL, pathOf, show, valueOf } from "./controls.js";
-import { get, operation, put, read, same } from "./trees.js";
+import { MISSING } from "../editor/collaboration/conflict_rules.js";
+import { t } from "../common/translations.js";
+import { CONTROL, getPath, showValue, readValue } from "./controls.js";
+import { getAtPath, buildOperation, setAtPath, parseJson, isEqual } from "../common/json_paths.js";
 
-const REST = 600; // ms without a key press after which a text is saved
+const SAVE_DELAY = 600; // ms without a key press after which a text is saved
 
-/** Events: "saved" {path}, "shown". `target` says how operations are named: a node's set, or the workflow's feature. */
+/** Events: "saved" {path}, "shown". `op` determines the operations: the set of a node, or the feature of the workflow. */
 export class Form extends EventTarget {
-  #dirty = new Map(); // control → its value before typing began
+  #dirty = new Map(); // control → its value before the input
   #timers = new Map();
-  #undecided = new WeakSet(); // controls that show what waits for a decision
-  #overtaken = new Map(); // the control one is in → {value, change}: what somebody else made of it meanwhile
+  #undecided = new WeakSet(); // controls that show a value with a pending decision
+  #foreignValues = new Map(); // focused control → {value, change} of a change by somebody else
   #sending = 0;
 
   constructor({ editor, root, data, shown = {}, op, about }) {
     super();
     Object.assign(this, { editor, root, data, shown, op, about });
-    root.addEventListener("input", (event) => this.#typed(event));
-    root.addEventListener("change", (event) => this.#changed(event));
-    root.addEventListener("focusout", (event) => this.#left(event));
+    root.addEventListener("input", (event) => this.#onInput(event));
+    root.addEventListener("change", (event) => this.#onChange(event));
+    root.addEventListener("focusout", (event) => this.#onFocusOut(event));
     root.addEventListener("submit", (event) => event.preventDefault());
     this.showDependent();
   }
@@ -37,13 +37,13 @@ export class Form extends EventTarget {
     return this.#dirty.has(el);
   }
 
-  /** What the form shows at a path: the data, or what is shown although nobody wrote it. */
-  at(path) {
-    const value = get(this.data, path);
-    return value === undefined && !(path[0] in this.data) ? get(this.shown, path) : value;
+  /** Return the value at a path: from the data, or a default that is shown although nobody stored it. */
+  getValue(path) {
+    const value = getAtPath(this.data, path);
+    return value === undefined && !(path[0] in this.data) ? getAtPath(this.shown, path) : value;
   }
 
-  /** Everything typed so far is saved now. */
+  /** Save all pending input. */
   flush() {
     return Promise.all([...this.#dirty.keys()].map((el) => this.commit(el)));
   }
@@ -55,210 +55,216 @@ export class Form extends EventTarget {
     if (!el.isConnected || !el.matches(CONTROL)) return;
     let value;
     try {
-      value = valueOf(el);
+      value = readValue(el);
     } catch (error) {
-      return this.#complain(el, t("This isn't JSON: {why}", { why: error.message }));
+      return this.#showError(el, t("Invalid JSON: {why}", { why: error.message }));
     }
-    if (el.validity && !el.validity.valid) return this.#complain(el, el.validationMessage);
-    this.#complain(el, "");
-    if (el.dataset.turns && value) return this.#turnOn(el);
-    const since = this.#overtaken.get(el);
-    this.#overtaken.delete(el);
-    if (since && !same(since.value, value ?? GONE)) return this.#report(el, value, since);
-    await this.save(pathOf(el), value, { el });
+    if (el.validity && !el.validity.valid) return this.#showError(el, el.validationMessage);
+    this.#showError(el, "");
+    if (el.dataset.turns && value) return this.#enableSection(el);
+    const foreign = this.#foreignValues.get(el);
+    this.#foreignValues.delete(el);
+    if (foreign && !isEqual(foreign.value, value ?? MISSING)) return this.#reportClash(el, value, foreign);
+    await this.save(getPath(el), value, { el });
   }
 
-  /** Save a value at a path, whatever shows it. */
+  /** Save a value at a path, whatever control shows it. */
   async save(path, value, { el = null } = {}) {
-    const base = this.#based(path);
-    const isHeld = same(get(this.data, path), value) || (value === undefined && get(base, path) === undefined);
-    if (isHeld && !this.editor.edits.deciding.find({ ...this.op, path })) return;
-    const next = put(base, path, value, blankFor(el));
-    const change = operation(this.data, next, path);
+    const base = this.#getBase(path);
+    const isUnchanged = isEqual(getAtPath(this.data, path), value) || (value === undefined && getAtPath(base, path) === undefined);
+    if (isUnchanged && !this.editor.edits.pendingDecisions.find({ ...this.op, path })) return;
+    const next = setAtPath(base, path, value, getBlankItem(el));
+    const change = buildOperation(this.data, next, path);
     await this.send([change], next, { path, el });
   }
 
-  /** Several changes as one gesture; `next` is what the data are afterwards. */
+  /** Send several changes as one gesture; `next` is the data afterwards. */
   async send(changes, next, { path = [], el = null } = {}) {
     this.data = next;
     this.showDependent();
-    const label = t("{what} of {which}", { what: labelOf(el ?? this.root, path), which: this.about() });
+    const label = t("{what} of {which}", { what: getLabel(el ?? this.root, path), which: this.about() });
     this.#sending++;
-    const change = await this.editor.edits.send(changes.map((one) => ({ ...this.op, ...one })), { label, texts: isText(el) ? [path.join(".")] : [] });
+    const change = await this.editor.edits.send(changes.map((partial) => ({ ...this.op, ...partial })), { label, texts: isText(el) ? [path.join(".")] : [] });
     this.#sending--;
     if (change === null) this.dispatchEvent(new CustomEvent("refused"));
     else this.dispatchEvent(new CustomEvent("saved", { detail: { path, el, change } }));
   }
 
-  /** What others made of the data, as of a revision that this tab may not have heard of. */
+  /** Apply data from the server, of a revision whose changes this tab may not have received. */
   receive(data, shown = {}, revision = 0) {
     if (this.isBusy) return;
-    const before = this.#inHand().map((el) => [el, this.at(pathOf(el))]);
+    const previous = this.#activeControls().map((el) => [el, this.getValue(getPath(el))]);
     this.data = data;
     this.shown = shown;
-    for (const [el, value] of before) this.#overtake(el, value, revision);
+    for (const [el, value] of previous) this.#noteForeignValue(el, value, revision);
     this.showDependent();
   }
 
-  /** Whose change it was, the change itself says if it comes to be heard; a draft read anew has none to tell. */
-  #overtake(el, before, revision) {
-    const value = this.at(pathOf(el));
-    if (same(before, value) || same(readable(el), value) || this.#undecided.has(el)) return;
-    this.#overtaken.set(el, { value: value ?? GONE, change: { author: null, revision } });
+  /**
+   * Note a value by somebody else. The change that brings it may name its author later; a draft that was read again does
+   * not.
+   */
+  #noteForeignValue(el, previous, revision) {
+    const value = this.getValue(getPath(el));
+    if (isEqual(previous, value) || isEqual(readSafely(el), value) || this.#undecided.has(el)) return;
+    this.#foreignValues.set(el, { value: value ?? MISSING, change: { author: null, revision } });
   }
 
-  /** The fields that are being typed in, and the one that somebody only is in. */
-  #inHand() {
-    const found = new Set([...this.#dirty.keys(), document.activeElement]);
-    return [...found].filter((el) => this.root.contains(el) && el.matches(CONTROL) && isTypedIn(el));
+  /** Return the controls with unsaved input and the focused one. */
+  #activeControls() {
+    const controls = new Set([...this.#dirty.keys(), document.activeElement]);
+    return [...controls].filter((el) => this.root.contains(el) && el.matches(CONTROL) && isTextControl(el));
   }
 
   /**
-   * Somebody else's value for a field that is being typed in right now: both are offered to choose from. Where one only
-   * is in it, that waits until something is typed.
+   * Handle a value by somebody else for a field in use. With unsaved input both values are offered for a decision; a field
+   * that is only focused waits for input.
    */
   clashes(ops, change) {
-    for (const el of this.#inHand()) {
-      const path = pathOf(el);
-      const theirs = ops.findLast((op) => op.path && (starts(path, op.path) || starts(op.path, path)));
-      if (!theirs || this.editor.edits.deciding.find({ ...this.op, path })) continue;
-      const rest = path.slice(theirs.path.length);
-      const value = (theirs.remove ? undefined : get({ value: theirs.value }, ["value", ...rest])) ?? GONE;
-      const mine = readable(el);
-      if (same(mine, value)) this.#overtaken.delete(el);
-      else if (!this.#dirty.has(el)) this.#overtaken.set(el, { value, change });
-      else this.#report(el, mine, { value, change });
+    for (const el of this.#activeControls()) {
+      const path = getPath(el);
+      const theirs = ops.findLast((op) => op.path && (startsWith(path, op.path) || startsWith(op.path, path)));
+      if (!theirs || this.editor.edits.pendingDecisions.find({ ...this.op, path })) continue;
+      const subPath = path.slice(theirs.path.length);
+      const value = (theirs.remove ? undefined : getAtPath({ value: theirs.value }, ["value", ...subPath])) ?? MISSING;
+      const ownValue = readSafely(el);
+      if (isEqual(ownValue, value)) this.#foreignValues.delete(el);
+      else if (!this.#dirty.has(el)) this.#foreignValues.set(el, { value, change });
+      else this.#reportClash(el, ownValue, { value, change });
     }
   }
 
-  #report(el, mine, { value: theirs, change }) {
+  #reportClash(el, ownValue, { value: theirs, change }) {
     clearTimeout(this.#timers.get(el));
     this.#dirty.delete(el);
-    this.#overtaken.delete(el);
+    this.#foreignValues.delete(el);
     const { edits, root } = this.editor;
-    const path = pathOf(el);
-    const op = mine === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: mine };
+    const path = getPath(el);
+    const op = ownValue === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: ownValue };
     const { author } = change;
-    const own = Boolean(author) && String(author.id) === root.dataset.me;
-    const clash = { op, node: this.op.id ?? null, field: path.join("."), yours: mine ?? GONE, theirs, by: author?.name ?? "", own, isText: isText(el) };
-    const message = t("Somebody changed the same thing");
-    edits.ledger.add({ kind: "clash", label: labelOf(el, path), message, ops: [op], clashes: [clash], client: edits.client, base: change.revision });
+    const isOwn = Boolean(author) && String(author.id) === root.dataset.me;
+    const clash = { op, node: this.op.id ?? null, field: path.join("."), yours: ownValue ?? MISSING, theirs, by: author?.name ?? "", own: isOwn, isText: isText(el) };
+    const message = t("Someone else changed this too");
+    const label = getLabel(el, path);
+    // Earlier input may have been refused in the meantime and wait already: a field has only one decision.
+    if (!edits.pendingDecisions.filterNew([clash], label).length) return;
+    edits.unsavedChanges.add({ kind: "clash", label, message, ops: [op], clashes: [clash], client: edits.client, base: change.revision });
   }
 
-  /** Where a decision waits, what was written here stays to be seen; once it was made, what holds. */
-  showMine() {
-    const { deciding } = this.editor.edits;
+  /** Show our value while a decision is pending, and the stored value afterwards. */
+  showPendingValues() {
+    const { pendingDecisions } = this.editor.edits;
     for (const el of this.root.querySelectorAll(CONTROL)) {
       if (el.dataset.turns || this.#dirty.has(el)) continue;
-      const path = pathOf(el);
-      const mine = deciding.mine({ ...this.op, path });
-      if (mine) {
+      const path = getPath(el);
+      const ownValue = pendingDecisions.getOwnValue({ ...this.op, path });
+      if (ownValue) {
         this.#undecided.add(el);
-        if (!same(readable(el), mine.value)) show(el, mine.value);
-      } else if (this.#undecided.delete(el) && !this.#isOnItsWay(path)) {
-        show(el, this.at(path));
+        if (!isEqual(readSafely(el), ownValue.value)) showValue(el, ownValue.value);
+      } else if (this.#undecided.delete(el) && !this.#isQueued(path)) {
+        showValue(el, this.getValue(path));
       }
     }
   }
 
-  #isOnItsWay(path) {
-    return this.editor.edits.waiting.some(({ ops }) => ops.some((op) => op.id === this.op.id && op.path && starts(path, op.path)));
+  #isQueued(path) {
+    return this.editor.edits.waiting.some(({ ops }) => ops.some((op) => op.id === this.op.id && op.path && startsWith(path, op.path)));
   }
 
-  /** Put a value into a control, unless somebody is typing in it or has yet to decide about it. */
+  /** Put a value into a control, unless it has unsaved input or a pending decision. */
   put(el, value) {
     if (this.#dirty.has(el) || this.#undecided.has(el) || el === document.activeElement) return;
-    show(el, value);
+    showValue(el, value);
   }
 
-  /** Fields that only make sense with another's value, or while their section is on. */
+  /** Show fields only with the value they depend on, or while their section is on. */
   showDependent() {
     for (const box of this.root.querySelectorAll("[data-section]")) {
       const body = box.querySelector(":scope > [data-section-body]");
-      const turns = box.querySelector("[data-turns]");
-      if (body && turns) body.hidden = !turns.checked;
+      const switchEl = box.querySelector("[data-turns]");
+      if (body && switchEl) body.hidden = !switchEl.checked;
     }
     for (const box of this.root.querySelectorAll("[data-reveals]")) {
       const revealed = box.closest("[data-field]").querySelector("[data-revealed]");
       if (revealed) revealed.hidden = !box.checked;
     }
     for (const field of this.root.querySelectorAll("[data-shown-when]")) {
-      const [name, values] = read(field.dataset.shownWhen, ["", []]);
-      const home = field.dataset.field.split(".").slice(0, -1);
-      field.hidden = !values.some((one) => same(one, this.at([...home, name]) ?? defaultOf(one)));
+      const [name, values] = parseJson(field.dataset.shownWhen, ["", []]);
+      const parent = field.dataset.field.split(".").slice(0, -1);
+      field.hidden = !values.some((expected) => isEqual(expected, this.getValue([...parent, name]) ?? getDefault(expected)));
     }
   }
 
-  #based(path) {
+  #getBase(path) {
     const root = path[0];
     return root in this.data || !(root in this.shown) ? this.data : { ...this.data, [root]: structuredClone(this.shown[root]) };
   }
 
-  #typed({ target }) {
-    if (!target.matches(CONTROL) || !isTypedIn(target)) return;
-    if (!this.#dirty.has(target)) this.#dirty.set(target, get(this.data, pathOf(target)));
+  #onInput({ target }) {
+    if (!target.matches(CONTROL) || !isTextControl(target)) return;
+    if (!this.#dirty.has(target)) this.#dirty.set(target, getAtPath(this.data, getPath(target)));
     clearTimeout(this.#timers.get(target));
-    this.#timers.set(target, setTimeout(() => this.commit(target), REST));
+    this.#timers.set(target, setTimeout(() => this.commit(target), SAVE_DELAY));
   }
 
-  // Leaving a field says nothing new: what was typed in it was saved then, or waits for a decision.
-  #changed({ target }) {
-    if (target.matches(CONTROL) && (this.#dirty.has(target) || !isTypedIn(target))) this.commit(target);
+  // Leaving a field causes no change: its input was saved already or waits for a decision.
+  #onChange({ target }) {
+    if (target.matches(CONTROL) && (this.#dirty.has(target) || !isTextControl(target))) this.commit(target);
   }
 
-  #left({ target }) {
+  #onFocusOut({ target }) {
     if (this.#dirty.has(target)) return this.commit(target);
-    if (this.#overtaken.delete(target)) show(target, this.at(pathOf(target)));
+    if (this.#foreignValues.delete(target)) showValue(target, this.getValue(getPath(target)));
   }
 
-  #turnOn(el) {
+  #enableSection(el) {
     const section = el.closest("[data-section]");
-    const path = pathOf(section);
-    const held = this.at(path) ?? {};
-    return this.save(path, { ...read(el.dataset.turns, {}), ...dropNull(held), [el.dataset.key]: true }, { el });
+    const path = getPath(section);
+    const values = this.getValue(path) ?? {};
+    return this.save(path, { ...parseJson(el.dataset.turns, {}), ...dropNull(values), [el.dataset.key]: true }, { el });
   }
 
-  #complain(el, message) {
+  #showError(el, message) {
     if (el.getAttribute("aria-invalid") === "true" || message) el.setAttribute("aria-invalid", String(Boolean(message)));
-    const place = el.closest("[data-field]")?.querySelector(":scope > [data-problems]");
-    place?.querySelector("[data-own]")?.remove();
-    if (!message || !place) return;
+    const list = el.closest("[data-field]")?.querySelector(":scope > [data-problems]");
+    list?.querySelector("[data-own]")?.remove();
+    if (!message || !list) return;
     const line = document.createElement("li");
     line.dataset.own = "";
     line.className = "is-error";
     line.textContent = message;
-    place.append(line);
+    list.append(line);
   }
 }
 
-/** What a person calls the field. */
-function labelOf(el, path) {
+/** Return the label of a field. */
+function getLabel(el, path) {
   const label = el.closest?.("[data-field]")?.querySelector("label, legend");
   return label?.firstChild?.textContent.trim() || String(path.findLast?.((step) => typeof step === "string") ?? "");
 }
 
-function isTypedIn(el) {
+function isTextControl(el) {
   return el.tagName === "TEXTAREA" || (el.tagName === "INPUT" && !["checkbox", "radio"].includes(el.type));
 }
 
-/** Whether a field is for texts, of one word or of many pages. */
+/** Return whether a field is for texts of any length. */
 const isText = (el) => Boolean(el?.matches?.("textarea[data-as=text]"));
 
-/** What stands in a control, as it stands there where it can't be read. */
-function readable(el) {
+/** Return the value of a control, or its raw text when it cannot be parsed. */
+function readSafely(el) {
   try {
-    return valueOf(el);
+    return readValue(el);
   } catch {
     return el.value;
   }
 }
 
-function blankFor(el) {
+function getBlankItem(el) {
   const list = el?.closest("[data-list]");
-  return list ? read(list.dataset.blank, {}) : {};
+  return list ? parseJson(list.dataset.blank, {}) : {};
 }
 
-// A choice nobody has made yet reads as the one that is shown first.
-const defaultOf = (value) => (value === "none" ? "none" : undefined);
-const starts = (long, short) => short.every((step, at) => String(long[at]) === String(step));
-const dropNull = (held) => Object.fromEntries(Object.entries(held).filter(([, value]) => value !== null));
+// A choice that nobody made reads as the first option.
+const getDefault = (value) => (value === "none" ? "none" : undefined);
+const startsWith = (long, short) => short.every((step, index) => String(long[index]) === String(step));
+const dropNull = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

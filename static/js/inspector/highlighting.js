@@ -1,4 +1,5 @@
-// Colours for small languages: a table of patterns each, tried in order at every place. [text, class] pieces come out.
+// Syntax highlighting for small languages: a table of patterns for each, tried in order at each position. The result is a
+// list of [text, class].
 
 const STRING = String.raw`"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?`;
 const PYTHON_WORDS = "False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|match|case";
@@ -30,15 +31,15 @@ const LANGUAGES = {
 
 const COMPILED = new Map(Object.entries(LANGUAGES).map(([name, rules]) => [name, new RegExp(rules.map(([, pattern]) => `(${pattern})`).join("|"), "g")]));
 
-export function tokens(text, language) {
+export function tokenize(text, language) {
   const rules = LANGUAGES[language];
-  const found = [];
-  let last = 0;
+  const tokens = [];
+  let end = 0;
   for (const match of text.matchAll(COMPILED.get(language))) {
-    if (match.index > last) found.push([text.slice(last, match.index), ""]);
-    found.push([match[0], rules[match.slice(1).findIndex((group) => group !== undefined)][0]]);
-    last = match.index + match[0].length;
+    if (match.index > end) tokens.push([text.slice(end, match.index), ""]);
+    tokens.push([match[0], rules[match.slice(1).findIndex((group) => group !== undefined)][0]]);
+    end = match.index + match[0].length;
   }
-  if (last < text.length) found.push([text.slice(last), ""]);
-  return found;
+  if (end < text.length) tokens.push([text.slice(end), ""]);
+  return tokens;
 }

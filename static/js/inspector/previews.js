@@ -1,21 +1,22 @@
-// What is fetched beside the form: a text as the last run fills it in, what would be recalled now, the last run itself.
+// Content that is fetched beside the form: a text filled in with the last run, the present result of a recall, the last run
+// itself.
 
-import { t } from "../editor/words.js";
-import { pathText } from "./writing.js";
+import { t } from "../common/translations.js";
+import { getPathText } from "./template_editor.js";
 
-// What a change of means that memory would be asked something else.
-const ASKED = [
+// Fields that change the result of a recall.
+const RECALL_FIELDS = [
   "enhanced_memory", "scope", "query_selector", "topic_selector", "content_selector", "document_selector", "key", "top_k", "filter", "language",
 ];
 
-export async function fragment(url, signal) {
-  const answer = await fetch(url, { headers: { "HX-Request": "true" }, signal });
-  return answer.ok ? answer.text() : null;
+export async function fetchFragment(url, signal) {
+  const response = await fetch(url, { headers: { "HX-Request": "true" }, signal });
+  return response.ok ? response.text() : null;
 }
 
-export function put(place, html) {
-  place.replaceChildren(document.createRange().createContextualFragment(html));
-  globalThis.htmx?.process?.(place);
+export function setContent(container, html) {
+  container.replaceChildren(document.createRange().createContextualFragment(html));
+  globalThis.htmx?.process?.(container);
 }
 
 export function watch(inspector) {
@@ -25,7 +26,7 @@ export function watch(inspector) {
     const recall = event.target.closest("[data-recall-open]");
     if (recall) return toggleRecall(inspector, recall);
     const larger = event.target.closest("[data-larger]");
-    if (larger) enlarge(larger);
+    if (larger) toggleLarge(larger);
   });
   inspector.root.addEventListener("change", (event) => {
     const form = event.target.closest("[data-recall-form]");
@@ -39,57 +40,57 @@ export function watch(inspector) {
   });
 }
 
-/** The previews that are open show the text, or the settings, as they are now. */
+/** Update the open previews after a change. */
 export function refresh(inspector, path) {
   for (const box of inspector.root.querySelectorAll("[data-writing]")) {
-    const place = box.querySelector("[data-preview-place]");
-    if (!place.hidden && pathText(box) === path.join(".")) showPreview(inspector, box);
+    const container = box.querySelector("[data-preview-place]");
+    if (!container.hidden && getPathText(box) === path.join(".")) showPreview(inspector, box);
   }
   for (const box of inspector.root.querySelectorAll("[data-recall]")) {
-    if (!box.querySelector("[data-recall-place]").hidden && ASKED.includes(path[0])) showRecall(inspector, box);
+    if (!box.querySelector("[data-recall-place]").hidden && RECALL_FIELDS.includes(path[0])) showRecall(inspector, box);
   }
 }
 
 function togglePreview(inspector, button) {
   const box = button.closest("[data-writing]");
-  const place = box.querySelector("[data-preview-place]");
-  place.hidden = !place.hidden;
-  button.setAttribute("aria-expanded", String(!place.hidden));
-  if (!place.hidden) showPreview(inspector, box);
+  const container = box.querySelector("[data-preview-place]");
+  container.hidden = !container.hidden;
+  button.setAttribute("aria-expanded", String(!container.hidden));
+  if (!container.hidden) showPreview(inspector, box);
 }
 
 async function showPreview(inspector, box) {
   await inspector.form.flush();
-  const place = box.querySelector("[data-preview-place]");
+  const container = box.querySelector("[data-preview-place]");
   const url = new URL(inspector.panel.dataset.rendered, location.href);
-  url.searchParams.set("path", pathText(box));
-  const html = await fragment(url);
-  put(place, html ?? `<p class="hint"></p>`);
-  if (html === null) place.firstElementChild.textContent = t("There is nothing to show yet.");
+  url.searchParams.set("path", getPathText(box));
+  const html = await fetchFragment(url);
+  setContent(container, html ?? `<p class="hint"></p>`);
+  if (html === null) container.firstElementChild.textContent = t("No data yet.");
 }
 
 function toggleRecall(inspector, button) {
   const box = button.closest("[data-recall]");
-  const place = box.querySelector("[data-recall-place]");
-  place.hidden = !place.hidden;
-  button.setAttribute("aria-expanded", String(!place.hidden));
-  if (!place.hidden) showRecall(inspector, box);
+  const container = box.querySelector("[data-recall-place]");
+  container.hidden = !container.hidden;
+  button.setAttribute("aria-expanded", String(!container.hidden));
+  if (!container.hidden) showRecall(inspector, box);
 }
 
-async function showRecall(inspector, box, focused = null) {
+async function showRecall(inspector, box, focusedControl = null) {
   await inspector.form.flush();
-  const place = box.querySelector("[data-recall-place]");
-  const form = place.querySelector("[data-recall-form]");
+  const container = box.querySelector("[data-recall-place]");
+  const form = container.querySelector("[data-recall-form]");
   const url = new URL(inspector.panel.dataset.recalled, location.href);
   if (form) for (const control of form.querySelectorAll("[name]")) url.searchParams.set(control.name, control.value);
-  const name = focused?.name ?? (place.contains(document.activeElement) ? document.activeElement.name : null);
-  const html = await fragment(url);
-  put(place, html ?? `<p class="field-error"></p>`);
-  if (html === null) place.firstElementChild.textContent = t("That can't be looked at: is the person's id written right?");
-  if (name) place.querySelector(`[name="${CSS.escape(name)}"]`)?.focus();
+  const name = focusedControl?.name ?? (container.contains(document.activeElement) ? document.activeElement.name : null);
+  const html = await fetchFragment(url);
+  setContent(container, html ?? `<p class="field-error"></p>`);
+  if (html === null) container.firstElementChild.textContent = t("Preview failed. Check the user ID.");
+  if (name) container.querySelector(`[name="${CSS.escape(name)}"]`)?.focus();
 }
 
-function enlarge(button) {
+function toggleLarge(button) {
   const box = button.closest("[data-writing], [data-code]");
   const isLarge = box.classList.toggle("is-large");
   button.setAttribute("aria-pressed", String(isLarge));

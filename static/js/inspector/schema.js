@@ -1,147 +1,147 @@
-// A JSON schema, as rows: name, type, whether it must be there, what it means; objects hold rows of their own. Or as JSON.
+// Edits a JSON schema as rows (name, type, required, description), where objects contain rows of their own, or as JSON.
 
-import { t } from "../editor/words.js";
-import { pathOf } from "./controls.js";
-import { read } from "./trees.js";
+import { t } from "../common/translations.js";
+import { getPath } from "./controls.js";
+import { parseJson } from "../common/json_paths.js";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array[string]", "array[number]", "array[object]"];
-const DEEPEST = 5;
+const MAX_DEPTH = 5;
 
 export function enhance(part, inspector) {
-  for (const place of part.querySelectorAll("[data-schema]")) new Schema(place, inspector);
+  for (const container of part.querySelectorAll("[data-schema]")) new Schema(container, inspector);
 }
 
 class Schema {
-  constructor(place, inspector) {
-    Object.assign(this, { place, inspector });
-    this.schema = read(place.dataset.value) ?? { type: "object", properties: {}, required: [] };
-    this.raw = !isPlain(this.schema);
+  constructor(container, inspector) {
+    Object.assign(this, { container, inspector });
+    this.schema = parseJson(container.dataset.value) ?? { type: "object", properties: {}, required: [] };
+    this.isRaw = !isSupported(this.schema);
     this.#draw();
   }
 
   #draw(focus = null) {
-    const head = el("div", "insp-schema-head");
-    head.append(this.#mode(t("Fields"), false), this.#mode("JSON", true));
-    this.place.replaceChildren(head, this.raw ? this.#json() : this.#object(this.schema, 1));
-    if (focus) this.place.querySelector(`[data-at="${CSS.escape(focus)}"]`)?.focus();
-    if (!this.inspector.editor.canEdit) for (const one of this.place.querySelectorAll("input, select, textarea, .button")) one.disabled = true;
+    const head = createElement("div", "insp-schema-head");
+    head.append(this.#createModeButton(t("Fields"), false), this.#createModeButton("JSON", true));
+    this.container.replaceChildren(head, this.isRaw ? this.#createJsonEditor() : this.#createObject(this.schema, 1));
+    if (focus) this.container.querySelector(`[data-at="${CSS.escape(focus)}"]`)?.focus();
+    if (!this.inspector.editor.canEdit) for (const control of this.container.querySelectorAll("input, select, textarea, .button")) control.disabled = true;
   }
 
-  #mode(words, raw) {
-    const button = el("button", "button button-quiet button-s");
+  #createModeButton(label, isRaw) {
+    const button = createElement("button", "button button-quiet button-s");
     button.type = "button";
-    button.textContent = words;
-    button.setAttribute("aria-pressed", String(this.raw === raw));
+    button.textContent = label;
+    button.setAttribute("aria-pressed", String(this.isRaw === isRaw));
     button.addEventListener("click", () => {
-      if (!raw && !isPlain(this.schema)) return this.inspector.editor.say(t("This schema has parts that only JSON can show."));
-      this.raw = raw;
+      if (!isRaw && !isSupported(this.schema)) return this.inspector.editor.say(t("This schema can only be edited as JSON."));
+      this.isRaw = isRaw;
       this.#draw();
     });
     return button;
   }
 
-  #json() {
-    const area = el("textarea", "input mono insp-schema-json");
+  #createJsonEditor() {
+    const area = createElement("textarea", "input mono insp-schema-json");
     area.spellcheck = false;
     area.rows = 12;
-    area.setAttribute("aria-label", t("Schema as JSON"));
+    area.setAttribute("aria-label", t("Schema (JSON)"));
     area.value = JSON.stringify(this.schema, null, 2);
-    const error = el("p", "field-error");
+    const error = createElement("p", "field-error");
     area.addEventListener("change", () => {
       try {
         const value = JSON.parse(area.value);
-        if (value?.type !== "object") throw new Error(t("the outermost type has to be object"));
+        if (value?.type !== "object") throw new Error(t("The root type must be object"));
         this.schema = value;
         error.textContent = "";
         this.#save();
       } catch (problem) {
-        error.textContent = t("This isn't a schema: {why}", { why: problem.message });
+        error.textContent = t("Invalid schema: {why}", { why: problem.message });
       }
       area.setAttribute("aria-invalid", String(Boolean(error.textContent)));
     });
-    const box = el("div");
+    const box = createElement("div");
     box.append(area, error);
     return box;
   }
 
-  #object(schema, depth, trail = "") {
-    const box = el("div", "insp-schema-object");
-    for (const name of Object.keys(schema.properties ?? {})) box.append(this.#row(schema, name, depth, `${trail}/${name}`));
-    const add = el("button", "button button-quiet button-s insp-add");
+  #createObject(schema, depth, path = "") {
+    const box = createElement("div", "insp-schema-object");
+    for (const name of Object.keys(schema.properties ?? {})) box.append(this.#createRow(schema, name, depth, `${path}/${name}`));
+    const add = createElement("button", "button button-quiet button-s insp-add");
     add.type = "button";
     add.textContent = t("+ Field");
     add.addEventListener("click", () => {
-      const name = freeName(schema.properties ?? {});
+      const name = createFreeName(schema.properties ?? {});
       schema.properties = { ...schema.properties, [name]: { type: "string" } };
       this.#save();
-      this.#draw(`${trail}/${name}`);
+      this.#draw(`${path}/${name}`);
     });
     box.append(add);
     return box;
   }
 
-  #row(home, name, depth, trail) {
-    const part = home.properties[name];
-    const row = el("div", "insp-schema-field");
-    const line = el("div", "insp-row");
-    line.append(this.#name(home, name, trail), this.#type(home, name, depth), this.#required(home, name), this.#remove(home, name));
-    row.append(line, this.#meaning(part));
+  #createRow(parent, name, depth, path) {
+    const part = parent.properties[name];
+    const row = createElement("div", "insp-schema-field");
+    const line = createElement("div", "insp-row");
+    line.append(this.#createName(parent, name, path), this.#createType(parent, name, depth), this.#createRequired(parent, name), this.#createRemoveButton(parent, name));
+    row.append(line, this.#createDescription(part));
     const inner = part.type === "object" ? part : part.type === "array" && part.items?.type === "object" ? part.items : null;
-    if (inner) row.append(this.#object(inner, depth + 1, trail));
+    if (inner) row.append(this.#createObject(inner, depth + 1, path));
     return row;
   }
 
-  #name(home, name, trail) {
-    const input = el("input", "input insp-name");
+  #createName(parent, name, path) {
+    const input = createElement("input", "input insp-name");
     input.value = name;
-    input.dataset.at = trail;
+    input.dataset.at = path;
     input.setAttribute("aria-label", t("Name"));
     input.addEventListener("change", () => {
       const next = input.value.trim();
-      if (!next || next === name || next in home.properties) return (input.value = name);
-      home.properties = Object.fromEntries(Object.entries(home.properties).map(([key, value]) => [key === name ? next : key, value]));
-      home.required = (home.required ?? []).map((one) => (one === name ? next : one));
+      if (!next || next === name || next in parent.properties) return (input.value = name);
+      parent.properties = Object.fromEntries(Object.entries(parent.properties).map(([key, value]) => [key === name ? next : key, value]));
+      parent.required = (parent.required ?? []).map((control) => (control === name ? next : control));
       this.#save();
       this.#draw();
     });
     return input;
   }
 
-  #type(home, name, depth) {
-    const part = home.properties[name];
-    const select = el("select", "input");
+  #createType(parent, name, depth) {
+    const part = parent.properties[name];
+    const select = createElement("select", "input");
     select.setAttribute("aria-label", t("Type"));
-    for (const type of TYPES) if (depth < DEEPEST || !type.includes("object")) select.append(new Option(type, type));
+    for (const type of TYPES) if (depth < MAX_DEPTH || !type.includes("object")) select.append(new Option(type, type));
     select.value = part.type === "array" ? `array[${part.items?.type ?? "string"}]` : part.type;
     select.addEventListener("change", () => {
       const inner = /^array\[(\w+)\]$/.exec(select.value)?.[1];
-      const kept = part.description ? { description: part.description } : {};
-      home.properties[name] = { ...shape(inner ? "array" : select.value, inner), ...kept };
+      const description = part.description ? { description: part.description } : {};
+      parent.properties[name] = { ...createSchema(inner ? "array" : select.value, inner), ...description };
       this.#save();
       this.#draw();
     });
     return select;
   }
 
-  #required(home, name) {
-    const label = el("label", "insp-check");
-    const box = el("input");
+  #createRequired(parent, name) {
+    const label = createElement("label", "insp-check");
+    const box = createElement("input");
     box.type = "checkbox";
-    box.checked = (home.required ?? []).includes(name);
+    box.checked = (parent.required ?? []).includes(name);
     box.addEventListener("change", () => {
-      const others = (home.required ?? []).filter((one) => one !== name);
-      home.required = box.checked ? [...others, name] : others;
+      const otherNames = (parent.required ?? []).filter((control) => control !== name);
+      parent.required = box.checked ? [...otherNames, name] : otherNames;
       this.#save();
     });
     label.append(box, t("Required"));
     return label;
   }
 
-  #meaning(part) {
-    const input = el("input", "input insp-schema-meaning");
+  #createDescription(part) {
+    const input = createElement("input", "input insp-schema-meaning");
     input.value = part.description ?? "";
-    input.placeholder = t("What it means, for the model");
-    input.setAttribute("aria-label", t("What it means, for the model"));
+    input.placeholder = t("Description for the model");
+    input.setAttribute("aria-label", t("Description for the model"));
     input.addEventListener("change", () => {
       if (input.value) part.description = input.value;
       else delete part.description;
@@ -150,14 +150,14 @@ class Schema {
     return input;
   }
 
-  #remove(home, name) {
-    const button = el("button", "button button-quiet button-icon button-s");
+  #createRemoveButton(parent, name) {
+    const button = createElement("button", "button button-quiet button-icon button-s");
     button.type = "button";
     button.textContent = "×";
     button.setAttribute("aria-label", t("Remove {what}", { what: name }));
     button.addEventListener("click", () => {
-      delete home.properties[name];
-      home.required = (home.required ?? []).filter((one) => one !== name);
+      delete parent.properties[name];
+      parent.required = (parent.required ?? []).filter((control) => control !== name);
       this.#save();
       this.#draw();
     });
@@ -165,31 +165,31 @@ class Schema {
   }
 
   #save() {
-    this.inspector.form.save(pathOf(this.place), structuredClone(this.schema), { el: this.place });
+    this.inspector.form.save(getPath(this.container), structuredClone(this.schema), { el: this.container });
   }
 }
 
-function shape(type, inner) {
+function createSchema(type, inner) {
   if (type === "object") return { type, properties: {}, required: [] };
-  return type === "array" ? { type, items: shape(inner) } : { type };
+  return type === "array" ? { type, items: createSchema(inner) } : { type };
 }
 
-/** Whether the rows can show all of it. */
-function isPlain(schema) {
-  const known = ["type", "properties", "required", "description", "items", "additionalProperties", "title"];
-  if (!schema || typeof schema !== "object" || Object.keys(schema).some((one) => !known.includes(one))) return false;
-  if (Array.isArray(schema.type) || (schema.items && !isPlain(schema.items))) return false;
-  return Object.values(schema.properties ?? {}).every(isPlain);
+/** Return whether the rows can show the whole schema. */
+function isSupported(schema) {
+  const supported = ["type", "properties", "required", "description", "items", "additionalProperties", "title"];
+  if (!schema || typeof schema !== "object" || Object.keys(schema).some((control) => !supported.includes(control))) return false;
+  if (Array.isArray(schema.type) || (schema.items && !isSupported(schema.items))) return false;
+  return Object.values(schema.properties ?? {}).every(isSupported);
 }
 
-function freeName(properties) {
+function createFreeName(properties) {
   let number = 1;
   while (`field_${number}` in properties) number++;
   return `field_${number}`;
 }
 
-function el(tag, className = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  return made;
+function createElement(tag, className = "") {
+  const element = document.createElement(tag);
+  element.className = className;
+  return element;
 }

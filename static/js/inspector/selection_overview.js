@@ -1,20 +1,20 @@
-// Several nodes, or an edge: what they are, and what can be done with them at once.
+// The panel for several nodes or an edge: what they are, and the commands for them.
 
-import { t } from "../editor/words.js";
+import { t } from "../common/translations.js";
 
-// Commands worth a button, in this order; those that aren't there, or make no sense now, are left out.
-const FOR_SEVERAL = ["copy", "duplicate", "align-left", "align-top", "distribute-x", "distribute-y", "tidy", "subflow", "delete"];
+// Commands with a button, in this order; those that are missing or unavailable are left out.
+const COMMAND_IDS = ["copy", "duplicate", "align-left", "align-top", "distribute-x", "distribute-y", "tidy", "subflow", "delete"];
 
 export function installOverview(inspector) {
   const { root, editor } = inspector;
   root.addEventListener("click", (event) => {
-    const go = event.target.closest("[data-go]");
-    if (go) {
-      editor.canvas.pick([go.dataset.go]);
-      editor.canvas.reveal(go.dataset.go);
+    const goButton = event.target.closest("[data-go]");
+    if (goButton) {
+      editor.canvas.pick([goButton.dataset.go]);
+      editor.canvas.reveal(goButton.dataset.go);
     }
     const edge = inspector.panel?.dataset.edgeId;
-    if (event.target.closest("[data-delete-edge]")) editor.edits.send([{ op: "disconnect", id: edge }], { label: t("Delete an edge") });
+    if (event.target.closest("[data-delete-edge]")) editor.edits.send([{ op: "disconnect", id: edge }], { label: t("Delete edge") });
     if (event.target.closest("[data-insert-between]")) insertBetween(editor, edge);
     const command = event.target.closest("[data-run-command]");
     if (command) editor.commands.run(command.dataset.runCommand);
@@ -22,12 +22,12 @@ export function installOverview(inspector) {
 }
 
 export function setUpOverview(inspector) {
-  const place = inspector.root.querySelector("[data-actions]");
-  if (!place || inspector.panel.dataset.inspector !== "several") return;
+  const container = inspector.root.querySelector("[data-actions]");
+  if (!container || inspector.panel.dataset.inspector !== "several") return;
   const { commands } = inspector.editor;
-  const offered = FOR_SEVERAL.map((id) => commands.get(id)).filter((one) => one && commands.can(one));
-  place.replaceChildren(
-    ...offered.map((command) => {
+  const available = COMMAND_IDS.map((id) => commands.get(id)).filter((command) => command && commands.can(command));
+  container.replaceChildren(
+    ...available.map((command) => {
       const button = document.createElement("button");
       button.type = "button";
       button.className = command.id === "delete" ? "button button-s button-bad" : "button button-s";

@@ -1,11 +1,11 @@
-// The tabs of a node: its settings, what it reads, what it gives, its last run, and the page about its kind.
+// The tabs of a node: settings, inputs, outputs, last run, and the documentation of its kind.
 
-import { t } from "../editor/words.js";
-import { fragment, put } from "./looks.js";
+import { t } from "../common/translations.js";
+import { fetchFragment, setContent } from "./previews.js";
 
 export class Tabs {
-  #last = null; // the address whose last run is shown
-  #kept = "settings";
+  #shownUrl = null; // address of the last run that is shown
+  #selected = "settings";
 
   constructor(inspector) {
     this.inspector = inspector;
@@ -14,7 +14,7 @@ export class Tabs {
       const tab = event.target.closest("[data-tab]");
       if (tab) this.open(tab.dataset.tab);
     });
-    root.addEventListener("keydown", (event) => this.#walk(event));
+    root.addEventListener("keydown", (event) => this.#onKey(event));
     root.addEventListener("dragstart", (event) => {
       const chip = event.target.closest?.("[data-reference]");
       if (!chip) return;
@@ -30,19 +30,19 @@ export class Tabs {
   }
 
   setUp() {
-    this.#last = null;
+    this.#shownUrl = null;
     this.#listVariables();
-    this.open(this.#kept);
+    this.open(this.#selected);
   }
 
   open(name) {
     const { root } = this.inspector;
-    this.#kept = name; // also where there are no tabs yet: what is on its way may have it
+    this.#selected = name; // also before the tabs exist: the fragment that is being fetched may have it
     if (!root.querySelector(`[data-tab="${name}"]`)) name = "settings";
     for (const tab of root.querySelectorAll("[data-tab]")) {
-      const chosen = tab.dataset.tab === name;
-      tab.setAttribute("aria-selected", String(chosen));
-      tab.tabIndex = chosen ? 0 : -1;
+      const isSelected = tab.dataset.tab === name;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
     }
     for (const body of root.querySelectorAll("[data-tab-body]")) body.hidden = body.dataset.tabBody !== name;
     if (["input", "output", "last"].includes(name)) this.#showLast();
@@ -50,38 +50,38 @@ export class Tabs {
 
   refresh() {
     this.#listVariables();
-    this.open(this.#kept);
+    this.open(this.#selected);
   }
 
-  /** A run went on: what is shown of the last one is old. */
-  stale() {
-    this.#last = null;
-    if (this.inspector.panel?.dataset.inspector === "node") this.open(this.#kept);
+  /** Update the tabs after a run went on. */
+  invalidate() {
+    this.#shownUrl = null;
+    if (this.inspector.panel?.dataset.inspector === "node") this.open(this.#selected);
   }
 
-  #walk(event) {
+  #onKey(event) {
     const tab = event.target.closest("[data-tab]");
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!tab || !by) return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!tab || !step) return;
     event.preventDefault();
     event.stopPropagation();
     const tabs = [...tab.parentElement.querySelectorAll("[data-tab]")];
-    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
     this.open(next.dataset.tab);
     next.focus();
   }
 
-  /** One fragment for three tabs: its inputs, its outputs, and all of it. */
+  /** One fragment serves three tabs: inputs, outputs, and all of the run. */
   async #showLast() {
     const address = this.inspector.panel.dataset.last;
-    const run = this.inspector.editor.runs?.run; // the one on the canvas, else the newest
+    const run = this.inspector.editor.runs?.run; // the run on the canvas, otherwise the newest
     const url = address && run ? `${address}?run=${run}` : address;
-    if (!url || this.#last === url) return;
-    this.#last = url;
-    const html = await fragment(url).catch(() => null);
-    if (!html || this.#last !== url) return;
+    if (!url || this.#shownUrl === url) return;
+    this.#shownUrl = url;
+    const html = await fetchFragment(url).catch(() => null);
+    if (!html || this.#shownUrl !== url) return;
     const { root } = this.inspector;
-    put(root.querySelector('[data-last-part="all"]'), html);
+    setContent(root.querySelector('[data-last-part="all"]'), html);
     root.querySelector("[data-last-none]").hidden = true;
     for (const name of ["inputs", "outputs"]) {
       const part = root.querySelector(`[data-last-part="all"] [data-part="${name}"]`);
@@ -90,13 +90,13 @@ export class Tabs {
   }
 
   #listVariables() {
-    const place = this.inspector.root.querySelector("[data-variables]");
-    const groups = this.inspector.variables.sources.map((source) => group(source));
-    place.replaceChildren(...groups);
+    const container = this.inspector.root.querySelector("[data-variables]");
+    const groups = this.inspector.variables.sources.map((source) => createGroup(source));
+    container.replaceChildren(...groups);
   }
 }
 
-function group(source) {
+function createGroup(source) {
   const box = document.createElement("details");
   box.className = "insp-source";
   box.open = source.place !== "built-in";
@@ -105,12 +105,12 @@ function group(source) {
   head.dataset.family = source.family;
   const list = document.createElement("ul");
   list.className = "insp-gives";
-  list.append(...source.variables.flatMap((variable) => rows(variable, 0)));
+  list.append(...source.variables.flatMap((variable) => createRows(variable, 0)));
   box.append(head, list);
   return box;
 }
 
-function rows(variable, depth) {
+function createRows(variable, depth) {
   const row = document.createElement("li");
   row.style.paddingInlineStart = `${depth * 14}px`;
   const name = document.createElement(variable.reference ? "button" : "span");
@@ -129,5 +129,5 @@ function rows(variable, depth) {
   help.className = "hint";
   help.textContent = variable.help;
   row.append(name, type, help);
-  return [row, ...variable.parts.flatMap((part) => rows(part, depth + 1))];
+  return [row, ...variable.parts.flatMap((part) => createRows(part, depth + 1))];
 }

@@ -1,21 +1,21 @@
-// Texts with references: coloured behind the text, completed while "{{#" is typed. The text itself stays the browser's, so that
-// its undo, its spelling and every input method work as anywhere.
+// Texts with references: highlighted in a layer behind the text and completed after "{{#". The text stays in a native
+// textarea, so that undo, spelling and input methods work as usual.
 
-import { t } from "../editor/words.js";
-import { pathOf } from "./controls.js";
-import { VariableList, pickFor } from "./picker.js";
-import { tokens } from "./tokens.js";
-import { SPECIAL, referenceOf } from "./variables.js";
+import { t } from "../common/translations.js";
+import { getPath } from "./controls.js";
+import { VariableList, pickVariable } from "./variable_picker.js";
+import { tokenize } from "./highlighting.js";
+import { SPECIAL, buildReference } from "./variables.js";
 
-const OPENED = /\{\{#([\w.]*)$/;
+const OPEN_REFERENCE = /\{\{#([\w.]*)$/;
 
 export function enhance(part, inspector) {
-  for (const box of all(part, "[data-writing]")) setUp(box, inspector);
-  for (const box of all(part, "[data-grow]")) grow(box);
-  for (const input of all(part, "[data-completes]")) new Completion(input, inspector);
+  for (const box of queryAll(part, "[data-writing]")) setUp(box, inspector);
+  for (const box of queryAll(part, "[data-grow]")) installGrowing(box);
+  for (const input of queryAll(part, "[data-completes]")) new Completion(input, inspector);
 }
 
-/** Colour again: what is reachable may have changed. */
+/** Highlight all texts again, since the available variables may have changed. */
 export function repaint(root, variables) {
   for (const box of root.querySelectorAll("[data-writing]")) paint(box, variables);
 }
@@ -27,13 +27,13 @@ function setUp(box, inspector) {
   area.addEventListener("shown", draw);
   if (box.dataset.writing === "template") {
     new Completion(area, inspector);
-    takeDrops(area);
+    acceptDrops(area);
   }
-  box.querySelector("[data-insert-variable]")?.addEventListener("click", (event) => insertByList(event.currentTarget, area, inspector));
+  box.querySelector("[data-insert-variable]")?.addEventListener("click", (event) => insertFromList(event.currentTarget, area, inspector));
   draw();
 }
 
-function grow(box) {
+function installGrowing(box) {
   const area = box.querySelector("textarea");
   const draw = () => (box.querySelector("pre").textContent = `${area.value}\n`);
   area.addEventListener("input", draw);
@@ -43,51 +43,51 @@ function grow(box) {
 
 function paint(box, variables) {
   const area = box.querySelector("textarea");
-  const pieces = tokens(area.value, box.dataset.writing).map(([text, kind]) => {
+  const pieces = tokenize(area.value, box.dataset.writing).map(([text, kind]) => {
     if (!kind) return text;
     const mark = document.createElement("mark");
     mark.textContent = text;
-    mark.className = kind === "reference" ? stateOf(text, variables) : `is-${kind}`;
+    mark.className = kind === "reference" ? getReferenceClass(text, variables) : `is-${kind}`;
     return mark;
   });
   box.querySelector("pre").replaceChildren(...pieces, "\n");
   const unknown = [...box.querySelectorAll("mark.is-unknown")].map((mark) => mark.textContent);
   area.classList.toggle("has-unknown", unknown.length > 0);
-  area.title = unknown.length ? t("Not reachable here: {names}", { names: unknown.join(", ") }) : "";
+  area.title = unknown.length ? t("Not available here: {names}", { names: unknown.join(", ") }) : "";
 }
 
-function stateOf(text, variables) {
-  const inside = text.slice(3, -3);
-  if (SPECIAL.has(inside)) return "is-known";
-  if (!/^\w{1,50}(\.[A-Za-z_]\w{0,29}){1,10}$/.test(inside)) return "is-literal";
-  const selector = inside.split(".");
-  return variables.find(selector) ? "is-known" : "is-unknown";
+function getReferenceClass(text, variables) {
+  const content = text.slice(3, -3);
+  if (SPECIAL.has(content)) return "is-resolved";
+  if (!/^\w{1,50}(\.[A-Za-z_]\w{0,29}){1,10}$/.test(content)) return "is-literal";
+  const selector = content.split(".");
+  return variables.find(selector) ? "is-resolved" : "is-unknown";
 }
 
-/** As if typed, so that the browser's undo takes it back. */
-export function insert(area, text, replaced = 0) {
+/** Insert a text as if it were typed, so that native undo works. */
+export function insertText(area, text, replaced = 0) {
   area.focus();
-  const at = area.selectionStart;
-  area.setSelectionRange(at - replaced, area.selectionEnd);
+  const start = area.selectionStart;
+  area.setSelectionRange(start - replaced, area.selectionEnd);
   if (!document.execCommand("insertText", false, text)) {
     area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
     area.dispatchEvent(new InputEvent("input", { bubbles: true }));
   }
 }
 
-function insertByList(button, area, inspector) {
-  const at = [area.selectionStart, area.selectionEnd];
-  pickFor(button, inspector.variables.list(), {
+function insertFromList(button, area, inspector) {
+  const start = [area.selectionStart, area.selectionEnd];
+  pickVariable(button, inspector.variables.list(), {
     needsReference: true,
     onPick: (variable) => {
       area.focus();
-      area.setSelectionRange(...at);
-      insert(area, variable.reference);
+      area.setSelectionRange(...start);
+      insertText(area, variable.reference);
     },
   });
 }
 
-function takeDrops(area) {
+function acceptDrops(area) {
   area.addEventListener("dragover", (event) => {
     if (event.dataTransfer.types.includes("application/x-variable")) event.preventDefault();
   });
@@ -95,7 +95,7 @@ function takeDrops(area) {
     const reference = event.dataTransfer.getData("application/x-variable");
     if (!reference || area.readOnly) return;
     event.preventDefault();
-    insert(area, reference);
+    insertText(area, reference);
   });
 }
 
@@ -105,53 +105,53 @@ class Completion {
     this.inspector = inspector;
     this.list = new VariableList();
     area.setAttribute("aria-autocomplete", "list");
-    area.addEventListener("input", (event) => !event.isComposing && this.#look());
-    area.addEventListener("compositionend", () => this.#look());
-    area.addEventListener("keydown", (event) => this.list.isOpen && this.list.key(event));
+    area.addEventListener("input", (event) => !event.isComposing && this.#update());
+    area.addEventListener("compositionend", () => this.#update());
+    area.addEventListener("keydown", (event) => this.list.isOpen && this.list.handleKey(event));
     area.addEventListener("blur", () => this.list.close());
-    area.addEventListener("click", () => this.list.isOpen && this.#look());
+    area.addEventListener("click", () => this.list.isOpen && this.#update());
   }
 
-  #look() {
+  #update() {
     const { area } = this;
-    const before = area.value.slice(0, area.selectionStart);
-    const opened = area.selectionStart === area.selectionEnd && OPENED.exec(before);
-    if (!opened || area.readOnly) return this.list.close();
-    const rest = area.value.slice(area.selectionStart);
+    const textBefore = area.value.slice(0, area.selectionStart);
+    const open = area.selectionStart === area.selectionEnd && OPEN_REFERENCE.exec(textBefore);
+    if (!open || area.readOnly) return this.list.close();
+    const textAfter = area.value.slice(area.selectionStart);
     const onPick = (variable) => {
-      // what was typed of a reference goes, and so does an ending that stands there already
-      const ending = /^[\w.]*#\}\}/.exec(rest)?.[0].length ?? 0;
+      // Replace the part of the reference that was typed, and an existing end of it.
+      const ending = /^[\w.]*#\}\}/.exec(textAfter)?.[0].length ?? 0;
       area.setSelectionRange(area.selectionStart, area.selectionStart + ending);
-      insert(area, referenceOf(variable.at), opened[0].length);
+      insertText(area, buildReference(variable.at), open[0].length);
     };
-    if (!this.list.isOpen) this.list.open(caretOf(area), this.inspector.variables.list(), { onPick, needsReference: true });
+    if (!this.list.isOpen) this.list.open(getCaretBox(area), this.inspector.variables.list(), { onPick, needsReference: true });
     this.list.onPick = onPick;
-    this.list.ownedBy(area);
-    this.list.filter(opened[1]);
+    this.list.setOwner(area);
+    this.list.filter(open[1]);
   }
 }
 
-/** Where the caret is in the window, measured in the mirror behind the text. */
-function caretOf(area) {
+/** Return the position of the caret in the window, measured in the layer behind the text. */
+function getCaretBox(area) {
   const box = area.getBoundingClientRect();
   const mirror = area.closest(".insp-paper")?.querySelector("pre");
   if (!mirror) return { x: box.x, y: box.y, height: box.height };
   const range = document.createRange();
-  let left = area.selectionStart;
+  let remaining = area.selectionStart;
   const walker = document.createTreeWalker(mirror, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (left <= node.data.length) {
-      range.setStart(node, left);
+    if (remaining <= node.data.length) {
+      range.setStart(node, remaining);
       range.collapse(true);
       const rect = range.getBoundingClientRect();
       if (rect.height) return { x: rect.x, y: rect.y, height: rect.height };
       break;
     }
-    left -= node.data.length;
+    remaining -= node.data.length;
   }
   return { x: box.x + 12, y: box.y, height: 24 };
 }
 
-const all = (part, selector) => [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];
+const queryAll = (part, selector) => [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];
 
-export const pathText = (box) => pathOf(box.querySelector("textarea")).join(".");
+export const getPathText = (box) => getPath(box.querySelector("textarea")).join(".");

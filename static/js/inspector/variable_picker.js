@@ -1,13 +1,14 @@
-// The list of variables: for a field that takes one, and while "{{#" is typed. One popover for both, driven from where one types.
+// The list of variables, for a field that takes one and for completion after "{{#". Both use one popover, driven from the
+// focused control.
 
-import { t } from "../editor/words.js";
-import { fits } from "./variables.js";
+import { t } from "../common/translations.js";
+import { isCompatible } from "./variables.js";
 
 let serial = 0;
 
 export class VariableList {
   #rows = [];
-  #at = -1;
+  #index = -1;
 
   constructor() {
     this.el = document.createElement("div");
@@ -32,22 +33,22 @@ export class VariableList {
     Object.assign(this, { entries, onPick, wants, needsReference });
     document.body.append(this.el);
     if (!this.isOpen) this.el.showPopover();
-    this.#place(anchor);
+    this.#setPosition(anchor);
     this.filter("");
   }
 
   close() {
-    if (!this.el.isConnected || this.closes) return;
-    this.closes = true; // taking the focused box away makes it say that it lost its focus
+    if (!this.el.isConnected || this.isClosing) return;
+    this.isClosing = true; // removing the focused box triggers its focusout event
     if (this.isOpen) this.el.hidePopover();
     this.el.remove();
-    this.closes = false;
+    this.isClosing = false;
     this.owner?.setAttribute("aria-expanded", "false");
     this.owner?.removeAttribute("aria-activedescendant");
   }
 
-  /** Owned by the control the keys go to. */
-  ownedBy(control) {
+  /** Connect the list to the control that receives the keys. */
+  setOwner(control) {
     this.owner = control;
     control.setAttribute("aria-controls", this.box.id);
     control.setAttribute("aria-expanded", "true");
@@ -55,23 +56,23 @@ export class VariableList {
   }
 
   filter(words) {
-    const wanted = words.toLowerCase().split(/[\s.]+/).filter(Boolean);
-    const found = this.entries.filter(({ source, variable }) => {
+    const terms = words.toLowerCase().split(/[\s.]+/).filter(Boolean);
+    const matches = this.entries.filter(({ source, variable }) => {
       const text = `${source.title} ${variable.at.join(" ")} ${variable.type} ${variable.help}`.toLowerCase();
-      return wanted.every((word) => text.includes(word));
+      return terms.every((word) => text.includes(word));
     });
-    this.#draw(found);
+    this.#draw(matches);
   }
 
-  /** @returns {boolean} whether the key was for the list */
-  key(event) {
+  /** @returns {boolean} whether the list handled the key */
+  handleKey(event) {
     if (event.isComposing) return false;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     if (step) {
-      this.#at = Math.max(0, Math.min(this.#rows.length - 1, this.#at + step));
+      this.#index = Math.max(0, Math.min(this.#rows.length - 1, this.#index + step));
       this.#mark(true);
-    } else if (["Enter", "Tab"].includes(event.key) && this.#rows[this.#at]) {
-      this.#choose(this.#rows[this.#at].el);
+    } else if (["Enter", "Tab"].includes(event.key) && this.#rows[this.#index]) {
+      this.#choose(this.#rows[this.#index].el);
     } else if (event.key === "Escape") {
       this.close();
       this.onClose?.();
@@ -81,66 +82,66 @@ export class VariableList {
     return true;
   }
 
-  #draw(found) {
-    const fitting = found.filter((one) => this.#can(one));
-    const others = found.filter((one) => !this.#can(one));
+  #draw(matches) {
+    const allowed = matches.filter((entry) => this.#isAllowed(entry));
+    const others = matches.filter((entry) => !this.#isAllowed(entry));
     this.box.replaceChildren();
     this.#rows = [];
-    this.#group(fitting);
+    this.#appendEntries(allowed);
     if (others.length) {
-      this.box.append(heading(t("Of another type")));
-      this.#group(others, true);
+      this.box.append(createHeading(t("Other types")));
+      this.#appendEntries(others, true);
     }
-    if (found.length === 0) this.box.append(heading(t("Nothing by that name is reachable here.")));
-    this.#at = this.#rows.length ? 0 : -1;
+    if (matches.length === 0) this.box.append(createHeading(t("No matching variables.")));
+    this.#index = this.#rows.length ? 0 : -1;
     this.#mark();
   }
 
-  #can({ variable }) {
-    return fits(this.wants, variable.type) && !(this.needsReference && !variable.reference);
+  #isAllowed({ variable }) {
+    return isCompatible(this.wants, variable.type) && !(this.needsReference && !variable.reference);
   }
 
-  #group(entries, isDim = false) {
-    let last = null;
+  #appendEntries(entries, isDimmed = false) {
+    let lastSource = null;
     for (const entry of entries) {
-      if (entry.source !== last) this.box.append(sourceHeading((last = entry.source)));
-      const el = option(entry, `${this.box.id}-${this.#rows.length}`, isDim);
+      if (entry.source !== lastSource) this.box.append(createSourceHeading((lastSource = entry.source)));
+      const el = createOption(entry, `${this.box.id}-${this.#rows.length}`, isDimmed);
       this.#rows.push({ el, entry });
       this.box.append(el);
     }
   }
 
   #choose(el) {
-    const row = this.#rows.find((one) => one.el === el);
+    const row = this.#rows.find((entry) => entry.el === el);
     if (!row) return;
     if (this.needsReference && !row.entry.variable.reference) return;
     this.close();
     this.onPick(row.entry.variable);
   }
 
-  #mark(scrolls = false) {
-    this.#rows.forEach(({ el }, at) => el.setAttribute("aria-selected", String(at === this.#at)));
-    const el = this.#rows[this.#at]?.el;
+  #mark(isScrolling = false) {
+    this.#rows.forEach(({ el }, index) => el.setAttribute("aria-selected", String(index === this.#index)));
+    const el = this.#rows[this.#index]?.el;
     if (el) this.owner?.setAttribute("aria-activedescendant", el.id);
     else this.owner?.removeAttribute("aria-activedescendant");
-    if (scrolls) el?.scrollIntoView({ block: "nearest" });
+    if (isScrolling) el?.scrollIntoView({ block: "nearest" });
   }
 
-  #place({ x, y, height, width = 300 }) {
-    const wide = Math.min(Math.max(width, 280), innerWidth - 16);
-    const below = innerHeight - y - height - 12;
-    const isBelow = below > 220 || below > y;
+  #setPosition({ x, y, height, width = 300 }) {
+    const boxWidth = Math.min(Math.max(width, 280), innerWidth - 16);
+    const spaceBelow = innerHeight - y - height - 12;
+    const isBelow = spaceBelow > 220 || spaceBelow > y;
     const { style } = this.el;
-    style.width = `${wide}px`;
-    style.left = `${Math.max(8, Math.min(x, innerWidth - wide - 8))}px`;
-    style.maxHeight = `${Math.min(340, (isBelow ? below : y) - 12)}px`;
+    style.width = `${boxWidth}px`;
+    style.left = `${Math.max(8, Math.min(x, innerWidth - boxWidth - 8))}px`;
+    style.maxHeight = `${Math.min(340, (isBelow ? spaceBelow : y) - 12)}px`;
     style.top = isBelow ? `${y + height + 4}px` : "auto";
     style.bottom = isBelow ? "auto" : `${innerHeight - y + 4}px`;
   }
 }
 
-/** The list under a button, with a box to search in. */
-export function pickFor(button, entries, options) {
+/** Show the list below a button, with a search field. */
+export function pickVariable(button, entries, options) {
   const list = new VariableList();
   const search = document.createElement("input");
   search.className = "input insp-picker-search";
@@ -150,7 +151,7 @@ export function pickFor(button, entries, options) {
   search.setAttribute("aria-label", t("Search variables"));
   search.setAttribute("aria-autocomplete", "list");
   list.el.prepend(search);
-  const back = () => {
+  const closeAndFocus = () => {
     list.close();
     button.setAttribute("aria-expanded", "false");
     button.focus();
@@ -159,26 +160,26 @@ export function pickFor(button, entries, options) {
   list.open({ x, y, height, width }, entries, {
     ...options,
     onPick: (variable) => {
-      back();
+      closeAndFocus();
       options.onPick(variable);
     },
   });
-  list.onClose = back;
-  list.ownedBy(search);
+  list.onClose = closeAndFocus;
+  list.setOwner(search);
   button.setAttribute("aria-expanded", "true");
   if (options.canBeEmpty) {
-    const none = document.createElement("button");
-    none.type = "button";
-    none.className = "button button-quiet button-s insp-picker-none";
-    none.textContent = t("No variable");
-    none.addEventListener("click", () => {
-      back();
+    const noneButton = document.createElement("button");
+    noneButton.type = "button";
+    noneButton.className = "button button-quiet button-s insp-picker-none";
+    noneButton.textContent = t("No variable");
+    noneButton.addEventListener("click", () => {
+      closeAndFocus();
       options.onPick(null);
     });
-    list.el.append(none);
+    list.el.append(noneButton);
   }
   search.addEventListener("input", () => list.filter(search.value));
-  search.addEventListener("keydown", (event) => list.key(event));
+  search.addEventListener("keydown", (event) => list.handleKey(event));
   list.el.addEventListener("focusout", (event) => {
     if (!list.el.contains(event.relatedTarget)) {
       list.close();
@@ -188,11 +189,11 @@ export function pickFor(button, entries, options) {
   search.focus();
 }
 
-function option({ variable }, id, isDim) {
+function createOption({ variable }, id, isDimmed) {
   const el = document.createElement("div");
   el.id = id;
   el.setAttribute("role", "option");
-  el.className = isDim ? "insp-option is-dim" : "insp-option";
+  el.className = isDimmed ? "insp-option is-dim" : "insp-option";
   el.style.paddingInlineStart = `${12 + (variable.at.length - 2) * 14}px`;
   const name = document.createElement("span");
   name.className = "insp-option-name";
@@ -207,14 +208,14 @@ function option({ variable }, id, isDim) {
   return el;
 }
 
-function sourceHeading(source) {
-  const el = heading(source.title);
+function createSourceHeading(source) {
+  const el = createHeading(source.title);
   el.dataset.family = source.family;
-  if (source.place === "around") el.append(` · ${t("around this node")}`);
+  if (source.place === "around") el.append(` · ${t("Parent container")}`);
   return el;
 }
 
-function heading(text) {
+function createHeading(text) {
   const el = document.createElement("div");
   el.className = "insp-picker-head";
   el.setAttribute("role", "presentation");

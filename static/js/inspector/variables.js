@@ -1,11 +1,11 @@
-// The variables a node reaches: found by selector, shown on buttons, listed for the picker.
+// The variables that a node can use: found by selector, shown on buttons, listed for the picker.
 
-import { t } from "../editor/words.js";
-import { read } from "./trees.js";
+import { t } from "../common/translations.js";
+import { parseJson } from "../common/json_paths.js";
 
 const ARRAYS = /^array\[/;
 const NUMBERS = new Set(["number", "integer", "float"]);
-// What prompts know besides variables.
+// Names that prompts know besides variables.
 export const SPECIAL = new Set(["context", "histories", "query", "url"]);
 
 export class Variables {
@@ -17,14 +17,17 @@ export class Variables {
   #bySelector = new Map();
   #heads = new Map();
 
-  /** {source, variable, isOpen}: isOpen where only the beginning of the selector is known, of an object nobody described. */
+  /**
+   * Return {source, variable, isOpen}. isOpen is set when only the beginning of the selector is known, inside an object
+   * without a description.
+   */
   find(selector) {
     for (let length = selector.length; length >= 2; length--) {
-      const found = this.#bySelector.get(key(selector.slice(0, length)));
-      if (!found) continue;
-      if (length === selector.length) return found;
-      const { type, parts } = found.variable;
-      return ["object", "any"].includes(type) && parts.length === 0 ? { ...found, isOpen: true } : null;
+      const match = this.#bySelector.get(createKey(selector.slice(0, length)));
+      if (!match) continue;
+      if (length === selector.length) return match;
+      const { type, parts } = match.variable;
+      return ["object", "any"].includes(type) && parts.length === 0 ? { ...match, isOpen: true } : null;
     }
     return null;
   }
@@ -34,81 +37,81 @@ export class Variables {
   }
 
   type(selector) {
-    const found = this.find(selector);
-    return found && !found.isOpen ? found.variable.type : "any";
+    const match = this.find(selector);
+    return match && !match.isOpen ? match.variable.type : "any";
   }
 
-  /** Everything that can be picked, in order: {source, variable}. */
+  /** Return all variables in their order: {source, variable, fits}. */
   list({ place = "", wants = [] } = {}) {
-    const found = [];
+    const match = [];
     for (const source of this.sources) {
-      if (!fitsPlace(source, place)) continue;
-      for (const variable of flat(source.variables)) found.push({ source, variable, fits: fits(wants, variable.type) });
+      if (!isInPlace(source, place)) continue;
+      for (const variable of flatten(source.variables)) match.push({ source, variable, isCompatible: isCompatible(wants, variable.type) });
     }
-    return found;
+    return match;
   }
 
   #index() {
     for (const source of this.sources) {
       this.#heads.set(source.head, source);
-      for (const variable of flat(source.variables)) {
-        const at = key(variable.at);
-        if (!this.#bySelector.has(at)) this.#bySelector.set(at, { source, variable });
+      for (const variable of flatten(source.variables)) {
+        const selectorKey = createKey(variable.at);
+        if (!this.#bySelector.has(selectorKey)) this.#bySelector.set(selectorKey, { source, variable });
       }
     }
   }
 }
 
-/** What a selector's button says. */
-export function paint(button, variables) {
-  const selector = read(button.dataset.value, []) ?? [];
-  const found = selector.length ? variables.find(selector) : null;
+/** Show a selector on its button. */
+export function paintVariable(button, variables) {
+  const selector = parseJson(button.dataset.value, []) ?? [];
+  const match = selector.length ? variables.find(selector) : null;
   const label = button.dataset.label;
-  button.replaceChildren(...(selector.length ? named(selector, found) : [empty()]));
+  button.replaceChildren(...(selector.length ? createLabels(selector, match) : [createPlaceholder()]));
   button.classList.toggle("is-empty", selector.length === 0);
-  button.classList.toggle("is-unknown", selector.length > 0 && !found);
-  const said = selector.length ? selector.join(".") : t("nothing chosen");
-  button.setAttribute("aria-label", `${label}: ${found || !selector.length ? said : t("{name}, not reachable here", { name: said })}`);
-  button.title = selector.length && !found ? t("Nothing that runs before this node gives {name}.", { name: said }) : selector.join(".");
+  button.classList.toggle("is-unknown", selector.length > 0 && !match);
+  const name = selector.length ? selector.join(".") : t("Not set");
+  button.setAttribute("aria-label", `${label}: ${match || !selector.length ? name : t("{name} (not available here)", { name })}`);
+  button.title = selector.length && !match ? t("{name} is not available before this node.", { name }) : selector.join(".");
 }
 
-export function fits(wants, type) {
+export function isCompatible(wants, type) {
   if (wants.length === 0 || type === "any") return true;
-  return wants.some((wanted) => {
-    if (wanted === "any" || wanted === type) return true;
-    if (wanted === "array[any]") return ARRAYS.test(type);
-    if (wanted === "string") return type === "secret";
-    if (NUMBERS.has(wanted)) return NUMBERS.has(type);
-    return ARRAYS.test(wanted) && type === "array[any]";
+  return wants.some((expected) => {
+    if (expected === "any" || expected === type) return true;
+    if (expected === "array[any]") return ARRAYS.test(type);
+    if (expected === "string") return type === "secret";
+    if (NUMBERS.has(expected)) return NUMBERS.has(type);
+    return ARRAYS.test(expected) && type === "array[any]";
   });
 }
 
-export const referenceOf = (selector) => `{{#${selector.join(".")}#}}`;
-const key = (selector) => selector.join("\u0000");
+export const buildReference = (selector) => `{{#${selector.join(".")}#}}`;
+const createKey = (selector) => selector.join("\u0000");
 
-function fitsPlace(source, place) {
+function isInPlace(source, place) {
   if (place === "inside") return source.place === "inside";
   if (place === "writable") return source.head === "conversation" || source.place === "around";
   return source.place !== "inside";
 }
 
-function flat(variables) {
-  return variables.flatMap((variable) => [variable, ...flat(variable.parts)]);
+function flatten(variables) {
+  return variables.flatMap((variable) => [variable, ...flatten(variable.parts)]);
 }
 
-function named(selector, found) {
-  const head = span("insp-variable-head", found ? found.source.title : selector[0]);
-  const name = span("insp-variable-name", selector.slice(1).join("."));
-  const type = found && !found.isOpen ? [span("insp-type", found.variable.type)] : [];
-  if (found) head.dataset.family = found.source.family;
+function createLabels(selector, match) {
+  const head = createSpan("insp-variable-head", match ? match.source.title : selector[0]);
+  const name = createSpan("insp-variable-name", selector.slice(1).join("."));
+  const type = match && !match.isOpen ? [createSpan("insp-type", match.variable.type)] : [];
+  if (match) head.dataset.family = match.source.family;
   return [head, name, ...type];
 }
 
-const empty = () => span("insp-variable-none", t("Choose a variable"));
+const createPlaceholder = () => createSpan("insp-variable-none", t("Select variable"));
 
-function span(className, text) {
-  const made = document.createElement("span");
-  made.className = className;
-  made.textContent = text;
-  return made;
+function createSpan(className, text) {
+  const element = document.createElement("span");
+  element.className = className;
+  element.textContent = text;
+  return element;
 }

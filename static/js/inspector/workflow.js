@@ -1,28 +1,29 @@
-// The workflow's own settings: how a chat opens, and the variables of the environment and of conversations.
+// The settings of the workflow: name, description, opening of a chat, and variables of the environment and of
+// conversations.
 
-import { t } from "../editor/words.js";
+import { t } from "../common/translations.js";
 import { Form } from "./form.js";
-import { read } from "./trees.js";
+import { parseJson } from "../common/json_paths.js";
 
 export function setUpWorkflow(inspector) {
-  const { editor, root, held } = inspector;
+  const { editor, root, current } = inspector;
   inspector.form = new Form({
     editor,
     root: root.querySelector("[data-form]"),
-    data: held.features,
+    data: current.features,
     op: { op: "feature" },
-    about: () => held.name,
+    about: () => current.name,
   });
   inspector.form.addEventListener("refused", () => inspector.reload());
-  inspector.form.showMine();
+  inspector.form.showPendingValues();
   inspector.enhance(inspector.panel);
   for (const field of root.querySelectorAll("[data-header]")) setUpHeader(field, inspector);
   for (const area of root.querySelectorAll("[data-area]")) setUpArea(area, inspector);
 }
 
-const HEADER_LABELS = { name: () => t("Name of the workflow"), description: () => t("Description of the workflow") };
+const HEADER_LABELS = { name: () => t("Workflow name"), description: () => t("Description of the workflow") };
 
-/** One edit when the field is left, taken back and told to others like any other. */
+/** Save the field when it is left, and show changes of it by others. */
 function setUpHeader(field, { editor }) {
   const { header: name } = field.dataset;
   let stored = field.value;
@@ -35,22 +36,22 @@ function setUpHeader(field, { editor }) {
   });
   field.addEventListener("change", async () => {
     const value = name === "name" ? field.value.split(/\s+/).filter(Boolean).join(" ") : field.value.trim();
-    if (name === "name" && !value) return (field.value = stored); // a name can't be empty
+    if (name === "name" && !value) return (field.value = stored); // a name cannot be empty
     if (value === stored) return;
-    const before = stored;
+    const previous = stored;
     stored = value;
     if (await editor.edits.send([{ op: "header", field: name, value }], { label: HEADER_LABELS[name](), texts: ["description"] })) return;
-    stored = before;
-    field.value = before;
+    stored = previous;
+    field.value = previous;
   });
-  const heard = ({ detail }) => {
-    if (!field.isConnected) return editor.removeEventListener("change", heard);
-    const op = detail.ops?.findLast((one) => one.op === "header" && one.field === name);
+  const onChange = ({ detail }) => {
+    if (!field.isConnected) return editor.removeEventListener("change", onChange);
+    const op = detail.ops?.findLast((candidate) => candidate.op === "header" && candidate.field === name);
     if (!op) return;
     stored = op.value;
     if (document.activeElement !== field) field.value = op.value;
   };
-  editor.addEventListener("change", heard);
+  editor.addEventListener("change", onChange);
 }
 
 function setUpArea(area, inspector) {
@@ -75,33 +76,33 @@ function addRow(area) {
 async function save(area, row, inspector) {
   const form = row.querySelector("form");
   const error = row.querySelector("[data-variable-error]");
-  const known = read(row.dataset.spec) ?? {};
+  const existing = parseJson(row.dataset.spec) ?? {};
   const type = form.elements.type.value;
   const name = form.elements.name.value.trim();
   error.textContent = "";
   let value;
   try {
-    value = typedValue(form.elements.value.value, type);
+    value = parseValue(form.elements.value.value, type);
   } catch {
-    error.textContent = t("The value isn't of type {type}.", { type });
+    error.textContent = t("The value is not of type {type}.", { type });
     return form.elements.value.focus();
   }
   const spec = { value_type: type, description: form.elements.description.value };
-  // Of a secret nobody sees the value; one that isn't typed anew stays what it is.
-  const keeps = type === "secret" && known.is_secret && value === "";
-  if (!keeps) spec.value = value;
-  const old = row.dataset.variable;
-  const isTaken = name !== old && [...area.querySelectorAll("[data-variable]")].some((one) => one !== row && one.dataset.variable === name);
-  if (isTaken) {
-    error.textContent = t("There is a variable by that name.");
+  // Nobody sees the value of a secret; without new input it stays.
+  const keepsSecret = type === "secret" && existing.is_secret && value === "";
+  if (!keepsSecret) spec.value = value;
+  const previousName = row.dataset.variable;
+  const isDuplicate = name !== previousName && [...area.querySelectorAll("[data-variable]")].some((other) => other !== row && other.dataset.variable === name);
+  if (isDuplicate) {
+    error.textContent = t("A variable with this name already exists.");
     return form.elements.name.focus();
   }
-  const op = { op: "variable", area: area.dataset.area, name: old || name, spec };
-  if (old && old !== name) op.rename = name;
+  const op = { op: "variable", area: area.dataset.area, name: previousName || name, spec };
+  if (previousName && previousName !== name) op.rename = name;
   const change = await inspector.editor.edits.send([op], { label: t("Variable {name}", { name }) });
-  if (change === null) return (error.textContent = t("Not accepted"));
+  if (change === null) return (error.textContent = t("Not saved"));
   inspector.editor.say(t("Saved"));
-  await inspector.reload({ drawn: true });
+  await inspector.reload({ redrawn: true });
   inspector.root.querySelector(`[data-area="${area.dataset.area}"] [data-variable="${CSS.escape(name)}"] summary`)?.focus();
 }
 
@@ -109,15 +110,15 @@ async function removeVariable(area, row, inspector) {
   const name = row.dataset.variable;
   row.remove();
   area.querySelector("[data-add-variable]")?.focus();
-  if (name) await inspector.editor.edits.send([{ op: "variable", area: area.dataset.area, name, spec: null }], { label: t("Remove the variable {name}", { name }) });
+  if (name) await inspector.editor.edits.send([{ op: "variable", area: area.dataset.area, name, spec: null }], { label: t("Remove variable {name}", { name }) });
 }
 
-function typedValue(text, type) {
+function parseValue(text, type) {
   if (type === "string" || type === "secret") return text;
   if (text.trim() === "") return null;
   const value = JSON.parse(text);
   const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
-  const wanted = type.startsWith("array") ? "array" : ["number", "integer", "float"].includes(type) ? "number" : type;
-  if (wanted !== "any" && kind !== wanted) throw new TypeError(kind);
+  const expected = type.startsWith("array") ? "array" : ["number", "integer", "float"].includes(type) ? "number" : type;
+  if (expected !== "any" && kind !== expected) throw new TypeError(kind);
   return value;
 }

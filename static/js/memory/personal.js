@@ -1,4 +1,4 @@
-// A card puts itself in its own place: whoever pressed something in it goes on there.
+// A card replaces itself; the focus returns to it.
 
 for (const grid of document.querySelectorAll(".about-grid")) {
   new MutationObserver((changes) => {

@@ -1,142 +1,143 @@
-// The review by keys. Every act is a form or a link that is there without a script; this moves the focus and presses them.
+// Keyboard shortcuts of the review. Every action is a form or link that works without this script, which moves the focus
+// and presses them.
 
-const place = document.querySelector("[data-review-place]");
-const spoken = document.querySelector("[data-review-said]");
-const keys = document.getElementById("review-keys");
+const container = document.querySelector("[data-review-place]");
+const announcement = document.querySelector("[data-review-status]");
+const keysDialog = document.getElementById("review-keys");
 
-let last = 0; // which of the list was decided about, so that the next one follows
+let lastIndex = 0; // index of the last decided item; the next one follows it
 
-const items = () => [...place.querySelectorAll("[data-item]")];
-const current = () => document.activeElement?.closest?.("[data-item]");
+const getItems = () => [...formContainer.querySelectorAll("[data-item]")];
+const getCurrent = () => document.activeElement?.closest?.("[data-item]");
 
-function go(step) {
-  const all = items();
-  const at = all.indexOf(current());
-  focusOn(at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + step)));
+function moveBy(step) {
+  const items = getItems();
+  const index = items.indexOf(getCurrent());
+  focusOn(index < 0 ? (step > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, index + step)));
 }
 
 function focusOn(index) {
-  const all = items();
-  const item = all[Math.min(index, all.length - 1)];
+  const items = getItems();
+  const item = items[Math.min(index, items.length - 1)];
   if (!item) return document.getElementById("review-title").focus();
   item.focus({ preventScroll: true });
   item.scrollIntoView({ block: "nearest" });
 }
 
-function press(...acts) {
-  const item = current();
-  const button = acts.map((act) => item?.querySelector(`[data-act=${act}]:not(:disabled)`)).find(Boolean);
+function pressAction(...actions) {
+  const item = getCurrent();
+  const button = actions.map((act) => item?.querySelector(`[data-act=${act}]:not(:disabled)`)).find(Boolean);
   button?.click();
 }
 
-function choose() {
-  current()?.querySelector("[data-choose]")?.click();
+function toggleSelection() {
+  getCurrent()?.querySelector("[data-choose]")?.click();
 }
 
 function undo() {
-  place.querySelector("[data-review-undo]")?.click();
+  formContainer.querySelector("[data-review-undo]")?.click();
 }
 
 const KEYS = {
-  j: () => go(1),
-  k: () => go(-1),
-  a: () => press("accept"),
-  e: () => press("edit"),
-  // what is proposed as a merge is accepted; what is new is joined with a memory one chooses
-  m: () => press(current()?.matches("[data-kind=merge], [data-kind=contradiction]") ? "accept" : "merge"),
-  x: () => press("reject"),
-  X: () => press("always", "reject"),
-  d: () => press("try"),
-  c: choose,
+  j: () => moveBy(1),
+  k: () => moveBy(-1),
+  a: () => pressAction("accept"),
+  e: () => pressAction("edit"),
+  // A proposed merge is accepted; a new memory is merged with one that the reviewer chooses.
+  m: () => pressAction(getCurrent()?.matches("[data-kind=merge], [data-kind=contradiction]") ? "accept" : "merge"),
+  x: () => pressAction("reject"),
+  X: () => pressAction("always", "reject"),
+  d: () => pressAction("try"),
+  c: toggleSelection,
   u: undo,
-  "?": () => keys.showModal(),
+  "?": () => keysDialog.showModal(),
 };
 
-const MOVES = new Set(["j", "k"]);
+const MOVE_KEYS = new Set(["j", "k"]);
 
 document.addEventListener("keydown", (event) => {
-  if (event.repeat && !MOVES.has(event.key)) return; // a key that is held down decides once
+  if (event.repeat && !MOVE_KEYS.has(event.key)) return; // a held key decides only once
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.closest?.("[data-panel] form")?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") return leavePanel(event.target);
   if (event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
-  const act = KEYS[event.key];
-  if (!act || (event.key === "X" && !event.shiftKey)) return; // Caps Lock and x: not for good
+  const handler = KEYS[event.key];
+  if (!handler || (event.key === "X" && !event.shiftKey)) return; // Caps Lock and x must not reject for good
   event.preventDefault();
-  act();
+  handler();
 });
 
-/** Out of a form in a card, back to the card. */
-function leavePanel(from) {
-  const item = from.closest?.("[data-item]");
+/** Return from a form in a card to the card. */
+function leavePanel(element) {
+  const item = element.closest?.("[data-item]");
   const panel = item?.querySelector("[data-panel]");
   if (!panel?.childElementCount) return;
   panel.replaceChildren();
   item.focus();
 }
 
-place.addEventListener("click", (event) => {
-  const closing = event.target.closest("[data-panel-close]");
-  if (closing) {
+formContainer.addEventListener("click", (event) => {
+  const closeButton = event.target.closest("[data-panel-close]");
+  if (closeButton) {
     event.preventDefault();
-    leavePanel(closing);
+    leavePanel(closeButton);
   }
 });
 
-// Whatever is pressed, by mouse or by key: where it was is where one goes on.
-place.addEventListener("focusin", () => {
-  const at = items().indexOf(current());
-  if (at >= 0) last = at;
+// Remember the item with the focus, whether by mouse or by key.
+formContainer.addEventListener("focusin", () => {
+  const index = getItems().indexOf(getCurrent());
+  if (index >= 0) lastIndex = index;
 });
 
-place.addEventListener("change", showChosen);
+formContainer.addEventListener("change", showSelection);
 
-function showChosen(event) {
+function showSelection(event) {
   const form = document.getElementById("choose");
   if (!form) return;
-  const boxes = [...place.querySelectorAll("[data-choose]")];
-  const all = form.querySelector("[data-choose-all]");
-  const every = all.querySelector("input");
-  if (event?.target === every) for (const box of boxes) box.checked = every.checked;
+  const boxes = [...formContainer.querySelectorAll("[data-choose]")];
+  const items = form.querySelector("[data-choose-all]");
+  const allBox = items.querySelector("input");
+  if (event?.target === allBox) for (const box of boxes) box.checked = allBox.checked;
   const count = boxes.filter((box) => box.checked).length;
-  const words = form.querySelector("[data-chosen]");
-  words.dataset.before ??= words.textContent;
-  words.textContent = count ? words.dataset.words.replace("{count}", count) : words.dataset.before;
-  all.hidden = false;
-  every.checked = count > 0 && count === boxes.length;
-  every.indeterminate = count > 0 && count < boxes.length;
+  const summary = form.querySelector("[data-selected-text]");
+  summary.dataset.before ??= summary.textContent;
+  summary.textContent = count ? summary.dataset.words.replace("{count}", count) : summary.dataset.before;
+  items.hidden = false;
+  allBox.checked = count > 0 && count === boxes.length;
+  allBox.indeterminate = count > 0 && count < boxes.length;
 }
 
-/** What became of the queue is said, and one goes on with what was tried, with what waits again, or with the next. */
-function goOn(queue) {
-  spoken.textContent = queue.dataset.said;
-  const asked = document.getElementById("tried") ?? document.getElementById(queue.dataset.focus ?? "");
-  if (asked) asked.focus();
-  else focusOn(last);
+/** Announce the result, and focus the preview, the named item, or the next one. */
+function showResult(queue) {
+  announcement.textContent = queue.dataset.status;
+  const target = document.getElementById("review-preview") ?? document.getElementById(queue.dataset.focus ?? "");
+  if (target) target.focus();
+  else focusOn(lastIndex);
 }
 
-// A new queue was put in place of the old.
+// A new queue replaced the old one.
 new MutationObserver(() => {
   const queue = document.getElementById("review");
-  if (!queue) return; // something else was put there: a server that failed has no queue to show
-  showChosen();
-  goOn(queue);
-}).observe(place, { childList: true });
+  if (!queue) return; // after a server error there is no queue to show
+  showSelection();
+  showResult(queue);
+}).observe(formContainer, { childList: true });
 
-// A form that was sent before its script was ready comes back as a whole page, which says the same.
-const begun = document.getElementById("review");
-if (begun?.dataset.said) goOn(begun);
+// A form that was sent before this script was ready comes back as a whole page with the same result.
+const initialQueue = document.getElementById("review");
+if (initialQueue?.dataset.status) showResult(initialQueue);
 
-// A form was put into a card: to its first field.
+// Focus the first field of a form that was put into a card.
 new MutationObserver((changes) => {
   for (const { target } of changes) {
     if (target.matches("[data-panel]") && target.childElementCount) {
       (target.querySelector("[aria-invalid=true], input[type=radio]:checked, textarea") ?? target.closest("[data-item]")).focus();
     }
   }
-}).observe(place, { childList: true, subtree: true });
+}).observe(formContainer, { childList: true, subtree: true });
 
 const button = document.querySelector("[data-review-keys]");
 button.hidden = false;
 button.addEventListener("click", KEYS["?"]);
-showChosen();
+showSelection();

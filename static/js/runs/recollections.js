@@ -1,61 +1,63 @@
-// Shows what a run recalled and wrote, from <template> elements of the page: no HTML is built from text.
+// Shows recalled and written memories with <template> elements of the page; no HTML is built from text.
 
-import { addressOf } from "../editor/address.js";
+import { buildAddress } from "../common/urls.js";
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})/gi;
 
-/** ``searched``: whether there was something to look for, so that there is a score to tell. */
-export function recalled(entry, template, { searched = true } = {}) {
+/** ``searched``: whether there was a query and so a score. */
+export function createRecalledRow(entry, template, { searched = true } = {}) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
   if (entry.score == null) row.querySelector("[data-score]").remove();
-  else scored(row, entry.score);
+  else setScore(row, entry.score);
   if (entry.score != null || searched) row.querySelector("[data-newest]")?.remove();
-  explain(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
+  showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
 }
 
-/** Of one of the newest: what another node searched for gives it nothing. The run's page says the same. */
-export function missed(row, question, template) {
+/** Mark one of the newest entries as unmatched by the query of another node, as the page of the run does. */
+export function markUnmatchedRow(row, question, template) {
   row.querySelector("[data-newest]")?.replaceWith(template.content.querySelector("[data-score]").cloneNode(true));
-  scored(row, 0);
+  setScore(row, 0);
   const parts = document.createElement("p");
   parts.className = "hint";
   parts.textContent = template.dataset.missed.replace("{question}", () => question.slice(0, 80));
   row.append(parts);
 }
 
-/** What was searched for in the same memory without finding this entry, though there was room left; see
- * ``missed_by`` in workflows/views/recollections.py, which is this on the server. */
-export function missedBy(entry, event, events) {
+/**
+ * Return the query that did not match this entry although it had room left; the twin of ``missed_by`` in
+ * workflows/views/runs/recalled_memory.py.
+ */
+export function findUnmatchedQuery(entry, event, events) {
   if (event.query || entry.score != null || !entry.id) return "";
-  const filter = (one) => JSON.stringify(one.sought?.filter ?? null);
+  const filter = (candidate) => JSON.stringify(candidate.sought?.filter ?? null);
   const other = events.find(
-    (one) =>
-      one.query && one.scope === event.scope && !one.sought?.key && filter(one) === filter(event) &&
-      one.entries.length < (one.sought?.top_k ?? 0) && one.entries.every((found) => found.id !== entry.id),
+    (candidate) =>
+      candidate.query && candidate.scope === event.scope && !candidate.sought?.key && filter(candidate) === filter(event) &&
+      candidate.entries.length < (candidate.sought?.top_k ?? 0) && candidate.entries.every((match) => match.id !== entry.id),
   );
   return other?.query ?? "";
 }
 
-export function written(entry, template) {
+export function createWrittenRow(entry, template) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
   return row;
 }
 
-function scored(row, score) {
-  const place = row.querySelector("[data-score]");
-  place.querySelector("rect").setAttribute("width", String(Math.round(score * 100)));
-  place.querySelector("[data-score-text]").textContent = score.toFixed(2);
+function setScore(row, score) {
+  const element = row.querySelector("[data-score]");
+  element.querySelector("rect").setAttribute("width", String(Math.round(score * 100)));
+  element.querySelector("[data-score-text]").textContent = score.toFixed(2);
 }
 
-/** What added to the score, by the names the page has for it. */
-function explain(place, parts, names) {
-  const told = Object.entries(parts).filter(([name, part]) => part > 0 || name === "no_vector");
-  if (!place) return;
-  if (told.length === 0) place.remove();
-  else place.textContent = told.map(([name, part]) => `${names[name] ?? name} ${part.toFixed(2)}`).join(" · ");
+/** Show the parts of the score with the names of the page. */
+function showParts(element, parts, names) {
+  const shownParts = Object.entries(parts).filter(([name, part]) => part > 0 || name === "no_vector");
+  if (!element) return;
+  if (shownParts.length === 0) element.remove();
+  else element.textContent = shownParts.map(([name, part]) => `${names[name] ?? name} ${part.toFixed(2)}`).join(" · ");
 }
 
 function fill(row, entry) {
@@ -66,5 +68,5 @@ function fill(row, entry) {
   row.querySelector("[data-value]").textContent =
     typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value, null, 2);
   const link = row.querySelector("a[data-entry]");
-  if (link && entry.id) link.href = addressOf(link.dataset.entry, entry.id);
+  if (link && entry.id) link.href = buildAddress(link.dataset.entry, entry.id);
 }

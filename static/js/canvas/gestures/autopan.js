@@ -1,7 +1,7 @@
-// Near the rim of the view the graph comes along while something is dragged.
+// Moves the graph while something is dragged near the edge of the view.
 
-const RIM = 36; // pixels
-const FASTEST = 14; // pixels a frame
+const EDGE_WIDTH = 36; // pixels
+const MAX_SPEED = 14; // pixels a frame
 
 export class AutoPan {
   #frame = 0;
@@ -13,7 +13,7 @@ export class AutoPan {
 
   follow({ px, py }) {
     const { width, height } = this.canvas.viewport;
-    this.#speed = [speed(px, width), speed(py, height)];
+    this.#speed = [computeSpeed(px, width), computeSpeed(py, height)];
     if (this.#speed.some(Boolean)) this.#frame ||= requestAnimationFrame(() => this.#step());
   }
 
@@ -22,7 +22,7 @@ export class AutoPan {
     const { viewport, pointers } = this.canvas;
     if (!this.#speed.some(Boolean) || !pointers.gesture) return;
     viewport.set(viewport.x + this.#speed[0], viewport.y + this.#speed[1]);
-    pointers.step(); // which comes back to follow()
+    pointers.step(); // calls follow() again
   }
 
   end() {
@@ -31,8 +31,8 @@ export class AutoPan {
   }
 }
 
-function speed(at, size) {
-  if (at < RIM) return Math.min(FASTEST, (RIM - at) / 3);
-  if (at > size - RIM) return -Math.min(FASTEST, (at - size + RIM) / 3);
+function computeSpeed(position, size) {
+  if (position < EDGE_WIDTH) return Math.min(MAX_SPEED, (EDGE_WIDTH - position) / 3);
+  if (position > size - EDGE_WIDTH) return -Math.min(MAX_SPEED, (position - size + EDGE_WIDTH) / 3);
   return 0;
 }

@@ -1,13 +1,14 @@
-// What is dragged lies on a layer of its own, with its edges: moving it then repaints neither cards nor other edges.
+// Dragged nodes lie with their edges on a layer of their own, so that moving them repaints neither other cards nor other
+// edges.
 
-import { ROOT } from "./model.js";
-import { path } from "./geometry.js";
+import { ROOT } from "../model.js";
+import { path } from "../geometry.js";
 
-const FEW = 40; // so many cards get a layer each; more are moved in place
+const MAX_LAYERS = 40; // with more cards than this, no layers are made and the cards are moved in place
 const SVG = "http://www.w3.org/2000/svg";
 
-export class Lift {
-  #nodes = new Map(); // id → where it was lifted
+export class DragLayer {
+  #nodes = new Map(); // id → position at the start of the drag
   #edges = []; // [edge, its copy on the layer]
 
   constructor(canvas) {
@@ -18,11 +19,11 @@ export class Lift {
   }
 
   begin(ids) {
-    const { model, far } = this.canvas;
-    far.enter();
-    if (far.isOn) return;
+    const { model, farView } = this.canvas;
+    farView.enter();
+    if (farView.isOn) return;
     const nodes = ids.map((id) => model.nodes.get(id));
-    if (nodes.length > FEW || nodes.some((node) => node.scope !== nodes[0].scope)) return;
+    if (nodes.length > MAX_LAYERS || nodes.some((node) => node.scope !== nodes[0].scope)) return;
     for (const node of nodes) {
       this.#nodes.set(node.id, { x: node.x, y: node.y });
       node.el.classList.add("lifted");
@@ -40,16 +41,16 @@ export class Lift {
   }
 
   place(node) {
-    if (this.canvas.far.isOn) return; // moved() shows it
+    if (this.canvas.farView.isOn) return; // followNodes() draws it
     const from = this.#nodes.get(node.id);
     if (from) node.el.style.transform = `translate(${node.x - from.x}px,${node.y - from.y}px)`;
     else this.canvas.model.place(node);
   }
 
-  /** Edges follow. */
-  moved(ids) {
-    const { model, far } = this.canvas;
-    if (far.isOn) return far.mark(ids);
+  /** Draw the edges of the dragged nodes. */
+  followNodes(ids) {
+    const { model, farView } = this.canvas;
+    if (farView.isOn) return farView.mark(ids);
     if (!this.#nodes.size) return model.reroute(ids);
     for (const [edge, copy] of this.#edges) {
       const ends = model.ends(edge);
@@ -57,8 +58,8 @@ export class Lift {
     }
   }
 
-  /** An element that replaced a lifted one is lifted too. */
-  again(node) {
+  /** Put an element that replaced a dragged one on the layer. */
+  reattach(node) {
     if (!this.#nodes.has(node.id)) return;
     node.el.classList.add("lifted");
     const { x, y } = this.#nodes.get(node.id);
@@ -68,8 +69,8 @@ export class Lift {
   }
 
   end(ids) {
-    const { model, far } = this.canvas;
-    if (far.isOn) return this.#endFar(ids);
+    const { model, farView } = this.canvas;
+    if (farView.isOn) return this.#endFar(ids);
     for (const id of this.#nodes.keys()) {
       const node = model.nodes.get(id);
       if (!node) continue;
@@ -86,10 +87,10 @@ export class Lift {
   }
 
   #endFar(ids) {
-    const { model, far } = this.canvas;
+    const { model, farView } = this.canvas;
     for (const id of ids) if (model.nodes.has(id)) model.place(model.nodes.get(id));
     model.reroute(ids);
-    far.mark();
-    far.stale();
+    farView.mark();
+    farView.invalidate();
   }
 }

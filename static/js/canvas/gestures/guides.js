@@ -1,13 +1,13 @@
-// Lines that appear while dragging when an edge or middle of a card lines up with another one.
+// Shows lines while dragging when an edge or the middle of a card lines up with another card.
 
-import { GRID } from "./geometry.js";
+import { GRID } from "../geometry.js";
 
-const REACH = 6; // pixels
-const NEAREST = 60; // so many neighbours are enough, however large the graph
+const SNAP_DISTANCE = 6; // pixels
+const MAX_NEIGHBOURS = 60; // the number of nearby cards to compare with
 
-/** Sides a box can line up by: left, middle, right; top, middle, bottom. */
-const xs = (b) => [b.x, b.x + b.w / 2, b.x + b.w];
-const ys = (b) => [b.y, b.y + b.h / 2, b.y + b.h];
+/** Return the coordinates a box can line up by: left, middle, right; top, middle, bottom. */
+const getColumns = (b) => [b.x, b.x + b.w / 2, b.x + b.w];
+const getRows = (b) => [b.y, b.y + b.h / 2, b.y + b.h];
 
 export class Guides {
   constructor(canvas) {
@@ -21,29 +21,32 @@ export class Guides {
     });
   }
 
-  /** The boxes to line up with: those in view and in the same scope, the nearest ones. */
+  /** Collect the boxes to line up with: those in view and in the same scope, the nearest ones. */
   begin(scope, moving, box) {
     const { model, viewport } = this.canvas;
-    const seen = viewport.seen();
+    const visible = viewport.visibleBox();
     const others = [];
     for (const node of model.nodes.values()) {
       if (node.scope !== scope || node.off || moving.has(node.id)) continue;
       const b = model.box(node);
-      if (b.x < seen.x + seen.w && b.x + b.w > seen.x && b.y < seen.y + seen.h && b.y + b.h > seen.y) others.push(b);
+      if (b.x < visible.x + visible.w && b.x + b.w > visible.x && b.y < visible.y + visible.h && b.y + b.h > visible.y) others.push(b);
     }
-    const far = (b) => Math.hypot(b.x - box.x, b.y - box.y);
-    this.others = others.sort((a, b) => far(a) - far(b)).slice(0, NEAREST);
+    const distance = (b) => Math.hypot(b.x - box.x, b.y - box.y);
+    this.others = others.sort((a, b) => distance(a) - distance(b)).slice(0, MAX_NEIGHBOURS);
   }
 
-  /** The box moved so that it lines up, or onto the grid; free with `isFree`. Shows the lines. */
+  /**
+   * Return the position of the box after it snapped to a guide or the grid, or unchanged with `isFree`, and show the
+   * guides.
+   */
   snap(box, isFree) {
     if (isFree) {
       this.end();
       return { x: box.x, y: box.y };
     }
-    const reach = Math.min(REACH / this.canvas.viewport.k, 2 * GRID);
-    const [dx, atX] = nearest(xs(box), this.others, xs, reach);
-    const [dy, atY] = nearest(ys(box), this.others, ys, reach);
+    const reach = Math.min(SNAP_DISTANCE / this.canvas.viewport.k, 2 * GRID);
+    const [dx, atX] = findNearest(getColumns(box), this.others, getColumns, reach);
+    const [dy, atY] = findNearest(getRows(box), this.others, getRows, reach);
     this.#show(atX, atY);
     return {
       x: atX === null ? Math.round(box.x / GRID) * GRID : box.x + dx,
@@ -65,18 +68,18 @@ export class Guides {
   }
 }
 
-/** [how far to move, the line to show] for the closest pair of sides; [0, null] when none is close. */
-function nearest(sides, others, sidesOf, reach) {
-  let [best, move, at] = [reach, 0, null];
+/** Return [the distance to move, the line to show] for the closest pair of sides; [0, null] when none is close. */
+function findNearest(sides, others, getSides, reach) {
+  let [best, move, position] = [reach, 0, null];
   for (const other of others) {
-    const theirs = sidesOf(other);
+    const otherSides = getSides(other);
     sides.forEach((side, i) => {
-      theirs.forEach((line, j) => {
-        if ((i === 1) !== (j === 1)) return; // a middle lines up with a middle only
-        const far = Math.abs(line - side);
-        if (far < best || (far === best && at === null)) [best, move, at] = [far, line - side, line];
+      otherSides.forEach((line, j) => {
+        if ((i === 1) !== (j === 1)) return; // a middle lines up only with a middle
+        const distance = Math.abs(line - side);
+        if (distance < best || (distance === best && position === null)) [best, move, position] = [distance, line - side, line];
       });
     });
   }
-  return [move, at];
+  return [move, position];
 }

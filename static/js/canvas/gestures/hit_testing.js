@@ -1,17 +1,17 @@
-// What is under the pointer, found in the model: no hit testing against thousands of elements, no layout, and
-// targets that are generous whatever the zoom.
+// Finds what is under the pointer in the model: this needs no hit testing against thousands of elements and no layout, and
+// targets have a generous size at each zoom.
 
-import { distanceToEdge, edgeBox, grown, holds } from "./geometry.js";
+import { distanceToEdge, edgeBox, expandBox, containsPoint } from "../geometry.js";
 
-const PORT_REACH = 14; // pixels: a target of 28
-const PORT_REACH_MOST = 20; // in graph units: zoomed far out, a card is not all port
+const PORT_REACH = 14; // pixels, for a target of 28
+const MAX_PORT_REACH = 20; // in graph units, so that a card is not all port when zoomed out
 const EDGE_REACH = 8;
-const END_REACH = 26; // of an edge's end, to take it off its port
+const END_REACH = 26; // px from an edge's end within which it can be taken off its port
 const CORNER = 16;
 
 /** @typedef {{type: "port"|"node"|"edge"|"corner", node?: object, edge?: object, port?: string, out?: boolean, end?: string}} Hit */
 
-export class Hits {
+export class HitTester {
   constructor(model, viewport, stage) {
     this.model = model;
     this.viewport = viewport;
@@ -29,60 +29,60 @@ export class Hits {
     return node ? this.#onNode(node, x, y) : null;
   }
 
-  /** The topmost node; what lies in a container is above it. */
+  /** Return the topmost node; the content of a container lies above it. */
   node(x, y, accept = () => true) {
-    let found = null;
+    let topmost = null;
     let depth = -1;
-    for (const node of this.#shown()) {
+    for (const node of this.#visibleNodes()) {
       if (!accept(node)) continue;
       const box = this.model.box(node);
-      if (!holds(box, x, y)) continue;
-      const level = isBackground(node) ? -0.5 : this.model.around(node.scope).length;
-      if (level >= depth) [found, depth] = [node, level];
+      if (!containsPoint(box, x, y)) continue;
+      const level = isBackground(node) ? -0.5 : this.model.ancestors(node.scope).length;
+      if (level >= depth) [topmost, depth] = [node, level];
     }
-    return found;
+    return topmost;
   }
 
-  /** The innermost container there, or null for the top. */
+  /** Return the innermost container at a point, or null. */
   box(x, y, accept = () => true) {
     return this.node(x, y, (node) => node.isBox && !node.folded && accept(node));
   }
 
   port(x, y, { out, accept = () => true } = {}) {
-    const reach = Math.min(PORT_REACH / this.viewport.k, PORT_REACH_MOST);
+    const reach = Math.min(PORT_REACH / this.viewport.k, MAX_PORT_REACH);
     let best = null;
-    let least = reach;
-    for (const node of this.#shown()) {
+    let shortest = reach;
+    for (const node of this.#visibleNodes()) {
       if (!accept(node)) continue;
       const box = this.model.box(node);
-      if (!holds(grown(box, reach), x, y)) continue;
+      if (!containsPoint(expandBox(box, reach), x, y)) continue;
       for (const isOut of [true, false]) {
         if (out !== undefined && out !== isOut) continue;
         for (const port of isOut ? node.outs : node.ins) {
-          const far = Math.hypot(x - box.x - (isOut ? box.w : 0), y - box.y - port.y);
-          if (far <= least) [best, least] = [{ type: "port", node, port: port.name, out: isOut }, far];
+          const distance = Math.hypot(x - box.x - (isOut ? box.w : 0), y - box.y - port.y);
+          if (distance <= shortest) [best, shortest] = [{ type: "port", node, port: port.name, out: isOut }, distance];
         }
       }
     }
     return best;
   }
 
-  /** The edge within so many graph units, for what is dropped and not pointed. */
+  /** Return the edge within a distance in graph units, for dropped nodes. */
   nearestEdge(x, y, reach) {
     return this.edge(x, y, reach)?.edge ?? null;
   }
 
   edge(x, y, reach = EDGE_REACH / this.viewport.k) {
     let best = null;
-    let least = reach;
+    let shortest = reach;
     for (const edge of this.model.edges.values()) {
       if (edge.off || !this.isShown(edge.scope)) continue;
       const ends = this.model.ends(edge);
       if (!ends) continue;
       const [ox, oy] = this.model.offset(edge.scope);
-      if (!holds(grown(edgeBox(...ends), reach), x - ox, y - oy)) continue;
-      const far = distanceToEdge(x - ox, y - oy, ...ends);
-      if (far <= least) [best, least] = [{ type: "edge", edge, end: this.#end(ends, x - ox, y - oy) }, far];
+      if (!containsPoint(expandBox(edgeBox(...ends), reach), x - ox, y - oy)) continue;
+      const distance = distanceToEdge(x - ox, y - oy, ...ends);
+      if (distance <= shortest) [best, shortest] = [{ type: "edge", edge, end: this.#end(ends, x - ox, y - oy) }, distance];
     }
     return best;
   }
@@ -102,7 +102,7 @@ export class Hits {
     return { type: isCorner ? "corner" : "node", node };
   }
 
-  *#shown() {
+  *#visibleNodes() {
     for (const node of this.model.nodes.values()) if (!node.off && this.isShown(node.scope)) yield node;
   }
 
@@ -110,12 +110,12 @@ export class Hits {
   isShown(scope) {
     const stage = this.stage();
     if (scope === stage) return true;
-    let found = stage === "root";
-    for (const box of this.model.around(scope)) {
+    let isInside = stage === "root";
+    for (const box of this.model.ancestors(scope)) {
       if (box.folded) return false;
-      found ||= box.id === stage;
+      isInside ||= box.id === stage;
     }
-    return found;
+    return isInside;
   }
 }
 

@@ -1,15 +1,15 @@
-// A frame drawn around what is to be chosen.
+// Selects nodes by drawing a frame around them.
 
-import { hits } from "./geometry.js";
+import { overlaps } from "../geometry.js";
 
 export class Marquee {
   name = "marquee";
-  wantsGlass = false;
+  needsShield = false;
 
   constructor(canvas, point) {
     this.canvas = canvas;
     this.from = point;
-    this.before = point.many ? [...canvas.selection] : [];
+    this.previous = point.many ? [...canvas.selection] : [];
     this.scope = canvas.scope;
     this.el = document.createElement("div");
     this.el.className = "wf-marquee";
@@ -23,11 +23,11 @@ export class Marquee {
     const { model, viewport } = this.canvas;
     const [gx, gy] = viewport.toGraph(x, y);
     const frame = { x: gx, y: gy, w: w / viewport.k, h: h / viewport.k };
-    const found = [];
+    const ids = [];
     for (const node of model.nodes.values()) {
-      if (node.scope === this.scope && hits(frame, model.box(node)) && !(node.isNote && surrounds(model.box(node), frame))) found.push(node.id);
+      if (node.scope === this.scope && overlaps(frame, model.box(node)) && !(node.isNote && surrounds(model.box(node), frame))) ids.push(node.id);
     }
-    this.canvas.pick([...this.before, ...found]);
+    this.canvas.pick([...this.previous, ...ids]);
   }
 
   end() {
@@ -36,9 +36,9 @@ export class Marquee {
 
   cancel() {
     this.el.remove();
-    this.canvas.pick(this.before);
+    this.canvas.pick(this.previous);
   }
 }
 
-/** A frame begun on a group doesn't choose the group. */
+/** A frame that starts inside a group does not select the group. */
 const surrounds = (box, frame) => frame.x > box.x && frame.y > box.y && frame.x + frame.w < box.x + box.w && frame.y + frame.h < box.y + box.h;

@@ -1,40 +1,39 @@
-// Pointers to gestures. Listened to and captured on the root, so an element may be replaced in the middle of a
-// gesture without the gesture noticing. Moves are handled once a frame.
+// Turns pointer events into gestures. Events are listened to and captured on the root, so that elements may be replaced
+// during a gesture. Moves are handled once a frame.
 
 import { Connect } from "./connect.js";
 import { Drag } from "./drag.js";
 import { Marquee } from "./marquee.js";
-import { Pan } from "./pan.js";
-import { Pinch } from "./pinch.js";
+import { Pan, Pinch } from "./pan.js";
 import { Resize } from "./resize.js";
-import { HEAD } from "./geometry.js";
+import { HEAD } from "../geometry.js";
 
-const THRESHOLD = 4; // pixels before a press is a drag
-const OWN = "input, textarea, select, button, a, summary, label, [contenteditable], .wf-minimap, .wf-tools, .wf-crumbs, [data-nodrag]";
+const THRESHOLD = 4; // pixels before a press becomes a drag
+const INTERACTIVE = "input, textarea, select, button, a, summary, label, [contenteditable], .wf-minimap, .wf-tools, .wf-crumbs, [data-nodrag]";
 
 export class Pointers {
-  #down = new Map(); // pointer → its last point
+  #down = new Map(); // pointer id → its last point
   #frame = 0;
-  #pressed = null; // {hit, point, event}: not yet a gesture
+  #pressed = null; // {hit, point, event} before it becomes a gesture
   gesture = null;
   isSpaceHeld = false;
 
   constructor(canvas) {
     this.canvas = canvas;
     const { root } = canvas;
-    root.addEventListener("pointerdown", (e) => this.#press(e));
-    root.addEventListener("pointermove", (e) => this.#move(e));
-    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) root.addEventListener(name, (e) => this.#release(e));
-    root.addEventListener("wheel", (e) => this.#wheel(e), { passive: false });
-    // two fingers are ours, to pinch; one on the background is the browser's, to scroll
+    root.addEventListener("pointerdown", (e) => this.#onPress(e));
+    root.addEventListener("pointermove", (e) => this.#onMove(e));
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) root.addEventListener(name, (e) => this.#onRelease(e));
+    root.addEventListener("wheel", (e) => this.#onWheel(e), { passive: false });
+    // Two fingers pinch the graph; one finger on the background scrolls natively.
     root.addEventListener("touchstart", (e) => e.touches.length > 1 && e.preventDefault(), { passive: false });
     root.addEventListener("dragstart", (e) => e.target.closest?.("wf-node") && e.preventDefault());
-    addEventListener("keydown", (e) => this.#key(e));
-    addEventListener("keyup", (e) => e.code === "Space" && this.#space(false));
-    addEventListener("blur", () => this.#space(false));
+    addEventListener("keydown", (e) => this.#onKey(e));
+    addEventListener("keyup", (e) => e.code === "Space" && this.#setSpaceHeld(false));
+    addEventListener("blur", () => this.#setSpaceHeld(false));
   }
 
-  /** A point on screen, in pixels of the root and in the graph. */
+  /** Return the point of an event, in pixels of the root and in the graph. */
   point(e) {
     const { viewport, root } = this.canvas;
     const corner = root.getBoundingClientRect();
@@ -43,8 +42,8 @@ export class Pointers {
     return { px, py, x, y, clientX: e.clientX, clientY: e.clientY, isFree: e.altKey, shift: e.shiftKey, many: e.shiftKey || e.ctrlKey || e.metaKey };
   }
 
-  #press(e) {
-    if (e.target.closest(OWN)) return;
+  #onPress(e) {
+    if (e.target.closest(INTERACTIVE)) return;
     const point = this.point(e);
     this.#down.set(e.pointerId, point);
     if (this.#down.size === 2) return this.#begin(new Pinch(this.canvas, this.#down), e);
@@ -62,17 +61,17 @@ export class Pointers {
     if (hit?.type === "node" || hit?.type === "corner") this.#pickOnPress(hit.node.id, point);
     if (!e.target.closest(".wf-pane")) return;
     this.canvas.takeFocus(hit?.node);
-    e.preventDefault(); // neither text selection nor focus of its own
+    e.preventDefault(); // prevents text selection and native focus
   }
 
-  /** Whether the pointer holds this node: it is being moved, or pressed and about to be. */
+  /** Return whether the pointer moves this node, or pressed it and is about to. */
   isHolding(id) {
     return this.gesture?.moving?.has(id) ?? this.#pressed?.hit?.node?.id === id;
   }
 
   #hit(e, point) {
-    const hit = this.canvas.hits.at(point.x, point.y, { ports: this.canvas.canEdit });
-    // with a finger the inside of a container is background: it scrolls
+    const hit = this.canvas.hitTester.at(point.x, point.y, { ports: this.canvas.canEdit });
+    // with a finger, the inside of a container scrolls like the background
     const isInside = e.pointerType === "touch" && hit?.node?.isBox && hit.type === "node" && point.y > this.canvas.model.box(hit.node).y + HEAD;
     return isInside ? null : hit;
   }
@@ -102,18 +101,18 @@ export class Pointers {
       edge: () => (hit.end ? Connect.replug(canvas, point, hit.edge, hit.end) : null),
     };
     if (hit && canvas.canEdit) return kinds[hit.type]?.() ?? new Pan(canvas, point);
-    const boxing = point.shift !== (canvas.tool === "select");
-    return boxing && !hit ? new Marquee(canvas, point) : new Pan(canvas, point);
+    const isMarquee = point.shift !== (canvas.tool === "select");
+    return isMarquee && !hit ? new Marquee(canvas, point) : new Pan(canvas, point);
   }
 
-  /** A way in that one edge leads to gives that edge away; any other port begins a new one. */
+  /** Dragging an input with one edge moves that edge; any other port starts a new one. */
   #fromPort({ node, port, out }, point) {
     const edges = out ? [] : [...this.canvas.model.edgesOf(node.id)].filter((edge) => edge.to === node.id);
     if (edges.length === 1) return Connect.replug(this.canvas, point, edges[0], "to");
     return new Connect(this.canvas, point, { node: node.id, fp: port, out });
   }
 
-  #move(e) {
+  #onMove(e) {
     const point = this.point(e);
     if (this.#down.has(e.pointerId)) this.#down.set(e.pointerId, point);
     if (!this.gesture && !this.#pressed) return e.pointerType === "mouse" && this.canvas.hover.over(point, e.target);
@@ -126,18 +125,18 @@ export class Pointers {
     this.#frame ||= requestAnimationFrame(() => this.step());
   }
 
-  /** The gesture follows the pointer; also when the graph moved under it. */
+  /** Apply the last pointer position to the gesture, also when the graph moved under it. */
   step() {
     this.#frame = 0;
-    if (this.gesture && this.last) this.gesture.move(this.refreshed(this.last));
+    if (this.gesture && this.last) this.gesture.move(this.updatePoint(this.last));
   }
 
-  refreshed(point) {
+  updatePoint(point) {
     const [x, y] = this.canvas.viewport.toGraph(point.px, point.py);
     return { ...point, x, y };
   }
 
-  #release(e) {
+  #onRelease(e) {
     const wasDown = this.#down.delete(e.pointerId);
     if (e.type === "lostpointercapture" && !wasDown) return;
     const pressed = this.#pressed;
@@ -146,7 +145,7 @@ export class Pointers {
       if (this.gesture.name === "pinch" && this.#down.size) return;
       return this.#finish(e.type === "pointercancel");
     }
-    if (pressed && e.type === "pointerup") this.#click(pressed);
+    if (pressed && e.type === "pointerup") this.#onClick(pressed);
   }
 
   #finish(isCancelled) {
@@ -166,7 +165,7 @@ export class Pointers {
     this.canvas.cover();
   }
 
-  #click({ hit, point }) {
+  #onClick({ hit, point }) {
     const { canvas } = this;
     if (!hit) {
       if (!point.many) canvas.pick([]);
@@ -174,18 +173,18 @@ export class Pointers {
     else if (!point.many) canvas.pick([hit.node.id]);
   }
 
-  #wheel(e) {
+  #onWheel(e) {
     if (e.target.closest(".wf-minimap, .wf-tools")) return;
-    const zooms = (e.ctrlKey || e.metaKey) !== this.canvas.wheelZooms;
-    if (!zooms) return; // the browser scrolls
+    const isZoom = (e.ctrlKey || e.metaKey) !== this.canvas.wheelZooms;
+    if (!isZoom) return; // the browser scrolls
     e.preventDefault();
     const delta = e.deltaY * (e.deltaMode ? 20 : 1);
     const { px, py } = this.point(e);
-    // a pinch on a trackpad comes as a wheel of small steps
+    // a pinch on a trackpad arrives as small wheel steps
     this.canvas.viewport.zoomAt(px, py, Math.exp(-delta * (Math.abs(delta) < 12 ? 0.01 : 0.002)));
   }
 
-  #key(e) {
+  #onKey(e) {
     if (e.key === "Escape" && (this.gesture || this.#pressed)) {
       this.#pressed = null;
       if (this.gesture) this.#finish(true);
@@ -194,12 +193,12 @@ export class Pointers {
     }
     const isTyping = e.target.closest?.("input, textarea, select, button, a, [contenteditable]");
     if (e.code === "Space" && !isTyping && this.canvas.root.matches(":hover, :focus-within")) {
-      this.#space(true);
+      this.#setSpaceHeld(true);
       e.preventDefault();
     }
   }
 
-  #space(isHeld) {
+  #setSpaceHeld(isHeld) {
     this.isSpaceHeld = isHeld;
     this.canvas.cover();
   }

@@ -1,23 +1,23 @@
-// The corner of a container or a note.
+// Resizes a container or a note by its corner.
 
-import { BOX_PAD, SMALLEST, snap } from "./geometry.js";
-import { t } from "../editor/words.js";
+import { BOX_PAD, SMALLEST, snap } from "../geometry.js";
+import { t } from "../../common/translations.js";
 
 export class Resize {
   name = "resize";
-  wantsGlass = true;
+  needsShield = true;
 
   constructor(canvas, point, id) {
     this.canvas = canvas;
     this.id = id;
     this.from = point;
     const node = canvas.model.nodes.get(id);
-    this.before = { w: node.w, h: node.h };
-    this.size = this.before;
-    this.least = this.#least(node);
+    this.original = { w: node.w, h: node.h };
+    this.size = this.original;
+    this.min = this.#least(node);
   }
 
-  /** No smaller than what is inside. */
+  /** Return the smallest size that contains the content. */
   #least(node) {
     const [w, h] = SMALLEST[node.isBox ? "box" : "note"];
     const inside = this.canvas.model.inside(node.id);
@@ -29,11 +29,11 @@ export class Resize {
 
   move({ x, y, isFree }) {
     const step = isFree ? Math.round : snap;
-    this.#set(Math.max(this.least[0], step(this.before.w + x - this.from.x)), Math.max(this.least[1], step(this.before.h + y - this.from.y)));
+    this.#set(Math.max(this.min[0], step(this.original.w + x - this.from.x)), Math.max(this.min[1], step(this.original.h + y - this.from.y)));
   }
 
-  /** The server drew the node anew, in the size it knows: under the hand it keeps the hand's. */
-  redrawn(node) {
+  /** Keep the size of the gesture when the server renders the node during a resize. */
+  onRedraw(node) {
     if (node.id === this.id) Object.assign(node, this.size, { full: this.size });
   }
 
@@ -50,11 +50,11 @@ export class Resize {
     const { canvas, id } = this;
     const node = canvas.model.nodes.get(id);
     if (!node) return;
-    canvas.changed();
+    canvas.scheduleUpdate();
     canvas.send([{ op: "resize", id, width: node.w, height: node.h }], t("Resize {name}", { name: canvas.nameOf(id) }));
   }
 
   cancel() {
-    this.#set(this.before.w, this.before.h);
+    this.#set(this.original.w, this.original.h);
   }
 }

@@ -1,10 +1,11 @@
-// The tokens as colours a bitmap can use: a custom property holds `light-dark(…)`, which only an element resolves.
+// Resolves the design tokens to colours for a bitmap: a custom property holds `light-dark(…)`, which only an element
+// resolves.
 
 const NAMES = ["page", "panel", "panel-2", "line", "line-strong", "ink", "ink-2", "ink-3", "accent", "run", "warn", "memory", "ok", "bad"];
 const OF_FAMILY = { flow: "accent", model: "run", logic: "warn", memory: "memory" };
 
 export class Palette extends EventTarget {
-  #known = null;
+  #colours = null;
 
   constructor(root) {
     super();
@@ -12,7 +13,7 @@ export class Palette extends EventTarget {
     this.probe.hidden = true;
     root.append(this.probe);
     const forget = () => {
-      this.#known = null;
+      this.#colours = null;
       this.dispatchEvent(new Event("change"));
     };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);
@@ -21,7 +22,7 @@ export class Palette extends EventTarget {
 
   /** @returns {Record<string, string>} */
   get colours() {
-    return (this.#known ??= Object.fromEntries(
+    return (this.#colours ??= Object.fromEntries(
       NAMES.map((name) => {
         this.probe.style.color = `var(--${name})`;
         return [name, getComputedStyle(this.probe).color];
@@ -29,8 +30,8 @@ export class Palette extends EventTarget {
     ));
   }
 
-  /** The colour of a card's family, as its icon has it. */
-  of(node) {
+  /** Return the colour of a card's family, the same as its icon. */
+  colourOf(node) {
     node.family ??= node.el.querySelector(":scope > .wf-card")?.className.match(/wf-(flow|model|logic|memory)/)?.[1] ?? "data";
     return this.colours[OF_FAMILY[node.family] ?? "ink-3"];
   }

@@ -1,10 +1,10 @@
-// In large graphs what lies more than a screen outside the view is not displayed. It stays in the document, so swaps
-// still find it; focus() and reveal() show it again first.
+// In large graphs, nodes more than a screen outside the view are not displayed. They stay in the document, so that swaps
+// find them; focus() and reveal() display them first.
 
-import { edgeBox, hits } from "./geometry.js";
-import { ROOT } from "./model.js";
+import { edgeBox, overlaps } from "../geometry.js";
+import { ROOT } from "../model.js";
 
-const FROM = 300; // nodes
+const MIN_NODES = 300; // from this number of nodes on
 
 export class Culling {
   #last = null;
@@ -16,13 +16,13 @@ export class Culling {
 
   update(isForced = false) {
     const { model, viewport: v } = this.canvas;
-    if (v.isZooming || model.nodes.size < FROM || this.canvas.far?.isOn) return;
+    if (v.isZooming || model.nodes.size < MIN_NODES || this.canvas.farView?.isOn) return;
     const last = this.#last;
     const isNear = last && last.k === v.k && Math.abs(last.x - v.x) < v.width / 2 && Math.abs(last.y - v.y) < v.height / 2;
     if (isNear && !isForced) return;
     this.#last = { x: v.x, y: v.y, k: v.k };
-    const box = v.seen(3);
-    for (const node of model.nodes.values()) if (node.scope === ROOT) set(node, !hits(box, node));
+    const box = v.visibleBox(3);
+    for (const node of model.nodes.values()) if (node.scope === ROOT) set(node, !overlaps(box, node));
     for (const edge of model.edges.values()) if (edge.scope === ROOT) this.#edge(edge, box);
   }
 
@@ -30,11 +30,11 @@ export class Culling {
     const { model } = this.canvas;
     const [from, to] = [model.nodes.get(edge.from), model.nodes.get(edge.to)];
     if (!from || !to) return;
-    set(edge, from.off && to.off && !hits(box, edgeBox(...model.ends(edge))));
+    set(edge, from.off && to.off && !overlaps(box, edgeBox(...model.ends(edge))));
   }
 
   show(node) {
-    for (const each of [node, ...this.canvas.model.around(node.scope)]) set(each, false);
+    for (const item of [node, ...this.canvas.model.ancestors(node.scope)]) set(item, false);
   }
 }
 

@@ -1,19 +1,18 @@
-// The far view: with hundreds of cards in view, a bitmap of the whole graph is shown in their place. A zoom then
-// scales one picture instead of painting tens of thousands of elements in every frame; when few enough cards are in
-// view, the real ones come back. A graph that large is opened as its picture, so that nobody waits for cards too
-// small to read; later the picture begins with a gesture of a pointer. It ends with the keyboard: who walks through
-// the graph, or reads it aloud, has the elements.
+// The far view shows a bitmap of the whole graph when hundreds of cards are in view. A zoom then scales one picture instead
+// of painting tens of thousands of elements in every frame. The cards come back when few enough of them are in view. A
+// large graph opens as its picture, so that nobody waits for cards too small to read; later, a pointer gesture switches to
+// the picture. Keyboard and screen reader users always get the elements.
 
-import { hits, path } from "./geometry.js";
-import { ROOT } from "./model.js";
-import { paint } from "./far_paint.js";
+import { overlaps, path } from "../geometry.js";
+import { ROOT } from "../model.js";
+import { paintGraph } from "./far_view_painter.js";
 
-const MOST_PIXELS = 6_000_000;
+const MAX_PIXELS = 6_000_000;
 const PAUSE = 400; // milliseconds between two pictures
-const AT_ONCE = Infinity; // milliseconds of a slice
+const NO_LIMIT = Infinity; // no limit for the duration of a slice
 const SVG = "http://www.w3.org/2000/svg";
 
-export class Far {
+export class FarView {
   isOn;
   #version = 0; // of the graph
   #picture = null; // {version, k, bounds}
@@ -22,59 +21,59 @@ export class Far {
 
   constructor(canvas) {
     this.canvas = canvas;
-    this.many = Number(canvas.root.dataset.farFrom); // cards in view
-    this.sheet = document.createElement("canvas");
-    this.sheet.className = "wf-far";
-    this.over = document.createElementNS(SVG, "svg");
-    this.over.setAttribute("class", "wf-edges wf-far-over");
-    this.isOn = canvas.view.classList.contains("is-far"); // as the server sent it
-    for (const el of [this.sheet, this.over]) {
+    this.threshold = Number(canvas.root.dataset.farFrom); // cards in view from which the picture is shown
+    this.bitmap = document.createElement("canvas");
+    this.bitmap.className = "wf-far";
+    this.overlay = document.createElementNS(SVG, "svg");
+    this.overlay.setAttribute("class", "wf-edges wf-far-over");
+    this.isOn = canvas.view.classList.contains("is-far"); // as rendered by the server
+    for (const el of [this.bitmap, this.overlay]) {
       el.setAttribute("aria-hidden", "true");
       el.style.display = this.isOn ? "" : "none";
     }
-    canvas.view.after(this.sheet, this.over);
-    canvas.palette.addEventListener("change", () => this.stale());
+    canvas.view.after(this.bitmap, this.overlay);
+    canvas.palette.addEventListener("change", () => this.invalidate());
     canvas.root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && this.leave());
   }
 
-  /** Whether so much is in view that the cards themselves are too dear to move. */
+  /** Return whether more cards are in view than can be moved smoothly. */
   get isFar() {
     const { model, viewport } = this.canvas;
-    if (model.nodes.size < this.many) return false;
-    const seen = viewport.seen();
+    if (model.nodes.size < this.threshold) return false;
+    const visible = viewport.visibleBox();
     let count = 0;
     for (const node of model.nodes.values()) {
-      if (node.scope === ROOT ? hits(seen, node) : hits(seen, model.box(node))) count += 1;
-      if (count > this.many) return true;
+      if (node.scope === ROOT ? overlaps(visible, node) : overlaps(visible, model.box(node))) count += 1;
+      if (count > this.threshold) return true;
     }
     return false;
   }
 
-  /** The graph looks different now. */
-  stale() {
+  /** Note that the graph changed and repaint the picture. */
+  invalidate() {
     this.#version += 1;
     this.sharpen();
   }
 
-  /** It is looked at from elsewhere: as sharp as that wants, and until then as it is. */
+  /** Repaint at the resolution of the present zoom; the old picture stays until then. */
   sharpen() {
-    if (this.isOn || this.canvas.model.nodes.size >= this.many) this.#repaint();
+    if (this.isOn || this.canvas.model.nodes.size >= this.threshold) this.#repaint();
   }
 
-  /** The page has been opened: what it begins with is there in the first frame. */
+  /** Paint the picture of a page that opens in the far view before the first frame. */
   begin() {
     if (!this.isOn) return;
     if (!this.isFar) return this.leave();
-    this.#paint(AT_ONCE);
+    this.#paint(NO_LIMIT);
     this.canvas.cover();
   }
 
-  /** A gesture begins or goes on: show the picture if it is worth it and there is one. */
+  /** Show the picture when a gesture begins or continues, if it is up to date and needed. */
   enter() {
     if (this.isOn || !this.#picture || this.#picture.version !== this.#version || !this.isFar) return;
     this.isOn = true;
     this.canvas.view.classList.add("is-far");
-    this.sheet.style.display = this.over.style.display = "";
+    this.bitmap.style.display = this.overlay.style.display = "";
     this.mark();
     this.follow();
     this.canvas.cover();
@@ -85,40 +84,40 @@ export class Far {
     this.isOn = false;
     this.canvas.culling.update(true);
     this.canvas.view.classList.remove("is-far");
-    this.sheet.style.display = this.over.style.display = "none";
-    this.over.replaceChildren();
+    this.bitmap.style.display = this.overlay.style.display = "none";
+    this.overlay.replaceChildren();
     this.canvas.cover();
   }
 
-  /** A zoom or a scroll is over: cards if few enough are in view, else a picture as sharp as the view. */
-  rested() {
+  /** After a zoom or scroll, return to the cards if few enough are in view, otherwise repaint the picture. */
+  onRest() {
     if (!this.isOn) return;
     if (!this.isFar) return this.leave();
     this.follow();
     this.#repaint();
   }
 
-  /** The picture goes where the graph is. */
+  /** Move the picture to the position of the graph. */
   follow() {
     if (!this.#picture) return;
     const { viewport: v } = this.canvas;
     const [left, top] = v.origin;
     const { bounds, k } = this.#picture;
-    this.sheet.style.transform = `translate(${left + bounds.x * v.k}px,${top + bounds.y * v.k}px) scale(${v.k / k})`;
-    this.over.style.transform = `translate(${left}px,${top}px) scale(${v.k})`;
+    this.bitmap.style.transform = `translate(${left + bounds.x * v.k}px,${top + bounds.y * v.k}px) scale(${v.k / k})`;
+    this.overlay.style.transform = `translate(${left}px,${top}px) scale(${v.k})`;
   }
 
-  /** How many pixels a unit of the graph has: as many as the screen shows, while memory allows. */
+  /** Return the pixels per graph unit: as many as the screen shows, limited by memory. */
   #scaleFor(bounds) {
-    const most = Math.sqrt(MOST_PIXELS / (bounds.w * bounds.h));
-    return Math.min(most, Math.max(this.canvas.viewport.k, 0.02) * devicePixelRatio);
+    const max = Math.sqrt(MAX_PIXELS / (bounds.w * bounds.h));
+    return Math.min(max, Math.max(this.canvas.viewport.k, 0.02) * devicePixelRatio);
   }
 
-  /** Soon; while many changes come in, a few times a second. */
+  /** Repaint soon, but only a few times a second while changes arrive. */
   #repaint() {
     clearTimeout(this.#painting);
-    const rest = this.#paintedAt + PAUSE - performance.now();
-    this.#painting = setTimeout(() => this.#paint(), this.isOn ? Math.max(60, rest) : 300);
+    const delay = this.#paintedAt + PAUSE - performance.now();
+    this.#painting = setTimeout(() => this.#paint(), this.isOn ? Math.max(60, delay) : 300);
   }
 
   async #paint(slice) {
@@ -126,29 +125,29 @@ export class Far {
     if (canvas.pointers.gesture || canvas.viewport.isZooming) return this.#repaint();
     const bounds = canvas.bounds();
     const k = this.#scaleFor(bounds);
-    const old = this.#picture;
-    if (old?.version === this.#version && Math.abs(old.k / k - 1) < 0.1) return;
+    const previous = this.#picture;
+    if (previous?.version === this.#version && Math.abs(previous.k / k - 1) < 0.1) return;
     const version = this.#version;
-    const sheet = await paint(canvas, bounds, k, () => this.#version !== version || canvas.viewport.isZooming, slice);
+    const sheet = await paintGraph(canvas, bounds, k, () => this.#version !== version || canvas.viewport.isZooming, slice);
     if (!sheet) return this.#repaint();
-    [this.sheet.width, this.sheet.height] = [sheet.width, sheet.height];
-    this.sheet.getContext("2d").drawImage(sheet, 0, 0);
+    [this.bitmap.width, this.bitmap.height] = [sheet.width, sheet.height];
+    this.bitmap.getContext("2d").drawImage(sheet, 0, 0);
     this.#picture = { version, k, bounds };
     this.#paintedAt = performance.now();
     if (this.isOn) this.follow();
   }
 
-  /** What is chosen, and what is being dragged, over the picture. */
+  /** Draw the selected and the dragged nodes over the picture. */
   mark(moving = []) {
     if (!this.isOn) return;
     const { model, selection } = this.canvas;
-    const moved = new Set(moving);
+    const dragged = new Set(moving);
     const shapes = [...selection].map((id) => (model.nodes.has(id) ? this.#frame(model.nodes.get(id)) : this.#line(model.edges.get(id), "chosen")));
-    for (const id of moved) {
+    for (const id of dragged) {
       for (const edge of model.edgesOf(id)) shapes.push(this.#line(edge, "moving"));
       shapes.push(this.#frame(model.nodes.get(id), "moving"));
     }
-    this.over.replaceChildren(...shapes.filter(Boolean));
+    this.overlay.replaceChildren(...shapes.filter(Boolean));
   }
 
   #frame(node, name = "chosen") {

@@ -1,22 +1,22 @@
-// What lights up under a resting mouse, and the small tip beside the pointer.
+// Highlights what is under the mouse, and shows the small tip beside the pointer.
 
-import { t } from "../editor/words.js";
+import { t } from "../../common/translations.js";
 
 export class Hover {
   #frame = 0;
-  #lit = null;
-  cursor = ""; // what the glass shows
+  #highlighted = null;
+  cursor = ""; // the cursor of the shield
 
   constructor(canvas) {
     this.canvas = canvas;
     canvas.root.addEventListener("pointerleave", () => this.out());
   }
 
-  /** Nothing is lit until the mouse moves again, not even what it was over a frame ago. */
+  /** Highlight nothing until the mouse moves again; a pending update is cancelled. */
   out() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    this.#light(null);
+    this.#highlight(null);
   }
 
   over(point, target) {
@@ -26,17 +26,17 @@ export class Hover {
       const { canvas } = this;
       if (canvas.viewport.isZooming || canvas.pointers.gesture) return;
       const isOver = target.closest?.(".wf-pane") && !target.closest("button, a");
-      this.#light(isOver ? canvas.hits.at(point.x, point.y, { ports: canvas.canEdit }) : null);
+      this.#highlight(isOver ? canvas.hitTester.at(point.x, point.y, { ports: canvas.canEdit }) : null);
     });
   }
 
-  #light(hit) {
+  #highlight(hit) {
     const el = this.#elementOf(hit);
     this.cursor = hit && hit.type !== "node" ? hit.type + (hit.end ? "-end" : "") : "";
     this.canvas.cover();
-    if (el === this.#lit) return;
-    this.#lit?.classList.remove("hover");
-    this.#lit = el;
+    if (el === this.#highlighted) return;
+    this.#highlighted?.classList.remove("hover");
+    this.#highlighted = el;
     el?.classList.add("hover");
     this.#explain(hit);
   }
@@ -46,12 +46,12 @@ export class Hover {
     return hit?.type === "port" ? this.canvas.portElement(hit.node, hit.port, hit.out) : null;
   }
 
-  /** A join says what it waits for. */
+  /** Show what a node with several incoming edges waits for. */
   #explain(hit) {
     const { canvas } = this;
-    const waits = hit?.type === "port" && !hit.out ? [...canvas.model.edgesOf(hit.node.id)].filter((edge) => edge.to === hit.node.id) : [];
-    const names = [...new Set(waits.map((edge) => canvas.nameOf(edge.from)))];
-    canvas.root.title = names.length > 1 ? t("Waits for: {names}. Branches that aren't taken don't count.", { names: names.join(", ") }) : "";
+    const incoming = hit?.type === "port" && !hit.out ? [...canvas.model.edgesOf(hit.node.id)].filter((edge) => edge.to === hit.node.id) : [];
+    const names = [...new Set(incoming.map((edge) => canvas.nameOf(edge.from)))];
+    canvas.root.title = names.length > 1 ? t("Waits for {names}. Skipped branches don't count.", { names: names.join(", ") }) : "";
   }
 }
 

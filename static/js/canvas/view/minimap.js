@@ -1,10 +1,11 @@
-// The whole graph, small: a bitmap that is drawn anew only when something moved, and a frame over it that is the view.
+// The minimap shows the whole graph in a bitmap, which is drawn again only after a change, with a frame around the visible
+// part.
 
-import { around } from "./geometry.js";
+import { boundingBox } from "../geometry.js";
 
 const PAD = 16;
-const LARGEST = 0.14;
-const EVERY = 64; // milliseconds between two places of the frame while the graph is panned
+const MAX_SCALE = 0.14;
+const FRAME_INTERVAL = 64; // milliseconds between two updates of the frame while the graph is panned
 
 export class Minimap {
   #frame = 0;
@@ -14,15 +15,15 @@ export class Minimap {
   constructor(canvas, el) {
     this.canvas = canvas;
     this.el = el;
-    this.sheet = el.querySelector("canvas");
+    this.bitmap = el.querySelector("canvas");
     this.frame = el.querySelector("i");
     el.addEventListener("pointerdown", (e) => this.#press(e));
-    el.addEventListener("pointermove", (e) => e.buttons & 1 && this.#look(e));
-    canvas.viewport.addEventListener("move", () => this.#moved());
-    canvas.palette.addEventListener("change", () => this.stale());
+    el.addEventListener("pointermove", (e) => e.buttons & 1 && this.#navigate(e));
+    canvas.viewport.addEventListener("move", () => this.#onMove());
+    canvas.palette.addEventListener("change", () => this.invalidate());
   }
 
-  stale() {
+  invalidate() {
     this.#stale = true;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -33,28 +34,28 @@ export class Minimap {
 
   #redraw() {
     const [w, h] = [this.el.clientWidth, this.el.clientHeight];
-    if (!w) return; // not shown
+    if (!w) return; // hidden
     this.#stale = false;
     const ratio = devicePixelRatio;
-    [this.sheet.width, this.sheet.height] = [w * ratio, h * ratio];
+    [this.bitmap.width, this.bitmap.height] = [w * ratio, h * ratio];
     const { model, stage, palette } = this.canvas;
     const nodes = [...model.nodes.values()].filter((node) => node.scope === stage).map((node) => [node, model.box(node)]);
-    const b = around(nodes.map(([, box]) => box));
-    const k = Math.min((w - PAD) / b.w, (h - PAD) / b.h, LARGEST);
+    const b = boundingBox(nodes.map(([, box]) => box));
+    const k = Math.min((w - PAD) / b.w, (h - PAD) / b.h, MAX_SCALE);
     this.at = { k, x: (w - b.w * k) / 2 - b.x * k, y: (h - b.h * k) / 2 - b.y * k };
-    const pen = this.sheet.getContext("2d");
-    pen.setTransform(ratio * k, 0, 0, ratio * k, ratio * this.at.x, ratio * this.at.y);
+    const context = this.bitmap.getContext("2d");
+    context.setTransform(ratio * k, 0, 0, ratio * k, ratio * this.at.x, ratio * this.at.y);
     for (const [node, box] of nodes) {
-      pen.globalAlpha = node.isBox || node.isNote ? 0.25 : 0.75;
-      pen.fillStyle = palette.of(node);
-      pen.fillRect(box.x, box.y, Math.max(1.5 / k, box.w), Math.max(1.5 / k, box.h));
+      context.globalAlpha = node.isBox || node.isNote ? 0.25 : 0.75;
+      context.fillStyle = palette.colourOf(node);
+      context.fillRect(box.x, box.y, Math.max(1.5 / k, box.w), Math.max(1.5 / k, box.h));
     }
   }
 
-  /** Moving the frame has the browser put all layers together again, which costs more than the pan itself. */
-  #moved() {
+  /** Moving the frame makes the browser compose all layers again, which costs more than the pan itself, so it is throttled. */
+  #onMove() {
     if (this.el.matches(":active")) return this.#follow();
-    this.#timer ||= setTimeout(() => this.#follow(), EVERY);
+    this.#timer ||= setTimeout(() => this.#follow(), FRAME_INTERVAL);
   }
 
   #follow() {
@@ -65,21 +66,21 @@ export class Minimap {
 
   #show() {
     const { k, x, y } = this.at;
-    const seen = this.canvas.viewport.seen();
+    const visible = this.canvas.viewport.visibleBox();
     const { style } = this.frame;
-    style.transform = `translate(${x + seen.x * k}px,${y + seen.y * k}px)`;
-    const [w, h] = [`${seen.w * k}px`, `${seen.h * k}px`];
+    style.transform = `translate(${x + visible.x * k}px,${y + visible.y * k}px)`;
+    const [w, h] = [`${visible.w * k}px`, `${visible.h * k}px`];
     if (style.width !== w) style.width = w;
     if (style.height !== h) style.height = h;
   }
 
   #press(e) {
     this.el.setPointerCapture(e.pointerId);
-    this.#look(e);
+    this.#navigate(e);
     e.preventDefault();
   }
 
-  #look(e) {
+  #navigate(e) {
     const { viewport: v } = this.canvas;
     const corner = this.el.getBoundingClientRect();
     const [x, y] = [(e.clientX - corner.left - this.at.x) / this.at.k, (e.clientY - corner.top - this.at.y) / this.at.k];

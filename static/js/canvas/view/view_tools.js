@@ -1,6 +1,6 @@
-// The buttons at the canvas's corner: zoom, fit, hand or arrow, minimap.
+// The buttons in the corner of the canvas: zoom, fit, hand or arrow, minimap.
 
-import { t } from "../editor/words.js";
+import { t } from "../../common/translations.js";
 
 const STEP = 1.25;
 
@@ -10,7 +10,7 @@ export class Tools {
     this.el = canvas.root.querySelector(".wf-tools");
     if (!this.el) return;
     this.percent = this.el.querySelector("[data-percent]");
-    const acts = {
+    const actions = {
       in: () => canvas.zoomBy(STEP),
       out: () => canvas.zoomBy(1 / STEP),
       life: () => canvas.viewport.zoomTo(1),
@@ -18,10 +18,10 @@ export class Tools {
       tool: () => this.#tool(canvas.tool === "hand" ? "select" : "hand"),
       map: () => this.#map(),
     };
-    this.el.addEventListener("click", (e) => acts[e.target.closest("[data-tool]")?.dataset.tool]?.());
+    this.el.addEventListener("click", (e) => actions[e.target.closest("[data-tool]")?.dataset.tool]?.());
     canvas.viewport.addEventListener("move", () => this.#show());
-    this.#tool(remembered("canvas-tool") ?? "hand", false);
-    if (remembered("canvas-map") === "off") this.#map(false);
+    this.#tool(loadSetting("canvas-tool") ?? "hand", false);
+    if (loadSetting("canvas-map") === "off") this.#map(false);
   }
 
   #show() {
@@ -29,23 +29,23 @@ export class Tools {
     if (this.percent.textContent !== text) this.percent.textContent = text;
   }
 
-  #tool(tool, isSaid = true) {
+  #tool(tool, isAnnounced = true) {
     this.canvas.tool = tool;
     this.canvas.root.dataset.tool = tool;
     this.el.querySelector("[data-tool='tool']").setAttribute("aria-pressed", String(tool === "select"));
-    remember("canvas-tool", tool);
-    if (isSaid) this.canvas.say(tool === "hand" ? t("Dragging the background pans") : t("Dragging the background chooses"));
+    storeSetting("canvas-tool", tool);
+    if (isAnnounced) this.canvas.say(tool === "hand" ? t("Drag to pan") : t("Drag to select"));
   }
 
-  #map(isShown = this.canvas.mini.el.hidden) {
-    this.canvas.mini.el.hidden = !isShown;
+  #map(isShown = this.canvas.minimap.el.hidden) {
+    this.canvas.minimap.el.hidden = !isShown;
     this.el.querySelector("[data-tool='map']").setAttribute("aria-pressed", String(isShown));
-    remember("canvas-map", isShown ? "on" : "off");
-    this.canvas.mini.stale();
+    storeSetting("canvas-map", isShown ? "on" : "off");
+    this.canvas.minimap.invalidate();
   }
 }
 
-export function remembered(key) {
+export function loadSetting(key) {
   try {
     return localStorage.getItem(key);
   } catch {
@@ -53,10 +53,10 @@ export function remembered(key) {
   }
 }
 
-export function remember(key, value) {
+export function storeSetting(key, value) {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // a private window: not remembered
+    // not stored in a private window
   }
 }

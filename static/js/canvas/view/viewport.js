@@ -1,26 +1,26 @@
-// Panning is native scrolling: the browser moves finished tiles, nothing is laid out or painted again; trackpads,
-// touch momentum, focus and find-in-page come for free. The view lies in a sizer with a margin of one screen on
-// every side. While a zoom goes on only transforms change; sizer and scroll position follow when it rests.
+// Panning is native scrolling: the browser moves finished tiles without layout or painting, and trackpads, touch momentum,
+// focus and find-in-page work as usual. The view lies in a sizer with a margin of one screen on every side. During a zoom
+// only transforms change; sizer and scroll position follow when it ends.
 
-import { clamp } from "./geometry.js";
-import { placeIn, scaleIn } from "./room.js";
+import { clamp } from "../geometry.js";
+import { centreIn, scaleToFit } from "./free_area.js";
 
-const LEAST = 0.04;
-const MOST = 2.5;
+const MIN_ZOOM = 0.04;
+const MAX_ZOOM = 2.5;
 const REST_AFTER = 140;
-const EVEN = { left: 48, top: 48, right: 48, bottom: 48 };
+const DEFAULT_INSETS = { left: 48, top: 48, right: 48, bottom: 48 };
 
-/** Events: "move" (anything changed on screen), "zoom" (a step of a zoom going on), "rest" (it is over), "resize". */
+/** Events: "move" (anything changed on screen), "zoom" (a step of a zoom), "rest" (the zoom ended), "resize". */
 export class Viewport extends EventTarget {
-  x = 0; // where the graph's origin is on screen, in pixels from the root's corner
+  x = 0; // position of the graph's origin on screen, in pixels from the corner of the root
   y = 0;
   k = 1;
   #bounds = { x: 0, y: 0, w: 1, h: 1 };
-  #origin = [0, 0]; // where the graph's origin is in the sizer
+  #origin = [0, 0]; // position of the graph's origin in the sizer
   #size = [0, 0]; // of the root
   #frame = 0;
   #timer = 0;
-  #zoomed = false;
+  #hasZoomed = false;
 
   constructor(root) {
     super();
@@ -29,11 +29,11 @@ export class Viewport extends EventTarget {
     this.sizer = root.querySelector(".wf-sizer");
     this.view = root.querySelector(".wf-view");
     this.measure();
-    this.pane.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    new ResizeObserver(() => this.#resized()).observe(root);
+    this.pane.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+    new ResizeObserver(() => this.#onResize()).observe(root);
   }
 
-  /** Whether a zoom is under way: sizer and scroll position don't hold yet. */
+  /** Return whether a zoom is under way; sizer and scroll position are then out of date. */
   get isZooming() {
     return this.#timer !== 0;
   }
@@ -50,20 +50,20 @@ export class Viewport extends EventTarget {
     this.#size = [this.root.clientWidth, this.root.clientHeight];
   }
 
-  /** Show the graph's origin at x, y; a change of scale that is one of many says so. */
+  /** Show the graph's origin at x, y. With `isGesture` a change of scale is one step of a zoom. */
   set(x, y, k = this.k, { isGesture = false } = {}) {
-    k = clamp(k, LEAST, MOST);
-    const rescaled = k !== this.k;
+    k = clamp(k, MIN_ZOOM, MAX_ZOOM);
+    const isRescaled = k !== this.k;
     [this.x, this.y, this.k] = [x, y, k];
-    if (rescaled && !isGesture) return this.rest();
-    this.#zoomed ||= rescaled;
+    if (isRescaled && !isGesture) return this.rest();
+    this.#hasZoomed ||= isRescaled;
     this.#frame ||= requestAnimationFrame(() => this.#step());
   }
 
   #step() {
     this.#frame = 0;
-    if (this.#zoomed) {
-      this.#zoomed = false;
+    if (this.#hasZoomed) {
+      this.#hasZoomed = false;
       const begins = !this.#timer;
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => this.rest(), REST_AFTER);
@@ -76,18 +76,18 @@ export class Viewport extends EventTarget {
     this.#emit("move");
   }
 
-  /** Where the graph's origin is in the sizer right now. */
+  /** Return the current position of the graph's origin in the sizer. */
   get origin() {
     return this.isZooming ? [this.x + this.pane.scrollLeft, this.y + this.pane.scrollTop] : this.#origin;
   }
 
-  /** The view follows the zoom; skipped while something else is shown in its place. */
+  /** Move the view with the zoom. Skipped while the far view is shown. */
   follow() {
     const [left, top] = this.origin;
     this.view.style.transform = `translate(${left}px,${top}px) scale(${this.k})`;
   }
 
-  /** Sizer and scroll position agree with x, y and k again; nothing moves on screen. */
+  /** Bring sizer and scroll position in line with x, y and k; nothing moves on screen. */
   rest(bounds = this.#bounds) {
     clearTimeout(this.#timer);
     this.#timer = 0;
@@ -103,10 +103,10 @@ export class Viewport extends EventTarget {
     this.#emit("move");
   }
 
-  /** The graph grew or shrank; what is seen stays where it is. */
+  /** Set the bounds after the graph grew or shrank; the visible part stays in place. */
   grow(bounds) {
-    const old = this.#bounds;
-    if (["x", "y", "w", "h"].every((side) => old[side] === bounds[side])) return;
+    const previous = this.#bounds;
+    if (["x", "y", "w", "h"].every((side) => previous[side] === bounds[side])) return;
     if (this.isZooming) this.#bounds = bounds;
     else this.rest(bounds);
   }
@@ -114,20 +114,20 @@ export class Viewport extends EventTarget {
   #scroll() {
     const [left, top] = [this.#origin[0] - this.x, this.#origin[1] - this.y];
     this.pane.scrollTo({ left, top, behavior: "instant" });
-    // where the pane ends, it ends: believe it, or the next pan starts with a jump
+    // The pane may stop at its end: take its position, or the next pan would start with a jump.
     this.x = this.#origin[0] - this.pane.scrollLeft;
     this.y = this.#origin[1] - this.pane.scrollTop;
   }
 
-  #scrolled() {
+  #onScroll() {
     if (this.isZooming || this.#frame) return;
     const [x, y] = [this.#origin[0] - this.pane.scrollLeft, this.#origin[1] - this.pane.scrollTop];
-    if (x === this.x && y === this.y) return; // our own doing
+    if (x === this.x && y === this.y) return; // caused by #scroll
     [this.x, this.y] = [x, y];
     this.#emit("move");
   }
 
-  #resized() {
+  #onResize() {
     const [w, h] = this.#size;
     this.measure();
     if (w === this.width && h === this.height) return;
@@ -136,12 +136,12 @@ export class Viewport extends EventTarget {
   }
 
   zoomAt(px, py, factor, isGesture = true) {
-    const k = clamp(this.k * factor, LEAST, MOST);
-    const grown = k / this.k;
-    this.set(px - (px - this.x) * grown, py - (py - this.y) * grown, k, { isGesture });
+    const k = clamp(this.k * factor, MIN_ZOOM, MAX_ZOOM);
+    const ratio = k / this.k;
+    this.set(px - (px - this.x) * ratio, py - (py - this.y) * ratio, k, { isGesture });
   }
 
-  /** A scale, about the middle. */
+  /** Zoom to a scale about the middle. */
   zoomTo(k) {
     this.zoomAt(this.width / 2, this.height / 2, k / this.k, false);
   }
@@ -150,17 +150,17 @@ export class Viewport extends EventTarget {
     return [(px - this.x) / this.k, (py - this.y) / this.k];
   }
 
-  /** What is seen, in graph coordinates, `screens` times as wide and high. */
-  seen(screens = 1) {
-    const more = (screens - 1) / 2;
-    const [x, y] = this.toGraph(-this.width * more, -this.height * more);
+  /** Return the visible box in graph coordinates, `screens` times as wide and high. */
+  visibleBox(screens = 1) {
+    const extra = (screens - 1) / 2;
+    const [x, y] = this.toGraph(-this.width * extra, -this.height * extra);
     return { x, y, w: (this.width * screens) / this.k, h: (this.height * screens) / this.k };
   }
 
-  /** The box in the middle of what the insets leave, as large as fits and no larger than life. */
-  fit(box, bounds = this.#bounds, insets = EVEN) {
-    this.k = clamp(scaleIn(box, this.#size, insets), LEAST, 1);
-    [this.x, this.y] = placeIn(box, this.#size, insets, this.k);
+  /** Show the box in the middle of the area between the insets, as large as fits and at most at scale 1. */
+  fit(box, bounds = this.#bounds, insets = DEFAULT_INSETS) {
+    this.k = clamp(scaleToFit(box, this.#size, insets), MIN_ZOOM, 1);
+    [this.x, this.y] = centreIn(box, this.#size, insets, this.k);
     this.rest(bounds);
   }
 

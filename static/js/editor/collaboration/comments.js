@@ -1,76 +1,76 @@
-// The comments panel and the counts on cards. What somebody is writing survives every refresh.
+// The comments panel and the counts on cards. Unsent text survives every refresh.
 
-import { nameOf } from "./graph.js";
-import { t } from "./words.js";
+import { getNodeName } from "../graph_queries.js";
+import { t } from "../../common/translations.js";
 
 export function install(editor) {
   const panel = editor.root.querySelector("#panel-comments");
   if (!panel) return;
-  const talk = new Talk(editor, panel);
-  editor.addEventListener("selection", () => talk.look());
-  editor.addEventListener("panel", ({ detail: { name } }) => name === "comments" && talk.look());
-  editor.addEventListener("comment", ({ detail }) => talk.heard(detail));
-  editor.addEventListener("change", () => talk.badges());
-  editor.commands.add({ id: "comment", label: t("Comment on the chosen node"), keys: "Mod+Alt+M", group: "panels", run: () => talk.begin() });
-  talk.refresh();
+  const comments = new Comments(editor, panel);
+  editor.addEventListener("selection", () => comments.showSelection());
+  editor.addEventListener("panel", ({ detail: { name } }) => name === "comments" && comments.showSelection());
+  editor.addEventListener("comment", ({ detail }) => comments.onComment(detail));
+  editor.addEventListener("change", () => comments.updateBadges());
+  editor.commands.add({ id: "comment", label: t("Comment on selected node"), keys: "Mod+Alt+M", group: "panels", run: () => comments.startComment() });
+  comments.refresh();
 }
 
-class Talk {
+class Comments {
   #counts = {};
-  #asked = null;
-  #wholeList = false;
+  #request = null;
+  #showsAll = false;
 
   constructor(editor, panel) {
     this.editor = editor;
     this.panel = panel;
-    panel.addEventListener("submit", (event) => this.#submit(event));
-    panel.addEventListener("click", (event) => this.#click(event));
-    panel.addEventListener("keydown", (event) => this.#key(event));
+    panel.addEventListener("submit", (event) => this.#onSubmit(event));
+    panel.addEventListener("click", (event) => this.#onClick(event));
+    panel.addEventListener("keydown", (event) => this.#onKey(event));
     panel.addEventListener("input", (event) => this.#suggest(event.target));
   }
 
-  /** null: everything that is said of the workflow; else one node. */
+  /** Return the selected node, or null when the comments of the whole workflow are shown. */
   get node() {
-    if (this.#wholeList) return null;
-    const chosen = [...this.editor.selection].filter((id) => this.editor.model.nodes.has(id));
-    return chosen.length === 1 ? chosen[0] : null;
+    if (this.#showsAll) return null;
+    const selected = [...this.editor.selection].filter((id) => this.editor.model.nodes.has(id));
+    return selected.length === 1 ? selected[0] : null;
   }
 
-  look() {
-    this.#wholeList = false;
+  showSelection() {
+    this.#showsAll = false;
     if (!this.panel.hidden) this.refresh();
   }
 
-  begin() {
-    this.#wholeList = false;
+  startComment() {
+    this.#showsAll = false;
     this.editor.panel("comments");
     this.refresh().then(() => this.panel.querySelector("#comment-new")?.focus());
   }
 
-  heard({ what, by, mentions, node }) {
+  onComment({ what, by, mentions, node }) {
     this.refresh();
     if (what !== "created" || !mentions?.includes(this.editor.root.dataset.me)) return;
-    this.editor.say(node ? t("{who} mentions you in a comment on {node}.", { who: by, node: nameOf(this.editor, node) }) : t("{who} mentions you in a comment.", { who: by }));
+    this.editor.say(node ? t("{who} mentioned you in a comment on {node}.", { who: by, node: getNodeName(this.editor, node) }) : t("{who} mentioned you in a comment.", { who: by }));
   }
 
   async refresh() {
-    this.#asked?.abort();
-    this.#asked = new AbortController();
-    this.#hold(true);
+    this.#request?.abort();
+    this.#request = new AbortController();
+    this.#setLocked(true);
     try {
-      const answer = await fetch(this.#url(this.editor.urls.comments), { signal: this.#asked.signal, redirect: "manual", headers: { "HX-Request": "true" } });
-      if (answer.ok) this.#show(await answer.text());
+      const response = await fetch(this.#url(this.editor.urls.comments), { signal: this.#request.signal, redirect: "manual", headers: { "HX-Request": "true" } });
+      if (response.ok) this.#show(await response.text());
     } catch {
-      // gone for something newer, or offline: what is shown stays
+      // replaced by a newer request, or offline: the present list stays
     }
-    if (!this.#asked.signal.aborted) this.#hold(false);
+    if (!this.#request.signal.aborted) this.#setLocked(false);
   }
 
-  /** What is shown is about another node than the chosen one: nothing is written there until that one's is here. */
-  #hold(isHeld) {
-    const shown = this.panel.querySelector("[data-comments]");
-    const isOther = shown && this.node !== null && shown.dataset.node !== this.node;
-    for (const area of this.panel.querySelectorAll("form[data-comment-form] textarea")) area.disabled = Boolean(isHeld && isOther);
+  /** Lock the fields while the panel still shows the comments of another node. */
+  #setLocked(isLocked) {
+    const list = this.panel.querySelector("[data-comments]");
+    const isForOtherNode = list && this.node !== null && list.dataset.node !== this.node;
+    for (const area of this.panel.querySelectorAll("form[data-comment-form] textarea")) area.disabled = Boolean(isLocked && isForOtherNode);
   }
 
   #url(path) {
@@ -79,26 +79,26 @@ class Talk {
     return url;
   }
 
-  #show(html, sent = null) {
-    const kept = this.#drafts(sent);
+  #show(html, sentForm = null) {
+    const drafts = this.#drafts(sentForm);
     const top = this.panel.scrollTop;
     this.panel.replaceChildren(document.createRange().createContextualFragment(html));
-    this.#restore(kept);
+    this.#restore(drafts);
     this.panel.scrollTop = top;
     this.#counts = JSON.parse(this.panel.querySelector("#comment-counts")?.textContent ?? "{}");
-    this.badges();
+    this.updateBadges();
   }
 
-  /** Texts that were begun, by the form they stand in, and where the caret is. */
-  #drafts(sent) {
+  /** Return unsent texts by their form, and the position of the caret. */
+  #drafts(sentForm) {
     const texts = {};
     for (const area of this.panel.querySelectorAll("form[data-comment-form] textarea")) {
       const { commentForm } = area.form.dataset;
-      if (commentForm !== sent && area.value !== area.defaultValue) texts[commentForm] = area.value;
+      if (commentForm !== sentForm && area.value !== area.defaultValue) texts[commentForm] = area.value;
     }
     const focused = this.panel.contains(document.activeElement) ? document.activeElement : null;
     const open = [...this.panel.querySelectorAll("details[open][data-keep-open]")].map((el) => el.dataset.keepOpen);
-    return { texts, open: open.filter((name) => name !== sent), focus: focused?.id, caret: focused?.selectionStart };
+    return { texts, open: open.filter((name) => name !== sentForm), focus: focused?.id, caret: focused?.selectionStart };
   }
 
   #restore({ texts, open, focus, caret }) {
@@ -113,7 +113,7 @@ class Talk {
     if (field?.matches("textarea")) this.#suggest(field);
   }
 
-  async #submit(event) {
+  async #onSubmit(event) {
     const form = event.target.closest("form[data-comment-form]");
     if (!form || event.defaultPrevented) return;
     event.preventDefault();
@@ -121,20 +121,20 @@ class Talk {
     const button = form.querySelector("[type=submit]");
     button.disabled = true;
     try {
-      const answer = await fetch(this.#url(form.action), { method: "POST", body: new FormData(form), redirect: "manual", headers: { "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers:inherited"))["X-CSRFToken"], "HX-Request": "true" } });
-      if (answer.ok) this.#show(await answer.text(), form.dataset.commentForm);
-      else if (answer.status === 422) this.#show(await answer.text());
-      else this.editor.say(t("The comment wasn't saved."));
+      const response = await fetch(this.#url(form.action), { method: "POST", body: new FormData(form), redirect: "manual", headers: { "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers:inherited"))["X-CSRFToken"], "HX-Request": "true" } });
+      if (response.ok) this.#show(await response.text(), form.dataset.commentForm);
+      else if (response.status === 422) this.#show(await response.text());
+      else this.editor.say(t("The comment could not be saved."));
     } catch {
-      this.editor.say(t("The comment wasn't saved: there is no connection. It stays in its field."));
+      this.editor.say(t("You are offline. The comment was not saved and stays in the field."));
     } finally {
       button.disabled = false;
     }
   }
 
-  #click(event) {
+  #onClick(event) {
     if (event.target.closest("[data-comments-all]")) {
-      this.#wholeList = true;
+      this.#showsAll = true;
       this.refresh();
     }
     const jump = event.target.closest("[data-comment-jump]")?.dataset.commentJump;
@@ -143,25 +143,25 @@ class Talk {
     this.editor.canvas.reveal(jump);
   }
 
-  #key(event) {
+  #onKey(event) {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     const form = event.target.closest("form[data-comment-form]");
     if (!form) return;
-    event.preventDefault(); // elsewhere on the page the same keys run the workflow
+    event.preventDefault(); // prevents the shortcut that runs the workflow
     form.requestSubmit();
   }
 
-  /** After "@": the team's names, as a list the browser completes from. */
+  /** After "@", suggest the names of team members. */
   #suggest(area) {
     const typed = area.value?.slice(0, area.selectionStart).match(/@([\p{L}\p{N} ._-]{0,40})$/u)?.[1];
     const box = area.form?.querySelector(".tg-mentions");
     box?.remove();
     if (typed === undefined) return;
     const people = JSON.parse(this.panel.querySelector("#comment-people")?.textContent ?? "[]");
-    const fitting = people.filter((name) => name.toLowerCase().startsWith(typed.toLowerCase()) && name !== typed).slice(0, 5);
-    if (!fitting.length) return;
+    const matches = people.filter((name) => name.toLowerCase().startsWith(typed.toLowerCase()) && name !== typed).slice(0, 5);
+    if (!matches.length) return;
     const list = Object.assign(document.createElement("div"), { className: "tg-mentions row" });
-    for (const name of fitting) {
+    for (const name of matches) {
       const pick = Object.assign(document.createElement("button"), { type: "button", className: "button button-s", textContent: `@${name}` });
       pick.addEventListener("click", () => {
         const from = area.selectionStart - typed.length;
@@ -174,8 +174,8 @@ class Talk {
     area.after(list);
   }
 
-  /** How much is said about each node, on its card; the card itself is the server's, so it hangs beside it. */
-  badges() {
+  /** Show the number of comments on each card; the badge lies beside the card, which belongs to the server. */
+  updateBadges() {
     for (const { id, el } of this.editor.model.nodes.values()) {
       const count = this.#counts[id] ?? 0;
       let badge = el.querySelector(":scope > .tg-count");
@@ -187,7 +187,7 @@ class Talk {
         badge = Object.assign(document.createElement("button"), { type: "button", className: "tg-count", tabIndex: -1 });
         badge.addEventListener("click", () => {
           this.editor.canvas.pick([id]);
-          this.begin();
+          this.startComment();
         });
         el.append(badge);
       }

@@ -1,21 +1,20 @@
-// Hears what happens to the draft while it is open here, and catches up with it after any silence.
+// Receives events about the draft while the page is open, and catches up after any interruption.
 
-import { ask } from "./wire.js";
-import { t } from "./words.js";
+import { sendRequest } from "./requests.js";
+import { t } from "../../common/translations.js";
 
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 10_000;
-const SLEPT = 30_000; // ms out of sight after which nothing is taken for granted
+const MAX_PAUSE = 10_000;
+const MAX_HIDDEN = 30_000; // ms of being hidden after which the state is fetched again
 
 export function install(editor) {
-  const line = new Live(editor);
-  line.open();
+  const liveUpdates = new LiveUpdates(editor);
+  liveUpdates.open();
   editor.edits.start();
 }
 
-/** Events of the editor from here: "presence", "cursor", "comment", "published-somewhere", "run-status",
- * "live" (open or not). */
-class Live {
+/** Events emitted on the editor: "presence", "cursor", "comment", "published-somewhere", "run-status", "live" (open or not). */
+class LiveUpdates {
   #source = null;
   #pause = FIRST_PAUSE;
   #timer = 0;
@@ -23,10 +22,10 @@ class Live {
 
   constructor(editor) {
     this.editor = editor;
-    document.addEventListener("visibilitychange", () => this.#seen());
-    addEventListener("pageshow", (event) => event.persisted && this.#again());
+    document.addEventListener("visibilitychange", () => this.#onVisibilityChange());
+    addEventListener("pageshow", (event) => event.persisted && this.#reconnect());
     addEventListener("pagehide", () => this.#source?.close());
-    addEventListener("online", () => this.#again());
+    addEventListener("online", () => this.#reconnect());
   }
 
   open() {
@@ -37,50 +36,50 @@ class Live {
     url.searchParams.set("client", editor.edits.client);
     url.searchParams.set("last_event_id", editor.edits.revision);
     this.#source = new EventSource(url);
-    this.#source.addEventListener("open", () => this.#opened());
-    this.#source.addEventListener("error", () => this.#failed());
-    for (const [name, act] of Object.entries(ACTS)) {
-      this.#source.addEventListener(name, (event) => act(editor, JSON.parse(event.data)));
+    this.#source.addEventListener("open", () => this.#onOpen());
+    this.#source.addEventListener("error", () => this.#onError());
+    for (const [name, handler] of Object.entries(HANDLERS)) {
+      this.#source.addEventListener(name, (event) => handler(editor, JSON.parse(event.data)));
     }
   }
 
-  #opened() {
+  #onOpen() {
     this.#pause = FIRST_PAUSE;
     this.editor.emit("live", { isOpen: true });
-    this.editor.edits.wake(); // where this gets through, edits do
+    this.editor.edits.wake(); // when the stream works, edits can be sent too
     this.editor.edits.catchUp();
   }
 
-  #failed() {
+  #onError() {
     this.editor.emit("live", { isOpen: false });
-    // A broken connection the browser mends by itself; an answer that isn't a stream ends it.
+    // The browser repairs a broken connection itself; an answer that is no stream ends it.
     if (this.#source.readyState !== EventSource.CLOSED) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#retry(), this.#pause);
-    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
+    this.#pause = Math.min(this.#pause * 2, MAX_PAUSE);
   }
 
-  /** Not for ever: who was taken off the team is told so, once. */
+  /** Check why the stream ended. A person who lost access gets one message and no further attempts. */
   async #retry() {
     const url = new URL(this.editor.urls.changes, location.href);
     url.searchParams.set("after", this.editor.edits.revision);
-    const { status } = await ask(url);
-    if (status === 404 || status === 403) this.editor.say(t("You can't see this workflow any more."));
+    const { status } = await sendRequest(url);
+    if (status === 404 || status === 403) this.editor.say(t("You no longer have access to this workflow."));
     else this.open();
   }
 
-  #again() {
+  #reconnect() {
     this.open();
     this.editor.edits.wake();
   }
 
-  #seen() {
+  #onVisibilityChange() {
     if (document.hidden) this.#hiddenAt = Date.now();
-    else if (this.#hiddenAt && Date.now() - this.#hiddenAt > SLEPT) this.#again();
+    else if (this.#hiddenAt && Date.now() - this.#hiddenAt > MAX_HIDDEN) this.#reconnect();
   }
 }
 
-const ACTS = {
+const HANDLERS = {
   revision: (editor, { revision, client }) => {
     if (revision > editor.edits.revision && client !== editor.edits.client) editor.edits.catchUp();
   },

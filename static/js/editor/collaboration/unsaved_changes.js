@@ -1,24 +1,24 @@
-// What didn't become part of the draft as it was meant: clashes to be decided, and what was refused. Kept until somebody
-// decided or put it away, across reloads and for all tabs of the person.
+// Changes that did not become part of the draft: clashes to decide and refused edits. They are stored until somebody
+// decides or dismisses them, across reloads and for all tabs of the person.
 
-import { randomId } from "./tab.js";
+import { createRandomId } from "./tabs.js";
 
 const HIDDEN = "…";
 
-export class Ledger extends EventTarget {
-  #place;
+export class UnsavedChanges extends EventTarget {
+  #prefix;
   #entries = new Map();
 
-  constructor(place) {
+  constructor(storageKey) {
     super();
-    this.#place = `mnemoflow-reported:${place}:`;
-    this.#read();
+    this.#prefix = `mnemoflow-reported:${storageKey}:`;
+    this.#load();
     addEventListener("storage", (event) => {
-      if (event.key?.startsWith(this.#place)) this.#read();
+      if (event.key?.startsWith(this.#prefix)) this.#load();
     });
   }
 
-  /** Oldest first. An entry: {id, at, kind: "clash"|"refused", label, ops, message, clashes?}. */
+  /** Return all entries, oldest first: {id, at, kind: "clash"|"refused", label, ops, message, clashes?}. */
   get all() {
     return [...this.#entries.values()].sort((a, b) => a.at - b.at);
   }
@@ -32,50 +32,50 @@ export class Ledger extends EventTarget {
   }
 
   add(entry) {
-    const added = { id: randomId(), at: Date.now(), ...entry };
-    this.#entries.set(added.id, added);
-    this.#keep(added);
-    this.dispatchEvent(new CustomEvent("change", { detail: added }));
-    return added;
+    const entryWithId = { id: createRandomId(), at: Date.now(), ...entry };
+    this.#entries.set(entryWithId.id, entryWithId);
+    this.#store(entryWithId);
+    this.dispatchEvent(new CustomEvent("change", { detail: entryWithId }));
+    return entryWithId;
   }
 
-  /** With some of its clashes decided. */
-  update(id, more) {
-    const entry = { ...this.#entries.get(id), ...more };
+  /** Change an entry after some of its clashes were decided. */
+  update(id, changes) {
+    const entry = { ...this.#entries.get(id), ...changes };
     this.#entries.set(id, entry);
-    this.#keep(entry);
+    this.#store(entry);
     this.dispatchEvent(new CustomEvent("change", { detail: entry }));
   }
 
   remove(id) {
     this.#entries.delete(id);
     try {
-      localStorage.removeItem(this.#place + id);
+      localStorage.removeItem(this.#prefix + id);
     } catch {
-      // not kept there
+      // nothing was stored
     }
     this.dispatchEvent(new CustomEvent("change", { detail: null }));
   }
 
-  #keep(entry) {
+  #store(entry) {
     try {
-      localStorage.setItem(this.#place + entry.id, JSON.stringify({ ...entry, ops: entry.ops.map(withoutSecret) }));
+      localStorage.setItem(this.#prefix + entry.id, JSON.stringify({ ...entry, ops: entry.ops.map(maskSecret) }));
     } catch {
-      // shown as long as the page lives
+      // shown until the page is closed
     }
   }
 
-  #read() {
+  #load() {
     try {
-      const names = Object.keys(localStorage).filter((name) => name.startsWith(this.#place));
+      const names = Object.keys(localStorage).filter((name) => name.startsWith(this.#prefix));
       this.#entries = new Map(names.map((name) => JSON.parse(localStorage.getItem(name))).map((entry) => [entry.id, entry]));
       this.dispatchEvent(new CustomEvent("change", { detail: null }));
     } catch {
-      // as many as this page knows of
+      // shows the entries of this page only
     }
   }
 }
 
-function withoutSecret(op) {
+function maskSecret(op) {
   return op.op === "variable" && op.spec?.value_type === "secret" ? { ...op, spec: { ...op.spec, value: HIDDEN } } : op;
 }

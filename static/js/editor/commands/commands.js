@@ -1,6 +1,6 @@
-// Everything that can be done, once: the keyboard, the palette of commands, the context menu and the sheet of keys read this table.
+// The table of all commands, which the keyboard, the command palette, the context menu and the list of shortcuts read.
 
-import { t } from "./words.js";
+import { t } from "../../common/translations.js";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -10,19 +10,19 @@ const MAC = { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" };
 /**
  * @typedef {object} Command
  * @property {string} id
- * @property {string | (() => string)} label what it does, as a person would say it
- * @property {string} [group] heading of the sheet: "edit", "select", "view", …
+ * @property {string | (() => string)} label what the command does, in the words of a person
+ * @property {string} [group] heading in the list of shortcuts: "edit", "select", "view", …
  * @property {string | string[]} [keys] such as "Mod+Shift+Z" (Mod: Ctrl, on a Mac ⌘), "?", "Alt+ArrowUp"
  * @property {string} [shown] keys that work without this table, such as the browser's own for pasting
  * @property {(editor: object, detail?: any) => unknown} run
- * @property {(editor: object) => boolean} [when] whether it makes sense now
- * @property {boolean} [edits] changes the draft: not offered to who only looks
- * @property {boolean} [anywhere] its keys work in text fields too
- * @property {string[]} [menu] context menus it is in: "node", "edge", "canvas", "note", "several"
- * @property {boolean} [lone] in the menu of one node, and not in that of several
- * @property {boolean} [quiet] not in the palette of commands
- * @property {boolean} [hidden] not on the sheet of keys
- * @property {string} [words] what else people call it
+ * @property {(editor: object) => boolean} [when] whether the command is available now
+ * @property {boolean} [edits] whether it changes the draft and is hidden from people who can only view it
+ * @property {boolean} [anywhere] whether its keys work in text fields too
+ * @property {string[]} [menu] its context menus: "node", "edge", "canvas", "note", "several"
+ * @property {boolean} [lone] in the menu of one node, but not in that of several
+ * @property {boolean} [quiet] not in the command palette
+ * @property {boolean} [hidden] not in the list of shortcuts
+ * @property {string} [words] other names to search for
  */
 
 export class Commands {
@@ -35,11 +35,11 @@ export class Commands {
 
   /** @param {...Command} commands */
   add(...commands) {
-    for (const given of commands) {
-      if (given.edits && !this.editor.canEdit) continue;
-      const command = { group: "other", menu: [], ...given, keys: [given.keys ?? []].flat() };
+    for (const definition of commands) {
+      if (definition.edits && !this.editor.canEdit) continue;
+      const command = { group: "other", menu: [], ...definition, keys: [definition.keys ?? []].flat() };
       this.#all.set(command.id, command);
-      for (const keys of command.keys) this.#keys.set(normal(keys), command);
+      for (const keys of command.keys) this.#keys.set(normalizeKeys(keys), command);
     }
   }
 
@@ -51,22 +51,25 @@ export class Commands {
     return [...this.#all.values()];
   }
 
-  /** What to print beside a command. */
+  /** Return the key labels to print beside a command. */
   keysOf(command) {
-    return [...command.keys, command.shown ?? []].flat().map(keysInWords);
+    return [...command.keys, command.shown ?? []].flat().map(formatKeys);
   }
 
   can(command) {
     return !command.when || Boolean(command.when(this.editor));
   }
 
-  /** @returns {boolean} whether it was done */
+  /**
+   * Run a command.
+   * @returns {boolean} whether it could run
+   */
   run(id, detail) {
     const command = this.#all.get(id);
     if (!command || !this.can(command)) return false;
-    const done = command.run(this.editor, detail);
-    // Whoever waits for the answer of an edit has seen to it; nobody else needs the failure twice.
-    if (done instanceof Promise) done.catch((error) => console.warn(`command ${id}:`, error));
+    const result = command.run(this.editor, detail);
+    // The edit queue reports a failed edit already; the console is enough here.
+    if (result instanceof Promise) result.catch((error) => console.warn(`command ${id}:`, error));
     return true;
   }
 
@@ -74,9 +77,9 @@ export class Commands {
     return typeof command.label === "function" ? command.label() : command.label;
   }
 
-  /** The command a key press means, or nothing. */
+  /** Return the command for a key press, or null. */
   of(event) {
-    for (const keys of pressed(event)) {
+    for (const keys of listPressedKeys(event)) {
       const command = this.#keys.get(keys);
       if (command) return command;
     }
@@ -84,28 +87,31 @@ export class Commands {
   }
 }
 
-function normal(keys) {
+function normalizeKeys(keys) {
   const parts = keys === "+" ? ["+"] : keys.split("+");
   const key = parts.pop();
-  const held = parts.map((part) => (part === "Mod" ? (isMac ? "Meta" : "Ctrl") : part)).sort();
-  return [...held, key.length === 1 ? key.toLowerCase() : key].join("+");
+  const modifiers = parts.map((part) => (part === "Mod" ? (isMac ? "Meta" : "Ctrl") : part)).sort();
+  return [...modifiers, key.length === 1 ? key.toLowerCase() : key].join("+");
 }
 
-/** What was pressed, most exact first: by character, then by the key's place for other alphabets and shifted digits. */
-function pressed(event) {
-  const held = [event.ctrlKey && "Ctrl", event.metaKey && "Meta", event.altKey && "Alt"].filter(Boolean);
-  const shifted = event.shiftKey ? [...held, "Shift"] : held;
+/**
+ * Return what was pressed, most exact first: by character, then by the position of the key for other alphabets and shifted
+ * digits.
+ */
+function listPressedKeys(event) {
+  const modifiers = [event.ctrlKey && "Ctrl", event.metaKey && "Meta", event.altKey && "Alt"].filter(Boolean);
+  const allModifiers = event.shiftKey ? [...modifiers, "Shift"] : modifiers;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const found = [[...shifted].sort().concat(key).join("+")];
-  // "?" and "+" are themselves, however many keys it takes to type them
-  if (event.shiftKey && key.length === 1 && !/[a-z]/.test(key)) found.push([...held].sort().concat(key).join("+"));
-  const place = /^(?:Key|Digit)(\w)$/.exec(event.code)?.[1].toLowerCase();
-  if (place && place !== key) found.push([...shifted].sort().concat(place).join("+"));
-  return found;
+  const combinations = [[...allModifiers].sort().concat(key).join("+")];
+  // "?" and "+" count as such, whichever keys they need.
+  if (event.shiftKey && key.length === 1 && !/[a-z]/.test(key)) combinations.push([...modifiers].sort().concat(key).join("+"));
+  const physicalKey = /^(?:Key|Digit)(\w)$/.exec(event.code)?.[1].toLowerCase();
+  if (physicalKey && physicalKey !== key) combinations.push([...allModifiers].sort().concat(physicalKey).join("+"));
+  return combinations;
 }
 
-/** "Mod+Shift+Z" as it stands on this machine's keys. */
-function keysInWords(keys) {
+/** Return the label of "Mod+Shift+Z" on this machine. */
+function formatKeys(keys) {
   const parts = keys === "+" ? ["+"] : keys.split("+");
   const key = parts.pop();
   const names = parts.map((part) => (isMac ? MAC[part] : part === "Mod" ? "Ctrl" : part));
@@ -118,7 +124,7 @@ export const GROUPS = () => ({
   edit: t("Edit"),
   select: t("Select"),
   move: t("Move and arrange"),
-  walk: t("Walk the graph"),
+  walk: t("Navigate"),
   view: t("View"),
   run: t("Run"),
   find: t("Find"),

@@ -1,21 +1,21 @@
-// The menu at a node, an edge or the canvas: by the right button, a long press, or the keyboard's menu key.
+// The context menu of a node, an edge or the canvas: opened by the right button, a long press, or the menu key.
 
-import { chosenEdges, chosenNodes, isNote } from "./graph.js";
-import { place } from "./asking.js";
-import { toGraph } from "./adding.js";
-import { Submenus, itemsOf, walk } from "./submenus.js";
-import { t } from "./words.js";
+import { getSelectedEdges, getSelectedNodes, isNote } from "../graph_queries.js";
+import { placeBox } from "../prompt.js";
+import { toGraph } from "../canvas/add_nodes.js";
+import { Submenus, getItems, moveFocus } from "./submenus.js";
+import { t } from "../../common/translations.js";
 
-// What is wanted often is a row; what goes together, or is wanted rarely, is one level deeper. What isn't named here is
-// the last such level's: a new command need not know this table.
-const PARTS = [
-  ["open", "enter-container", "edit-note", "show-edge-data", "run-node", { name: () => t("Run in part, pause, pin"), of: ["run-until", "run-from", "toggle-breakpoint", "pin-node"] }],
+// Frequent commands have a row; related or rare ones are one level deeper. Commands without a place here go to the last of
+// these levels, so that a new command need not change this table.
+const SECTIONS = [
+  ["open", "enter-container", "edit-note", "show-edge-data", "run-node", { name: () => t("Partial runs, breakpoints, pins"), of: ["run-until", "run-from", "toggle-breakpoint", "pin-node"] }],
   ["add-node", "add-note", "import-file", "paste", "add-after", "insert-here", { name: () => t("Connections"), of: ["insert-after", "connect", "disconnect"] }],
   ["rename", "copy", "duplicate", "tidy", { name: () => t("Align and distribute"), of: ["align-left", "align-center", "align-right", "align-top", "align-middle", "align-bottom", "distribute-x", "distribute-y"] }, { name: () => t("More"), of: null }],
   ["select-all", "find", "zoom-fit"],
   ["delete"],
 ];
-const NAMED = new Set(PARTS.flat().flatMap((row) => row.of ?? row));
+const PLACED_COMMANDS = new Set(SECTIONS.flat().flatMap((row) => row.of ?? row));
 
 export function install(editor) {
   const menu = document.getElementById("context-menu");
@@ -26,7 +26,7 @@ export function install(editor) {
     if (event.target.closest("input, textarea, a")) return;
     event.preventDefault();
     const at = { x: event.clientX, y: event.clientY };
-    if (event.button === 2 || event.pointerType) aim(editor, at);
+    if (event.button === 2 || event.pointerType) selectTarget(editor, at);
     detail = at;
     open(at);
   });
@@ -37,14 +37,14 @@ export function install(editor) {
     editor.commands.run(item.dataset.run, item.dataset.place === "canvas" ? detail : undefined);
   });
   const submenus = new Submenus(menu);
-  menu.addEventListener("keydown", (event) => submenus.key(event) || walk(menu, event));
+  menu.addEventListener("keydown", (event) => submenus.key(event) || moveFocus(menu, event));
 
   function open(at) {
-    fill(editor, menu, where(editor));
+    fillMenu(editor, menu, getContexts(editor));
     if (!menu.firstElementChild) return;
     menu.showPopover();
-    place(menu, at);
-    itemsOf(menu)[0].focus();
+    placeBox(menu, at);
+    getItems(menu)[0].focus();
   }
 
   editor.openMenu = (element) => {
@@ -52,61 +52,61 @@ export function install(editor) {
     detail = null;
     open({ x: box.left + 16, y: box.bottom + 4 });
   };
-  editor.commands.add({ id: "context-menu", label: t("Menu of what is selected"), keys: ["ContextMenu", "Shift+F10"], group: "edit", quiet: true, run: (e) => e.openMenu(focusedThing(e)) });
+  editor.commands.add({ id: "context-menu", label: t("Selection menu"), keys: ["ContextMenu", "Shift+F10"], group: "edit", quiet: true, run: (e) => e.openMenu(getFocusedElement(e)) });
 }
 
-const focusedThing = (editor) => {
+const getFocusedElement = (editor) => {
   const active = document.activeElement;
   if (active?.closest("#outline [data-row]")) return active.closest("[data-row]");
-  return chosenNodes(editor)[0]?.el ?? editor.root.querySelector("[data-canvas]");
+  return getSelectedNodes(editor)[0]?.el ?? editor.root.querySelector("[data-canvas]");
 };
 
-/** What is under the pointer is chosen first, unless it is part of a selection. */
-function aim(editor, at) {
-  const hit = editor.canvas.hits.at(...toGraph(editor, at), { ports: false });
+/** Select what is under the pointer, unless it is part of the selection. */
+function selectTarget(editor, at) {
+  const hit = editor.canvas.hitTester.at(...toGraph(editor, at), { ports: false });
   const id = hit?.node?.id ?? hit?.edge?.id;
   if (!id) editor.canvas.pick([]);
   else if (!editor.selection.has(id)) editor.canvas.pick([id]);
 }
 
-function where(editor) {
-  const nodes = chosenNodes(editor);
+function getContexts(editor) {
+  const nodes = getSelectedNodes(editor);
   if (nodes.length > 1) return ["several"];
   if (nodes.length === 1) return isNote(nodes[0]) ? ["note", "edge"] : ["node"];
-  return chosenEdges(editor).length ? ["edge"] : ["canvas"];
+  return getSelectedEdges(editor).length ? ["edge"] : ["canvas"];
 }
 
-function fill(editor, menu, places) {
-  const fits = (command) => command.menu.some((name) => places.includes(name)) || (places.includes("several") && command.menu.includes("node") && !command.lone);
-  const found = new Map(editor.commands.list().filter((command) => fits(command) && editor.commands.can(command)).map((command) => [command.id, command]));
-  const rest = [...found.keys()].filter((id) => !NAMED.has(id));
-  const made = PARTS.map((part) => part.flatMap((row) => rowsOf(editor, row, found, rest, places[0])));
-  menu.replaceChildren(...made.filter((rows) => rows.length).flatMap((rows, at) => (at ? [copyOf("context-line"), ...rows] : rows)));
+function fillMenu(editor, menu, contexts) {
+  const isInContext = (command) => command.menu.some((name) => contexts.includes(name)) || (contexts.includes("several") && command.menu.includes("node") && !command.lone);
+  const available = new Map(editor.commands.list().filter((command) => isInContext(command) && editor.commands.can(command)).map((command) => [command.id, command]));
+  const rest = [...available.keys()].filter((id) => !PLACED_COMMANDS.has(id));
+  const sections = SECTIONS.map((part) => part.flatMap((row) => createRows(editor, row, available, rest, contexts[0])));
+  menu.replaceChildren(...sections.filter((rows) => rows.length).flatMap((rows, at) => (at ? [cloneTemplate("context-line"), ...rows] : rows)));
 }
 
-/** A level of one row is that row. */
-function rowsOf(editor, row, found, rest, place_) {
+/** A level with a single row is replaced by that row. */
+function createRows(editor, row, available, rest, context) {
   const ids = typeof row === "string" ? [row] : (row.of ?? rest);
-  const rows = ids.filter((id) => found.has(id)).map((id) => rowOf(editor, found.get(id), place_));
+  const rows = ids.filter((id) => available.has(id)).map((id) => createRow(editor, available.get(id), context));
   if (rows.length < 2) return rows;
-  const deeper = copyOf("context-more");
-  deeper.querySelector("[data-name]").textContent = row.name();
-  deeper.querySelector("[role=menu]").setAttribute("aria-label", row.name());
-  deeper.querySelector("[role=menu]").append(...rows);
-  return [deeper];
+  const submenu = cloneTemplate("context-more");
+  submenu.querySelector("[data-name]").textContent = row.name();
+  submenu.querySelector("[role=menu]").setAttribute("aria-label", row.name());
+  submenu.querySelector("[role=menu]").append(...rows);
+  return [submenu];
 }
 
-function rowOf(editor, command, place_) {
-  const row = copyOf("context-item");
-  Object.assign(row.dataset, { run: command.id, place: place_ });
+function createRow(editor, command, context) {
+  const row = cloneTemplate("context-item");
+  Object.assign(row.dataset, { run: command.id, place: context });
   row.querySelector("[data-name]").textContent = editor.commands.label(command);
   for (const keys of editor.commands.keysOf(command).slice(0, 1)) {
-    const shown = copyOf("key-cap");
-    shown.textContent = keys;
-    row.querySelector("[data-keys]").append(shown);
+    const keyCap = cloneTemplate("key-cap");
+    keyCap.textContent = keys;
+    row.querySelector("[data-keys]").append(keyCap);
   }
   if (command.id === "delete") row.classList.add("is-bad");
   return row;
 }
 
-const copyOf = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
+const cloneTemplate = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);

@@ -1,8 +1,8 @@
-// Ctrl+F: names, types, values and problems, found by the server; each hit leads to its node and field.
+// Find (Ctrl+F): the server searches names, types, values and problems; each hit leads to its node and field.
 
-import { t } from "./words.js";
+import { t } from "../../common/translations.js";
 
-const REST = 160;
+const INPUT_DELAY = 160;
 
 export function install(editor) {
   const box = document.getElementById("find");
@@ -10,70 +10,70 @@ export function install(editor) {
   const list = box.querySelector("#find-hits");
   const count = box.querySelector("#find-count");
   editor.root.querySelector(".ed-main").append(box);
-  let at = -1;
-  let asked = null;
-  let waiting = 0;
-  let from = null;
+  let index = -1;
+  let request = null;
+  let timer = 0;
+  let previousFocus = null;
 
-  const hits = () => [...list.querySelectorAll(".find-hit")];
+  const listHits = () => [...list.querySelectorAll(".find-hit")];
 
-  function open() {
-    if (box.hidden) from = document.activeElement;
+  function openFind() {
+    if (box.hidden) previousFocus = document.activeElement;
     box.hidden = false;
     editor.panels?.view?.("canvas");
     field.focus();
     field.select();
-    // what closes at this very moment may still give the focus back to where it was
+    // A closing popover may still return the focus to its earlier place.
     setTimeout(() => !box.hidden && document.activeElement === document.body && field.focus());
   }
 
   function close() {
     box.hidden = true;
-    for (const node of editor.model.nodes.values()) node.el.classList.remove("is-found");
-    if (from?.isConnected) from.focus();
+    for (const node of editor.model.nodes.values()) node.el.classList.remove("is-hit");
+    if (previousFocus?.isConnected) previousFocus.focus();
   }
 
-  async function ask() {
-    asked?.abort();
-    asked = new AbortController();
+  async function search() {
+    request?.abort();
+    request = new AbortController();
     const query = field.value.trim();
-    if (!query) return show(document.createDocumentFragment());
+    if (!query) return showHits(document.createDocumentFragment());
     try {
-      const answer = await fetch(`${editor.urls.find}?${new URLSearchParams({ q: query })}`, { signal: asked.signal });
-      if (answer.ok) show(document.createRange().createContextualFragment(await answer.text()));
+      const response = await fetch(`${editor.urls.find}?${new URLSearchParams({ q: query })}`, { signal: request.signal });
+      if (response.ok) showHits(document.createRange().createContextualFragment(await response.text()));
     } catch (error) {
-      if (error.name !== "AbortError") count.textContent = t("Can't ask the server");
+      if (error.name !== "AbortError") count.textContent = t("Server not reachable");
     }
   }
 
-  function show(fragment) {
+  function showHits(fragment) {
     list.replaceChildren(fragment);
-    at = -1;
-    const found = new Set(hits().map((hit) => hit.dataset.node));
-    for (const node of editor.model.nodes.values()) node.el.classList.toggle("is-found", found.has(node.id));
-    tell();
+    index = -1;
+    const hitIds = new Set(listHits().map((hit) => hit.dataset.node));
+    for (const node of editor.model.nodes.values()) node.el.classList.toggle("is-hit", hitIds.has(node.id));
+    showPosition();
   }
 
-  function tell() {
-    const total = hits().length;
-    count.textContent = !field.value.trim() ? "" : total ? t("{at} of {n}", { at: at + 1, n: total }) : t("None");
+  function showPosition() {
+    const total = listHits().length;
+    count.textContent = !field.value.trim() ? "" : total ? t("{at} of {n}", { at: index + 1, n: total }) : t("None");
   }
 
-  function step(by) {
-    const all = hits();
-    if (!all.length) return;
-    go((at + by + all.length) % all.length);
+  function step(offset) {
+    const currentHits = listHits();
+    if (!currentHits.length) return;
+    goToHit((index + offset + currentHits.length) % currentHits.length);
   }
 
-  /** Who walks from hit to hit by key goes on doing so; a click leads into the field. */
-  function go(to, { keepFocus = true } = {}) {
-    const all = hits();
-    all[at]?.removeAttribute("aria-current");
-    at = to;
-    const hit = all[at];
+  /** Go to a hit. Moving by key keeps the focus; a click leads into the field. */
+  function goToHit(nextIndex, { keepFocus = true } = {}) {
+    const currentHits = listHits();
+    currentHits[index]?.removeAttribute("aria-current");
+    index = nextIndex;
+    const hit = currentHits[index];
     hit.setAttribute("aria-current", "true");
     hit.scrollIntoView({ block: "nearest" });
-    tell();
+    showPosition();
     if (!editor.model.nodes.has(hit.dataset.node)) return;
     editor.canvas.pick([hit.dataset.node]);
     editor.canvas.reveal(hit.dataset.node);
@@ -82,8 +82,8 @@ export function install(editor) {
   }
 
   field.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, REST);
+    clearTimeout(timer);
+    timer = setTimeout(search, INPUT_DELAY);
   });
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -96,16 +96,16 @@ export function install(editor) {
     }
   });
   box.addEventListener("click", (event) => {
-    const by = event.target.closest("[data-find-step]")?.dataset.findStep;
-    if (by) step(Number(by));
+    const offset = event.target.closest("[data-find-step]")?.dataset.findStep;
+    if (offset) step(Number(offset));
     if (event.target.closest("[data-find-close]")) close();
     const hit = event.target.closest(".find-hit");
-    if (hit) go(hits().indexOf(hit), { keepFocus: false });
+    if (hit) goToHit(listHits().indexOf(hit), { keepFocus: false });
   });
   editor.addEventListener("change", () => {
     if (box.hidden || !field.value.trim()) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, 4 * REST);
+    clearTimeout(timer);
+    timer = setTimeout(search, 4 * INPUT_DELAY);
   });
-  editor.commands.add({ id: "find", label: t("Find in this workflow"), keys: "Mod+F", group: "find", anywhere: true, menu: ["canvas"], run: open });
+  editor.commands.add({ id: "find", label: t("Find in this workflow"), keys: "Mod+F", group: "find", anywhere: true, menu: ["canvas"], run: openFind });
 }

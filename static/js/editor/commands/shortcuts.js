@@ -1,33 +1,33 @@
-// The sheet of keys, drawn from the table of commands: what it says is what the keys do.
+// The list of keyboard shortcuts, generated from the table of commands.
 
 import { GROUPS } from "./commands.js";
-import { t } from "./words.js";
+import { t } from "../../common/translations.js";
 
 export function install(editor) {
   const dialog = document.getElementById("shortcuts");
-  editor.commands.add({ id: "shortcuts", label: t("Keyboard shortcuts"), keys: "?", group: "find", words: t("shortcuts keyboard help"), run: () => open(editor, dialog) });
+  editor.commands.add({ id: "shortcuts", label: t("Keyboard shortcuts"), keys: "?", group: "find", words: t("shortcuts keyboard help"), run: () => openSheet(editor, dialog) });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
-function open(editor, dialog) {
+function openSheet(editor, dialog) {
   const group = document.getElementById("sheet-group").content.firstElementChild;
   const line = document.getElementById("sheet-row").content.firstElementChild;
   const cap = document.getElementById("key-cap").content.firstElementChild;
   const commands = editor.commands.list().filter((command) => editor.commands.keysOf(command).length && !command.hidden);
   const sections = Object.entries(GROUPS()).map(([name, title]) => {
-    const rows = merged(editor, commands.filter((command) => command.group === name));
+    const rows = mergeByLabel(editor, commands.filter((command) => command.group === name));
     if (!rows.length) return null;
     const section = group.cloneNode(true);
     section.querySelector("h3").textContent = title;
-    section.querySelector("dl").append(...rows.map(([label, keys]) => row(line, cap, label, keys)));
+    section.querySelector("dl").append(...rows.map(([label, keys]) => createRow(line, cap, label, keys)));
     return section;
   });
   dialog.querySelector("[data-sheet]").replaceChildren(...sections.filter(Boolean));
   dialog.showModal();
 }
 
-/** Commands that say the same (four arrows) share a line. */
-function merged(editor, commands) {
+/** Commands with the same label (such as four arrows) share a line. */
+function mergeByLabel(editor, commands) {
   const lines = new Map();
   for (const command of commands) {
     const label = editor.commands.label(command);
@@ -36,15 +36,15 @@ function merged(editor, commands) {
   return [...lines];
 }
 
-function row(line, cap, label, keys) {
-  const made = line.cloneNode(true);
-  made.querySelector("dt").textContent = label;
-  made.querySelector("dd").append(
+function createRow(line, cap, label, keys) {
+  const element = line.cloneNode(true);
+  element.querySelector("dt").textContent = label;
+  element.querySelector("dd").append(
     ...keys.map((key) => {
-      const shown = cap.cloneNode(true);
-      shown.textContent = key;
-      return shown;
+      const capElement = cap.cloneNode(true);
+      capElement.textContent = key;
+      return capElement;
     }),
   );
-  return made;
+  return element;
 }

@@ -1,25 +1,25 @@
-// The levels of a menu below its first: each a popover beside its row, opened by resting on it, pressing it, or →.
+// Submenus: popovers beside their row, opened by hovering, pressing it, or →.
 
-const REST = 140; // ms: who goes down past a row, or slantwise to what it opened, doesn't mean the next one
+const HOVER_DELAY = 140; // ms of hovering; the pointer may cross other rows on its way to an open submenu
 const GAP = 4;
 
-export const itemsOf = (menu) => [...menu.querySelectorAll(":scope > [role=menuitem], :scope > [role=none] > [role=menuitem]")];
+export const getItems = (menu) => [...menu.querySelectorAll(":scope > [role=menuitem], :scope > [role=none] > [role=menuitem]")];
 
-/** Up, down, to the ends, and to the next row with a letter; of the level one is in. */
-export function walk(root, event) {
+/** Move the focus within the current level: up, down, to the ends, or to the next row with a letter. */
+export function moveFocus(root, event) {
   const menu = event.target.closest("[role=menu]") ?? root;
-  const items = itemsOf(menu);
-  const at = items.indexOf(document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at < 0 ? items.length - 1 : at - 1, Home: 0, End: items.length - 1 }[event.key];
+  const items = getItems(menu);
+  const index = items.indexOf(document.activeElement);
+  const nextIndex = { ArrowDown: index + 1, ArrowUp: index < 0 ? items.length - 1 : index - 1, Home: 0, End: items.length - 1 }[event.key];
   if (event.key === "Tab") {
     event.preventDefault();
     root.hidePopover();
-  } else if (to !== undefined) {
+  } else if (nextIndex !== undefined) {
     event.preventDefault();
-    items[(to + items.length) % items.length].focus();
+    items[(nextIndex + items.length) % items.length].focus();
   } else if (event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey) {
-    const rest = [...items.slice(at + 1), ...items.slice(0, at + 1)];
-    rest.find((item) => item.textContent.trim().toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+    const following = [...items.slice(index + 1), ...items.slice(0, index + 1)];
+    following.find((item) => item.textContent.trim().toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
   }
 }
 
@@ -32,30 +32,30 @@ export class Submenus {
       const row = event.target.closest("[aria-haspopup]");
       if (row) this.#open(row, event.detail === 0); // 0: by key
     });
-    menu.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.#over(event.target.closest("[role=menuitem]")));
-    menu.addEventListener("toggle", (event) => this.#said(event), true); // these don't bubble
+    menu.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.#onHover(event.target.closest("[role=menuitem]")));
+    menu.addEventListener("toggle", (event) => this.#onToggle(event), true); // toggle events do not bubble
   }
 
-  /** @returns {boolean} whether the key was one of these levels' */
+  /** @returns {boolean} whether a submenu handled the key */
   key(event) {
     const row = event.target.closest("[aria-haspopup]");
     const level = event.target.closest("[role=menu]");
     const isDeeper = level !== this.menu;
     if (row && event.key === "ArrowRight") this.#open(row, true);
-    else if (isDeeper && ["ArrowLeft", "Escape"].includes(event.key)) this.#back(level);
+    else if (isDeeper && ["ArrowLeft", "Escape"].includes(event.key)) this.#closeLevel(level);
     else return false;
     event.preventDefault();
     event.stopPropagation();
     return true;
   }
 
-  #over(item) {
+  #onHover(item) {
     clearTimeout(this.#timer);
     if (!item || item.closest("[role=menu]") !== this.menu) return;
     this.#timer = setTimeout(() => {
       if (item.matches("[aria-haspopup]")) this.#open(item, false);
       else for (const level of this.menu.querySelectorAll(":popover-open")) level.hidePopover();
-    }, REST);
+    }, HOVER_DELAY);
   }
 
   #open(row, isEntered) {
@@ -63,20 +63,20 @@ export class Submenus {
     const level = row.nextElementSibling;
     if (!level.matches(":popover-open")) level.showPopover();
     this.#place(level, row.getBoundingClientRect());
-    if (isEntered) itemsOf(level)[0].focus();
+    if (isEntered) getItems(level)[0].focus();
   }
 
-  #back(level) {
+  #closeLevel(level) {
     level.hidePopover();
     level.previousElementSibling.focus();
   }
 
-  #said({ target, newState }) {
+  #onToggle({ target, newState }) {
     const row = target.previousElementSibling;
     if (row?.matches("[aria-haspopup]")) row.setAttribute("aria-expanded", String(newState === "open"));
   }
 
-  /** Beside its row, on the side where there is room; on a narrow screen over the menu, below the row. */
+  /** Place a submenu beside its row on the side with room; on narrow screens over the menu, below the row. */
   #place(level, row) {
     const { width, height } = level.getBoundingClientRect();
     const { clientWidth, clientHeight } = document.documentElement;

@@ -3,15 +3,15 @@
 export function install(editor) {
   const panel = editor.root.querySelector("#panel-tests");
   if (!panel || !editor.urls.tests) return;
-  let asked = false;
+  let isLoaded = false;
 
   function load(url = editor.urls.tests) {
-    asked = true;
+    isLoaded = true;
     window.htmx.ajax("GET", url, { target: panel, swap: "innerHTML" });
   }
 
   editor.addEventListener("panel", (event) => {
-    if (event.detail.name === "tests" && !asked) load();
+    if (event.detail.name === "tests" && !isLoaded) load();
   });
 
   editor.root.addEventListener("click", (event) => {
@@ -33,5 +33,5 @@ export function install(editor) {
   }
 }
 
-// the words of stored steps → those of live ones
+// Maps the status of stored steps to that of live ones.
 const STATES = { succeeded: "completed", exception: "failed" };

@@ -1,8 +1,8 @@
-// What went along an edge: a press on its label shows it, beside the edge.
+// Shows the data that went along an edge beside its label when the label is pressed.
 
-import { addressOf } from "./address.js";
-import { nameOf } from "./graph.js";
-import { t } from "./words.js";
+import { buildAddress } from "../../common/urls.js";
+import { getNodeName } from "../graph_queries.js";
+import { t } from "../../common/translations.js";
 
 export function install(editor) {
   const box = document.createElement("div");
@@ -23,8 +23,8 @@ export function install(editor) {
     const run = editor.runs?.run;
     if (!run) return;
     opener = label;
-    const name = nameOf(editor, edge.from);
-    box.setAttribute("aria-label", t("What {name} gave", { name }));
+    const name = getNodeName(editor, edge.from);
+    box.setAttribute("aria-label", t("Output of {name}", { name }));
     const head = document.createElement("div");
     head.className = "row edge-data-head";
     const title = Object.assign(document.createElement("b"), { className: "clip grow", textContent: name });
@@ -34,20 +34,20 @@ export function install(editor) {
     const body = document.createElement("div");
     box.replaceChildren(head, body);
     box.hidden = false;
-    place(label.getBoundingClientRect());
+    placeBox(label.getBoundingClientRect());
     button.focus();
-    const address = addressOf(editor.urls.run_place, run);
+    const address = buildAddress(editor.urls.run_place, run);
     window.htmx.ajax("GET", `${address}steps/${encodeURIComponent(edge.from)}/value/`, { target: body, swap: "innerHTML" });
   }
 
-  /** Beside the label, inside the window. */
-  function place(at) {
+  /** Place the box beside the label, inside the window. */
+  function placeBox(anchor) {
     const width = Math.min(420, innerWidth - 24);
     box.style.width = `${width}px`;
-    box.style.left = `${Math.max(12, Math.min(at.left, innerWidth - width - 12))}px`;
-    const below = innerHeight - at.bottom > 260;
-    box.style.top = below ? `${at.bottom + 6}px` : "auto";
-    box.style.bottom = below ? "auto" : `${innerHeight - at.top + 6}px`;
+    box.style.left = `${Math.max(12, Math.min(anchor.left, innerWidth - width - 12))}px`;
+    const below = innerHeight - anchor.bottom > 260;
+    box.style.top = below ? `${anchor.bottom + 6}px` : "auto";
+    box.style.bottom = below ? "auto" : `${innerHeight - anchor.top + 6}px`;
   }
 
   editor.root.addEventListener("click", (event) => {
@@ -63,7 +63,7 @@ export function install(editor) {
   });
   editor.commands.add({
     id: "show-edge-data",
-    label: t("Show what went along the edge"),
+    label: t("Show data on the edge"),
     group: "run",
     menu: ["edge"],
     when: (e) => Boolean(e.runs?.run) && [...e.selection].some((id) => e.model.edges.has(id)),

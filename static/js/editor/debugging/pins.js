@@ -1,9 +1,9 @@
-// Pinning from a node's menu and from its tab of outputs: both lead to the one form, and the card says at once what became of it.
+// Pins from the menu of a node and from its tab of outputs use the same form; the card shows the result at once.
 
-import { nameOf, only } from "./graph.js";
-import { t } from "./words.js";
+import { getNodeName, getOnlySelectedNode } from "../graph_queries.js";
+import { t } from "../../common/translations.js";
 
-const PATIENCE = 5000; // ms until the form must be there
+const FORM_TIMEOUT = 5000; // ms to wait for the form
 
 export function install(editor) {
   const panel = editor.root.querySelector("#panel-node");
@@ -12,53 +12,53 @@ export function install(editor) {
 
   editor.commands.add({
     id: "pin-node",
-    label: () => (isPinned(only(editor)) ? t("Change or remove the pin…") : t("Pin its outputs…")),
+    label: () => (isPinned(getOnlySelectedNode(editor)) ? t("Edit pin…") : t("Pin output…")),
     keys: "P",
     group: "run",
     edits: true,
     menu: ["node"],
     lone: true,
     words: t("pin mock freeze hold outputs"),
-    when: (e) => Boolean(only(e)) && !only(e).isNote && !only(e).isEntry,
-    run: (e) => open(e, panel, only(e).id),
+    when: (e) => Boolean(getOnlySelectedNode(e)) && !getOnlySelectedNode(e).isNote && !getOnlySelectedNode(e).isEntry,
+    run: (e) => openPinForm(e, panel, getOnlySelectedNode(e).id),
   });
 
-  // The pin's form comes back from the server saying whether there is a pin now.
+  // The form comes back from the server with the information whether a pin exists.
   new MutationObserver(() => {
     for (const { dataset } of panel.querySelectorAll("[data-pin-of]")) {
-      const isSo = dataset.isPinned === "yes";
-      editor.canvas.paintNode(dataset.pinOf, { pinned: isSo });
-      showChip(editor, dataset.pinOf, isSo);
+      const hasPin = dataset.isPinned === "yes";
+      editor.canvas.paintNode(dataset.pinOf, { pinned: hasPin });
+      showChip(editor, dataset.pinOf, hasPin);
     }
   }).observe(panel, { childList: true, subtree: true });
 }
 
-/** The form stands in the tab of the last run, whose outputs it offers. */
-function open(editor, panel, id) {
+/** Open the form in the tab of the last run, whose outputs it offers. */
+function openPinForm(editor, panel, id) {
   editor.emit("open", { id, tab: "last" });
-  const shown = () => {
+  const showForm = () => {
     const form = panel.querySelector(`[data-pin-of="${CSS.escape(id)}"]`);
     if (!form?.checkVisibility()) return false;
     form.querySelector("details").open = true;
     form.scrollIntoView({ block: "nearest" });
     form.querySelector("textarea")?.focus();
-    editor.say(t("Pin the outputs of {name}", { name: nameOf(editor, id) }));
+    editor.say(t("Pin the output of {name}", { name: getNodeName(editor, id) }));
     return true;
   };
-  if (shown()) return;
-  const watcher = new MutationObserver(() => shown() && watcher.disconnect());
+  if (showForm()) return;
+  const watcher = new MutationObserver(() => showForm() && watcher.disconnect());
   watcher.observe(panel, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden"] });
-  setTimeout(() => watcher.disconnect(), PATIENCE);
+  setTimeout(() => watcher.disconnect(), FORM_TIMEOUT);
 }
 
-/** As the server will draw it from the next time on. */
+/** Show the pin on the card as the server will render it later. */
 function showChip(editor, id, on) {
   const head = editor.model.nodes.get(id)?.el.querySelector(":scope > .wf-card > .wf-head");
   const chip = head?.querySelector(":scope > .wf-pin");
   if (!head || Boolean(chip) === on) return;
   if (!on) return chip.remove();
-  const made = document.createElement("span");
-  made.className = "wf-chip wf-pin wf-i-pin";
-  made.title = t("pinned");
-  head.append(made);
+  const pin = document.createElement("span");
+  pin.className = "wf-chip wf-pin wf-i-pin";
+  pin.title = t("Pinned");
+  head.append(pin);
 }

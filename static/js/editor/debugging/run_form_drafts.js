@@ -1,83 +1,83 @@
-// What is typed into the run form and not run yet: kept in this tab, so that a reload doesn't take it; and the way back to
-// what the author wrote. Whom a run is for isn't kept: it would go on with somebody's memory unasked.
+// Stores the unsubmitted input of the run form in this tab, so that a reload keeps it, and restores the default values on
+// request. The person a run is for is not stored, since it would use their memory without being asked for.
 
-import { t } from "./words.js";
+import { t } from "../../common/translations.js";
 
-export class Typed {
+export class RunFormDrafts {
   #editor;
-  #place;
+  #storageKey;
 
   constructor(editor) {
     this.#editor = editor;
-    this.#place = `mnemoflow-run-typed:${editor.root.dataset.workflow}:${editor.root.dataset.me}`;
+    this.#storageKey = `mnemoflow-run-typed:${editor.root.dataset.workflow}:${editor.root.dataset.me}`;
     const panel = editor.root.querySelector("#panel-run");
-    panel.addEventListener("input", () => this.#keep());
-    panel.addEventListener("change", () => this.#keep());
+    panel.addEventListener("input", () => this.#store());
+    panel.addEventListener("change", () => this.#store());
     panel.addEventListener("click", (event) => event.target.closest("[data-run-clear]") && this.#clear());
-    new MutationObserver(() => this.#swapped()).observe(panel, { childList: true });
+    new MutationObserver(() => this.#onSwap()).observe(panel, { childList: true });
     this.#restore();
-    this.look();
+    this.updateClearButton();
   }
 
   get #controls() {
     return [...document.querySelectorAll("#run-card > form [data-default]")].filter(({ type }) => type !== "password");
   }
 
-  /** There is something to clear, or there isn't. */
-  look() {
+  /** Show the clear button only when there is something to clear. */
+  updateClearButton() {
     const button = document.querySelector("#run-card [data-run-clear]");
-    if (button) button.hidden = this.#controls.every((control) => valueOf(control) === firstOf(control));
+    if (button) button.hidden = this.#controls.every((control) => getValue(control) === getDefault(control));
   }
 
-  /** The server answered with the form: a run that began has what was typed. */
-  #swapped() {
-    if (document.querySelector("#run-card run-stream")) this.#forget();
-    this.look();
+  /** The server answered with the form; a run that began has the input. */
+  #onSwap() {
+    if (document.querySelector("#run-card run-stream")) this.#discard();
+    this.updateClearButton();
   }
 
   #clear() {
-    for (const control of this.#controls) put(control, control.dataset.default);
-    this.#keep(); // what was cleared stays so after a reload, too
+    for (const control of this.#controls) setValue(control, control.dataset.default);
+    this.#store(); // the cleared state survives a reload too
     this.#controls[0]?.focus();
-    this.#editor.say(t("The fields are as the author left them"));
+    this.#editor.say(t("Fields reset to defaults"));
   }
 
-  #keep() {
-    this.look();
-    const values = Object.fromEntries(this.#controls.map((control) => [control.name, valueOf(control)]));
+  #store() {
+    this.updateClearButton();
+    const values = Object.fromEntries(this.#controls.map((control) => [control.name, getValue(control)]));
     try {
-      sessionStorage.setItem(this.#place, JSON.stringify(values));
+      sessionStorage.setItem(this.#storageKey, JSON.stringify(values));
     } catch {
-      // then it is there as long as the page is
+      // the values last as long as the page
     }
   }
 
-  #forget() {
+  #discard() {
     try {
-      sessionStorage.removeItem(this.#place);
+      sessionStorage.removeItem(this.#storageKey);
     } catch {
-      // not kept there
+      // nothing was stored
     }
   }
 
   #restore() {
     let values = null;
     try {
-      values = JSON.parse(sessionStorage.getItem(this.#place));
+      values = JSON.parse(sessionStorage.getItem(this.#storageKey));
     } catch {
       return;
     }
-    for (const control of this.#controls) if (typeof values?.[control.name] === "string") put(control, values[control.name]);
+    for (const control of this.#controls) if (typeof values?.[control.name] === "string") setValue(control, values[control.name]);
   }
 }
 
-function valueOf(control) {
+function getValue(control) {
   if (control.type === "checkbox") return control.checked ? "on" : "";
   return control.value;
 }
 
-/** What the field holds when nobody gave anything. */
-function firstOf(control) {
+/** Return the value of a field without any input. */
+function getDefault(control) {
   const value = control.dataset.default;
   if (control.type === "checkbox") return value ? "on" : "";
   if (control.tagName !== "SELECT") return value;
@@ -85,8 +85,8 @@ function firstOf(control) {
   return options.includes(value) ? value : (options[0] ?? "");
 }
 
-function put(control, value) {
+function setValue(control, value) {
   if (control.type === "checkbox") control.checked = Boolean(value);
   else if (control.tagName !== "SELECT") control.value = value;
-  else control.value = [...control.options].some((option) => option.value === value) ? value : firstOf(control);
+  else control.value = [...control.options].some((option) => option.value === value) ? value : getDefault(control);
 }

@@ -1,12 +1,12 @@
-// One run as the editor shows it: its steps in the log, its states on the canvas. Fed with events, in order.
+// Shows one run in the editor: its steps in the log, its states on the canvas. It handles the events in their order.
 
-import { nameOfKind } from "./offering.js";
-import { Previews, labelled } from "./previews.js";
-import { bytes, seconds } from "./units.js";
-import { t } from "./words.js";
+import { getFamily, getOfferName } from "../canvas/node_offers.js";
+import { Previews, createLabel } from "./edge_previews.js";
+import { formatBytes, formatSeconds } from "../../common/format.js";
+import { t } from "../../common/translations.js";
 
 const BAD = new Set(["failed"]);
-const EMPTY = 2; // bytes of outputs without anything in them
+const EMPTY = 2; // bytes of an empty output
 
 export class RunView {
   constructor(editor, log) {
@@ -22,17 +22,17 @@ export class RunView {
     this.run = "";
     this.status = "";
     this.began = 0;
-    this.pinned = new Set(); // nodes that gave what is pinned to them
+    this.pinned = new Set(); // nodes with pinned outputs
     this.longest = 0.001;
     this.steps = new Map();
     this.texts = new Map();
-    this.sizes = new Map(); // node → what its edges say of the data before it is known
+    this.sizes = new Map(); // node → label data of its edges before a preview is known
     this.previews.reset("");
     this.rows?.replaceChildren();
     this.editor.canvas.clearPaint();
   }
 
-  hear(name, data) {
+  handle(name, data) {
     this[`on_${name}`]?.(data);
   }
 
@@ -41,33 +41,33 @@ export class RunView {
   }
 
   on_node_state_change(data) {
-    if (!data.reused) this.began ||= data.at; // what was kept ran long before
+    if (!data.reused) this.began ||= data.at; // reused steps ran earlier
     this.#paint(data);
-    this.#write(data);
+    this.#updateLog(data);
     this.editor.emit("node-state", data);
   }
 
   on_text_chunk({ source, text, offset }) {
     if (!source || offset === 0) this.texts.delete(source);
     if (!source) return;
-    const said = (this.texts.get(source) ?? "") + text;
-    this.texts.set(source, said);
-    this.editor.canvas.paintNode(source, { text: said.slice(-60) });
+    const answer = (this.texts.get(source) ?? "") + text;
+    this.texts.set(source, answer);
+    this.editor.canvas.paintNode(source, { text: answer.slice(-60) });
   }
 
   on_run_paused({ nodes }) {
     this.status = "paused";
-    this.held = nodes;
+    this.pausedNodes = nodes;
   }
 
   on_run_resumed() {
     this.status = "running";
-    for (const node of this.held ?? []) this.editor.canvas.paintNode(node, { state: "idle" });
-    this.held = [];
+    for (const node of this.pausedNodes ?? []) this.editor.canvas.paintNode(node, { state: "idle" });
+    this.pausedNodes = [];
   }
 
   on_step_edited({ node, size }) {
-    this.editor.canvas.paintNode(node, { size: bytes(size) });
+    this.editor.canvas.paintNode(node, { size: formatBytes(size) });
     this.#edges(node, { size, edited: true });
   }
 
@@ -79,52 +79,52 @@ export class RunView {
 
   #paint(data) {
     const { node, status, elapsed, size, error, rounds } = data;
-    const inside = rounds?.length;
+    const isInRound = rounds?.length;
     this.editor.canvas.paintNode(node, {
       state: status,
-      time: elapsed == null ? "" : seconds(elapsed),
-      size: status === "completed" ? bytes(size) : "",
-      text: error ?? (inside ? t("round {n}", { n: rounds.at(-1) + 1 }) : ""),
+      time: elapsed == null ? "" : formatSeconds(elapsed),
+      size: status === "completed" ? formatBytes(size) : "",
+      text: error ?? (isInRound ? t("round {n}", { n: rounds.at(-1) + 1 }) : ""),
     });
     if (status === "completed" || status === "failed") this.#edges(node, data);
-    if (status === "skipped") for (const edge of this.#from(node)) this.editor.canvas.paintEdge(edge.id, { taken: false, text: "" });
+    if (status === "skipped") for (const edge of this.#edgesFrom(node)) this.editor.canvas.paintEdge(edge.id, { taken: false, text: "" });
   }
 
   #edges(node, { size, items, handle, status, edited }) {
-    const chosen = edited ? null : handle;
-    const away = new Set();
-    for (const edge of this.#from(node)) {
-      const taken = edited ? undefined : this.#takes(edge, chosen, status);
-      if (taken === false) away.add(edge.id);
-      if (taken !== undefined) this.editor.canvas.paintEdge(edge.id, taken === false ? { taken, text: "" } : { taken });
+    const takenHandle = edited ? null : handle;
+    const notTaken = new Set();
+    for (const edge of this.#edgesFrom(node)) {
+      const isTaken = edited ? undefined : this.#isTaken(edge, takenHandle, status);
+      if (isTaken === false) notTaken.add(edge.id);
+      if (isTaken !== undefined) this.editor.canvas.paintEdge(edge.id, isTaken === false ? { taken: isTaken, text: "" } : { taken: isTaken });
     }
-    const before = this.sizes.get(node);
-    this.sizes.set(node, { count: items == null ? "" : items === 1 ? t("one item") : t("{n} items", { n: items }), size: bytes(size), away: edited ? (before?.away ?? away) : away });
+    const previous = this.sizes.get(node);
+    this.sizes.set(node, { count: items == null ? "" : items === 1 ? t("1 item") : t("{n} items", { n: items }), size: formatBytes(size), notTaken: edited ? (previous?.notTaken ?? notTaken) : notTaken });
     if (this.previews.run !== this.run) this.previews.reset(this.run);
-    if (size > EMPTY && items !== 0) this.previews.want(node);
+    if (size > EMPTY && items !== 0) this.previews.request(node);
     this.#label(node);
   }
 
-  /** Beginning and size of what went along; nothing where nothing went. */
+  /** Label the edges with a preview and the size of the data; edges without data have no label. */
   #label(node) {
-    const known = this.sizes.get(node);
-    if (!known) return;
-    const paint = labelled(known, this.previews.of(node));
-    for (const edge of this.#from(node)) if (!known.away.has(edge.id)) this.editor.canvas.paintEdge(edge.id, paint);
+    const label = this.sizes.get(node);
+    if (!label) return;
+    const paint = createLabel(label, this.previews.get(node));
+    for (const edge of this.#edgesFrom(node)) if (!label.notTaken.has(edge.id)) this.editor.canvas.paintEdge(edge.id, paint);
   }
 
-  #takes(edge, handle, status) {
+  #isTaken(edge, handle, status) {
     if (handle != null) return edge.fp === handle;
     return status === "completed" ? edge.fp !== "fail-branch" : null;
   }
 
-  #from(node) {
+  #edgesFrom(node) {
     return [...this.editor.model.edges.values()].filter((edge) => edge.from === node);
   }
 
   // ——— log
 
-  #write(data) {
+  #updateLog(data) {
     if (!this.rows || !this.template) return;
     const key = `${data.node}@${(data.rounds ?? []).join(".")}`;
     let step = this.steps.get(key);
@@ -143,70 +143,81 @@ export class RunView {
     const put = (name, text) => (el.querySelector(`[data-${name}]`).textContent = text);
     el.dataset.state = data.status;
     el.dataset.kind = step.kind ?? "";
-    put("state-words", stateWord(data.status));
+    put("state-words", getStateLabel(data.status));
     put("title", (data.title || data.node) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
-    put("kind", step.kind ? nameOfKind(this.editor, step.kind) : "");
-    put("at", data.reused ? "" : `+${seconds(Math.max(0, step.at - this.began))}`);
-    put("time", data.elapsed == null ? "" : seconds(data.elapsed));
+    put("kind", step.kind ? getOfferName(this.editor, step.kind) : "");
+    put("at", data.reused ? "" : `+${formatSeconds(Math.max(0, step.at - this.began))}`);
+    put("time", data.elapsed == null ? "" : formatSeconds(data.elapsed));
     put("tokens", data.tokens ? t("{n} tokens", { n: data.tokens }) : "");
-    put("size", data.status === "completed" ? bytes(data.size) : "");
-    put("marks", [this.pinned.has(data.node) && t("pinned"), data.reused && t("kept"), data.attempt > 1 && t("try {n}", { n: data.attempt })].filter(Boolean).join(" · "));
+    put("size", data.status === "completed" ? formatBytes(data.size) : "");
+    put("marks", [this.pinned.has(data.node) && t("Pinned"), data.reused && t("Reused"), data.attempt > 1 && t("Attempt {n}", { n: data.attempt })].filter(Boolean).join(" · "));
     const error = el.querySelector("[data-error]");
     error.hidden = !data.error;
     error.textContent = data.error ?? "";
-    this.#line(step, data);
+    this.#drawLine(step, data);
   }
 
-  /** The step's place in the run's time; all lines stretch when the run gets longer. */
-  #line(step, data) {
+  /** Draw the duration of the step; all lines are scaled when the run gets longer. */
+  #drawLine(step, data) {
     if (data.reused) return;
     const end = (step.ran ?? step.at) - this.began + (data.elapsed ?? 0);
     if (end > this.longest) {
       this.longest = end;
-      for (const other of this.steps.values()) this.#stretch(other);
+      for (const otherStep of this.steps.values()) this.#scaleLine(otherStep);
     }
-    this.#stretch(step);
+    this.#scaleLine(step);
   }
 
-  #stretch(step) {
+  #scaleLine(step) {
     const rect = step.el.querySelector("[data-line]");
-    const from = ((step.at - this.began) / this.longest) * 100;
-    rect.setAttribute("x", String(Math.max(0, Math.min(99, from))));
+    const start = ((step.at - this.began) / this.longest) * 100;
+    rect.setAttribute("x", String(Math.max(0, Math.min(99, start))));
     rect.setAttribute("width", String(Math.max(1, ((step.elapsed ?? 0) / this.longest) * 100)));
   }
 
   filter(which, words) {
-    const wanted = words.trim().toLowerCase();
+    const needle = words.trim().toLowerCase();
     for (const { el, elapsed, kind = "" } of this.steps.values()) {
-      const fits = {
+      const matches = {
         failed: () => BAD.has(el.dataset.state),
-        model: () => ["llm", "agent", "question-classifier", "parameter-extractor"].includes(kind),
-        memory: () => kind.startsWith("memory") || kind.includes("memory"),
+        model: () => getFamily(this.editor, kind) === "model",
+        memory: () => getFamily(this.editor, kind) === "memory",
         slow: () => (elapsed ?? 0) >= 1,
       }[which]?.() ?? true;
-      el.hidden = !fits || (wanted !== "" && !el.textContent.toLowerCase().includes(wanted));
+      el.hidden = !matches || (needle !== "" && !el.textContent.toLowerCase().includes(needle));
     }
   }
 
-  /** The step that made the answer: the last model that spoke, else the last node that ran. */
-  culprit() {
+  /** Return the step that made the answer: the last model that answered, otherwise the last node that ran. */
+  findAnswerStep() {
     const all = [...this.steps.values()].filter(({ el }) => ["completed", "failed"].includes(el.dataset.state));
-    return all.findLast(({ kind }) => ["llm", "agent"].includes(kind))?.node ?? all.at(-1)?.node;
+    return all.findLast(({ kind }) => getFamily(this.editor, kind) === "model")?.node ?? all.at(-1)?.node;
   }
 }
 
-export function stateWord(status) {
+/** Return the announcement at the end of a run. */
+export function getEndMessage(status) {
+  const messages = {
+    succeeded: () => t("Run succeeded"),
+    "partial-succeeded": () => t("Run partially succeeded"),
+    failed: () => t("Run failed"),
+    stopped: () => t("Run stopped"),
+  };
+  return messages[status]?.() ?? getStateLabel(status);
+}
+
+export function getStateLabel(status) {
   const words = {
-    running: () => t("running"),
-    completed: () => t("done"),
-    failed: () => t("failed"),
-    skipped: () => t("skipped"),
-    paused: () => t("paused"),
-    retrying: () => t("trying again"),
-    stopped: () => t("stopped"),
-    succeeded: () => t("succeeded"),
-    "partial-succeeded": () => t("succeeded in part"),
-    queued: () => t("waiting"),
+    running: () => t("Running"),
+    completed: () => t("Succeeded"),
+    failed: () => t("Failed"),
+    skipped: () => t("Skipped"),
+    paused: () => t("Paused"),
+    retrying: () => t("Retrying"),
+    stopped: () => t("Stopped"),
+    succeeded: () => t("Succeeded"),
+    "partial-succeeded": () => t("Partially succeeded"),
+    queued: () => t("Queued"),
   };
   return words[status]?.() ?? status;
 }

@@ -1,26 +1,26 @@
-// Running from the editor: the whole, one node, up to or from here; the strip that says how it is going;
-// pauses; the log and memory in the dock; earlier runs. What a run does comes from its events alone.
+// Runs from the editor: the whole workflow, one node, up to or from a node; the status bar, pauses, the log and memory in
+// the dock, and earlier runs. It relies on the events of a run only.
 
-import { addressOf } from "./address.js";
+import { buildAddress } from "../../common/urls.js";
 import { Breakpoints } from "./breakpoints.js";
-import { chosenNodes, nameOf, only } from "./graph.js";
-import { askForValues } from "./run_needs.js";
-import { RunView, stateWord } from "./run_view.js";
-import { t } from "./words.js";
+import { getSelectedNodes, getNodeName, getOnlySelectedNode } from "../graph_queries.js";
+import { askForValues } from "./missing_inputs.js";
+import { RunView, getEndMessage, getStateLabel } from "./run_view.js";
+import { t } from "../../common/translations.js";
 
 const LIVE = new Set(["queued", "running", "paused"]);
-const MEMORY_WAITS = 400; // ms in which more memory events may come
+const MEMORY_DELAY = 400; // ms to wait for further memory events
 
 export function install(editor) {
   if (editor.root.dataset.canRun !== "yes") return;
   editor.runs = new Runs(editor);
 }
 
-const pinnedBy = (element) => (element.dataset.pinned ?? "").split(" ").filter(Boolean);
+const getPinned = (element) => (element.dataset.pinned ?? "").split(" ").filter(Boolean);
 
 class Runs {
   #memoryTimer = 0;
-  #seen = "";
+  #lastId = "";
 
   constructor(editor) {
     this.editor = editor;
@@ -56,7 +56,7 @@ class Runs {
     return this.panel.querySelector("form[data-chat-form], #run-card > form");
   }
 
-  /** What goes with every run from here. */
+  /** Return the options of every run from the editor. */
   options(more = {}) {
     const sandbox = this.panel.querySelector("[data-sandbox]")?.checked;
     return {
@@ -75,29 +75,29 @@ class Runs {
     const box = form.querySelector("textarea[name=query]");
     if (box && !box.value.trim()) {
       box.focus();
-      this.editor.say(t("Say something first."));
+      this.editor.say(t("Enter a message first."));
       return;
     }
     form.requestSubmit();
   }
 
-  /** A part of the workflow, as a run of its own. */
+  /** Run a part of the workflow as a run of its own. */
   async part(extent, node, values) {
     const reuse = this.run && !this.isLive ? this.run : this.#lastRun();
-    const asked = this.options({ [extent]: [node], breakpoints: extent === "only" ? [] : this.breakpoints.list() });
-    if (reuse && (extent !== "until" || !this.form?.checkValidity?.() || this.#isChat)) asked.reuse = reuse;
-    if (values) asked.values = values;
+    const options = this.options({ [extent]: [node], breakpoints: extent === "only" ? [] : this.breakpoints.list() });
+    if (reuse && (extent !== "until" || !this.form?.checkValidity?.() || this.#isChat)) options.reuse = reuse;
+    if (values) options.values = values;
     const body = new FormData(this.form ?? undefined);
-    body.set("debug", JSON.stringify(asked));
-    const answer = await this.#post(this.editor.urls.try, body);
-    if (answer.ok && !answer.data.error) return this.open(answer.data, { warnings: answer.data.warnings });
-    const { error } = answer.data;
+    body.set("debug", JSON.stringify(options));
+    const response = await this.#post(this.editor.urls.try, body);
+    if (response.ok && !response.data.error) return this.open(response.data, { warnings: response.data.warnings });
+    const { error } = response.data;
     if (error?.needs_values) {
       this.editor.panel("run");
-      askForValues(this.panel, this.editor, error.problems, (given) => this.part(extent, node, given));
+      askForValues(this.panel, this.editor, error.problems, (answers) => this.part(extent, node, answers));
       return undefined;
     }
-    return this.#refused(error);
+    return this.#showError(error);
   }
 
   get #isChat() {
@@ -108,32 +108,32 @@ class Runs {
     return this.panel.querySelector("[data-open-run]")?.dataset.openRun ?? "";
   }
 
-  #refused(error) {
-    const about = error?.problems?.find((problem) => problem.field);
-    const said = about ? `${about.field}: ${about.message}` : (error?.message ?? t("It didn't start."));
+  #showError(error) {
+    const fieldProblem = error?.problems?.find((problem) => problem.field);
+    const message = fieldProblem ? `${fieldProblem.field}: ${fieldProblem.message}` : (error?.message ?? t("The run did not start."));
     this.editor.panel("run");
-    this.#words(said);
-    this.editor.say(said);
+    this.#showMessage(message);
+    this.editor.say(message);
   }
 
   // ——— following
 
-  /** Paint the canvas with a run, from its first event on. */
+  /** Show a run on the canvas from its first event on. */
   open(run, { warnings = [], focus = "log" } = {}) {
     this.#begin(run.id, run.page);
     this.view.pinned = new Set(run.pinned ?? []);
     this.view.status = run.status ?? "queued";
-    this.isOld = !this.isLive; // told again, not happening
-    this.#warn(warnings);
+    this.isOld = !this.isLive; // events of an ended run are replayed
+    this.#showWarnings(warnings);
     if (focus) this.editor.panel(focus);
     this.stream?.follow(run.events);
-    this.#show();
+    this.#showState();
   }
 
   #begin(id, page) {
     this.view.reset();
     this.view.run = id;
-    this.#seen = id;
+    this.#lastId = id;
     this.root.dataset.runId = id;
     this.stepping = false;
     this.log?.querySelector("[data-log-empty]")?.setAttribute("hidden", "");
@@ -142,57 +142,57 @@ class Runs {
       link.hidden = !page;
     }
     for (const button of this.panel.querySelectorAll("[data-save-case]")) button.dataset.saveCase = id;
-    this.#memory(true);
+    this.#refreshMemory(true);
     this.editor.emit("run", { id });
   }
 
-  #hear(event) {
+  #onEvent(event) {
     const { run, name, data } = event.detail;
     if (run !== this.run) return;
-    this.view.hear(name, data);
-    if (name.startsWith("memory_")) this.#memory();
-    if (name === "run_paused") this.#paused(data);
-    if (name === "run_finished") this.#finished(data);
-    if (name.startsWith("run_")) this.#show();
+    this.view.handle(name, data);
+    if (name.startsWith("memory_")) this.#refreshMemory();
+    if (name === "run_paused") this.#onPaused(data);
+    if (name === "run_finished") this.#onFinished(data);
+    if (name.startsWith("run_")) this.#showState();
   }
 
-  #paused({ nodes, reason }) {
-    const names = nodes.map((id) => nameOf(this.editor, id)).join(", ");
-    const said = reason === "step" ? t("Next: {names}", { names }) : t("Paused before {names}", { names });
-    this.#words(said);
-    this.editor.say(said);
+  #onPaused({ nodes, reason }) {
+    const names = nodes.map((id) => getNodeName(this.editor, id)).join(", ");
+    const message = reason === "step" ? t("Next: {names}", { names }) : t("Paused before {names}", { names });
+    this.#showMessage(message);
+    this.editor.say(message);
     if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
-    this.#memory();
-    this.editor.emit("run", { id: this.run, status: "paused" }); // what is shown of it elsewhere is old
+    this.#refreshMemory();
+    this.editor.emit("run", { id: this.run, status: "paused" }); // other views of this run are out of date
   }
 
-  #finished(data) {
-    this.#words(data.error ? `${data.error_node ? `${nameOf(this.editor, data.error_node)}: ` : ""}${data.error}` : "");
-    this.#memory();
+  #onFinished(data) {
+    this.#showMessage(data.error ? `${data.error_node ? `${getNodeName(this.editor, data.error_node)}: ` : ""}${data.error}` : "");
+    this.#refreshMemory();
     if (!this.isOld) {
-      this.editor.say(t("The run is over: {state}", { state: stateWord(data.status) }));
-      this.#list();
+      this.editor.say(getEndMessage(data.status));
+      this.#refreshList();
     }
     this.editor.emit("run", { id: this.run, status: data.status });
     this.editor.emit("run-over", { id: this.run, status: data.status });
   }
 
-  /** Answers "why": the steps behind a turn, and the node that spoke. */
+  /** Explain an answer: show the steps of its run and focus the node that made it. */
   why(run) {
-    const opened = () => {
-      const node = this.view.culprit();
+    const showAnswer = () => {
+      const node = this.view.findAnswerStep();
       if (!node) return;
       this.editor.canvas.focus(node);
       this.editor.emit("open", { id: node, tab: "last" });
       this.editor.panel("log");
-      this.#memory(true);
+      this.#refreshMemory(true);
     };
-    if (this.run === run.id && !this.isLive) return opened();
-    this.editor.addEventListener("run-over", opened, { once: true });
+    if (this.run === run.id && !this.isLive) return showAnswer();
+    this.editor.addEventListener("run-over", showAnswer, { once: true });
     return this.open({ status: "succeeded", ...run });
   }
 
-  // ——— going on
+  // ——— resuming
 
   async resume(mode) {
     if (!this.run) return;
@@ -201,9 +201,9 @@ class Runs {
     body.set("mode", mode);
     body.set("breakpoints", "1");
     for (const id of this.breakpoints.list()) body.append("breakpoint", id);
-    const answer = await this.#post(this.#address("resume"), body);
-    if (!answer.ok) return this.#refused(answer.data.error);
-    this.#words("");
+    const response = await this.#post(this.#address("resume"), body);
+    if (!response.ok) return this.#showError(response.data.error);
+    this.#showMessage("");
     return undefined;
   }
 
@@ -211,8 +211,8 @@ class Runs {
     return this.#post(this.#address("cancel"), new FormData());
   }
 
-  #address(what) {
-    return addressOf(this.editor.urls.run_place, this.run) + `${what}/`;
+  #address(action) {
+    return buildAddress(this.editor.urls.run_place, this.run) + `${action}/`;
   }
 
   async #post(address, body) {
@@ -222,27 +222,27 @@ class Runs {
     return { ok: response.ok, data: isJson ? await response.json() : {} };
   }
 
-  // ——— what is seen of it
+  // ——— display
 
-  #show() {
+  #showState() {
     const { status } = this.view;
     for (const pill of this.root.querySelectorAll("[data-run-state]")) {
       pill.hidden = !status;
-      pill.textContent = stateWord(status);
+      pill.textContent = getStateLabel(status);
       pill.dataset.status = status;
     }
     for (const box of this.root.querySelectorAll("[data-run-now]")) box.hidden = !status;
-    for (const id of ["continue", "step"]) this.#offer(id, this.isPaused);
-    this.#offer("stop", this.isLive);
+    for (const id of ["continue", "step"]) this.#setCommandVisible(id, this.isPaused);
+    this.#setCommandVisible("stop", this.isLive);
     for (const button of this.panel.querySelectorAll("[data-save-case]")) button.hidden = !this.editor.canEdit || this.isLive || !this.editor.urls.tests;
     this.root.dataset.run = status;
   }
 
-  #offer(command, on) {
+  #setCommandVisible(command, on) {
     for (const button of this.root.querySelectorAll(`.run-now [data-command="${command}"], .log-bar [data-command="${command}"]`)) button.hidden = !on;
   }
 
-  #words(text) {
+  #showMessage(text) {
     for (const el of this.root.querySelectorAll("[data-run-words]")) {
       el.textContent = text;
       el.title = text;
@@ -250,76 +250,76 @@ class Runs {
     if (text) for (const box of this.root.querySelectorAll("[data-run-now]")) box.hidden = false;
   }
 
-  #warn(warnings) {
+  #showWarnings(warnings) {
     const list = this.panel.querySelector("[data-run-warnings]");
     if (!list) return;
-    const said = {
-      older: (name) => t("{name}: its results are older than its settings.", { name }),
-      again: (name) => t("{name} runs again: the way to it has changed.", { name }),
+    const messages = {
+      older: (name) => t("{name}: results are older than the current settings.", { name }),
+      again: (name) => t("{name} runs again because an earlier node changed.", { name }),
     };
     list.replaceChildren(
       ...warnings.map(({ node, code }) => {
         const item = document.createElement("li");
-        item.textContent = said[code]?.(nameOf(this.editor, node)) ?? code;
+        item.textContent = messages[code]?.(getNodeName(this.editor, node)) ?? code;
         return item;
       }),
     );
     list.hidden = !warnings.length;
   }
 
-  /** The dock's memory: asked for when it is seen, and again when something was remembered. */
-  #memory(fresh = false) {
+  /** Fetch the memory panel when it is visible, and again after memory events. */
+  #refreshMemory(isForced = false) {
     const panel = this.root.querySelector("#panel-memory");
     if (!panel || !this.run) return;
-    if (fresh) panel.dataset.run = "";
+    if (isForced) panel.dataset.run = "";
     clearTimeout(this.#memoryTimer);
     this.#memoryTimer = setTimeout(() => {
-      if (this.editor.panels.shown("dock") !== "memory") {
+      if (this.editor.panels.getVisiblePanel("dock") !== "memory") {
         panel.dataset.run = "";
         return;
       }
       panel.dataset.run = this.run;
       window.htmx.ajax("GET", this.#address("memory"), { target: panel, swap: "innerHTML" });
-    }, MEMORY_WAITS);
+    }, MEMORY_DELAY);
   }
 
-  #list() {
+  #refreshList() {
     const card = this.panel.querySelector("#runs-card");
     if (card && this.editor.urls.run_list) window.htmx.ajax("GET", this.editor.urls.run_list, { target: card, swap: "outerHTML" });
   }
 
-  // ——— who asks for it
+  // ——— events
 
   #listen() {
-    this.root.addEventListener("run-following", (event) => this.#followed(event));
-    this.root.addEventListener("run-event", (event) => this.#hear(event));
-    this.root.addEventListener("click", (event) => this.#click(event));
+    this.root.addEventListener("run-following", (event) => this.#onFollowing(event));
+    this.root.addEventListener("run-event", (event) => this.#onEvent(event));
+    this.root.addEventListener("click", (event) => this.#onClick(event));
     // Captured: the options must be in the form before htmx reads it.
-    this.panel.addEventListener("submit", (event) => this.#submitting(event), true);
+    this.panel.addEventListener("submit", (event) => this.#onSubmit(event), true);
     this.log?.addEventListener("input", () => this.#filter());
     this.log?.addEventListener("change", () => this.#filter());
-    this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#memory(true));
+    this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#refreshMemory(true));
     this.panel.querySelector("[data-sandbox]")?.addEventListener("change", (event) => {
       this.panel.querySelector("[data-sandbox-hint]").hidden = !event.target.checked;
     });
   }
 
-  /** A form or a chat began a run by itself: its own stream tells, and nobody else needs to ask. */
-  #followed(event) {
+  /** A form or a chat began a run with its own stream, which delivers the events. */
+  #onFollowing(event) {
     const { run } = event.detail;
-    if (event.target === this.stream || run === this.#seen) return;
+    if (event.target === this.stream || run === this.#lastId) return;
     this.stream?.stop?.();
-    const place = addressOf(this.editor.urls.run_place, run);
-    this.#begin(run, place);
+    const page = buildAddress(this.editor.urls.run_place, run);
+    this.#begin(run, page);
     const turn = this.panel.querySelector(`[data-why="${CSS.escape(run)}"]`) ?? event.target;
-    this.view.pinned = new Set(pinnedBy(turn));
+    this.view.pinned = new Set(getPinned(turn));
     this.view.status = "queued";
     this.isOld = false;
-    this.#warn([]);
-    this.#show();
+    this.#showWarnings([]);
+    this.#showState();
   }
 
-  #submitting(event) {
+  #onSubmit(event) {
     if (event.target !== this.form) return;
     let field = event.target.querySelector("input[name=debug]");
     if (!field) {
@@ -329,25 +329,25 @@ class Runs {
     field.value = JSON.stringify(this.options());
   }
 
-  #click(event) {
+  #onClick(event) {
     const part = event.target.closest("[data-run-node]");
     if (part) {
       this.editor.canvas.pick([part.dataset.node]);
       this.editor.commands.run(part.dataset.runNode);
       return;
     }
-    const old = event.target.closest("[data-open-run]");
-    if (old) {
-      const { openRun: id, events, page, status } = old.dataset;
-      old.closest("details")?.removeAttribute("open");
-      this.open({ id, events, page, status, pinned: pinnedBy(old) });
+    const openItem = event.target.closest("[data-open-run]");
+    if (openItem) {
+      const { openRun: id, events, page, status } = openItem.dataset;
+      openItem.closest("details")?.removeAttribute("open");
+      this.open({ id, events, page, status, pinned: getPinned(openItem) });
       return;
     }
     const why = event.target.closest("[data-why]");
     if (why && !event.metaKey && !event.ctrlKey) {
       event.preventDefault();
       const { why: id, events } = why.dataset;
-      this.why({ id, events, page: why.href, pinned: pinnedBy(why) });
+      this.why({ id, events, page: why.href, pinned: getPinned(why) });
       return;
     }
     const decide = event.target.closest("[data-decide]");
@@ -355,14 +355,14 @@ class Runs {
       event.preventDefault();
       const { decide: id, events } = decide.dataset;
       if (this.run === id) this.editor.panel("memory");
-      else this.open({ id, events, page: decide.href, status: "succeeded", pinned: pinnedBy(decide) }, { focus: "memory" });
+      else this.open({ id, events, page: decide.href, status: "succeeded", pinned: getPinned(decide) }, { focus: "memory" });
       return;
     }
     const step = event.target.closest("[data-step], [data-select-node]");
-    if (step) this.#select(step.dataset.selectNode ?? step.closest("[data-node]").dataset.node);
+    if (step) this.#selectNode(step.dataset.selectNode ?? step.closest("[data-node]").dataset.node);
   }
 
-  #select(node) {
+  #selectNode(node) {
     this.editor.canvas.focus(node);
     this.editor.emit("open", { id: node, tab: "last", keepFocus: true });
   }
@@ -372,29 +372,29 @@ class Runs {
   }
 
   #commands() {
-    const chosen = (e) => only(e) && !only(e).isNote;
-    const part = (extent) => (e) => this.part(extent, only(e).id);
+    const isNodeSelected = (e) => getOnlySelectedNode(e) && !getOnlySelectedNode(e).isNote;
+    const part = (extent) => (e) => this.part(extent, getOnlySelectedNode(e).id);
     this.editor.commands.add(
-      { id: "run", label: t("Run the workflow"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
-      { id: "start-stepping", label: t("Run step by step"), group: "run", run: () => this.start({ step: true }) },
-      { id: "run-node", label: t("Run this node"), group: "run", menu: ["node"], when: chosen, run: part("only") },
-      { id: "run-until", label: t("Run up to here"), group: "run", menu: ["node"], when: chosen, run: part("until") },
-      { id: "run-from", label: t("Run from here"), group: "run", menu: ["node"], when: chosen, run: part("from") },
-      { id: "toggle-breakpoint", label: () => (this.breakpoints.has(chosenNodes(this.editor)) ? t("Remove the breakpoint") : t("Set a breakpoint: pause before it")), words: "breakpoint pause debug", keys: "F9", group: "run", menu: ["node"], when: (e) => e.selection.size > 0, run: () => this.breakpoints.toggle() },
+      { id: "run", label: t("Run workflow"), keys: "Mod+Enter", group: "run", anywhere: true, run: () => this.start() },
+      { id: "start-stepping", label: t("Step through"), group: "run", run: () => this.start({ step: true }) },
+      { id: "run-node", label: t("Run this node"), group: "run", menu: ["node"], when: isNodeSelected, run: part("only") },
+      { id: "run-until", label: t("Run to here"), group: "run", menu: ["node"], when: isNodeSelected, run: part("until") },
+      { id: "run-from", label: t("Run from here"), group: "run", menu: ["node"], when: isNodeSelected, run: part("from") },
+      { id: "toggle-breakpoint", label: () => (this.breakpoints.has(getSelectedNodes(this.editor)) ? t("Remove breakpoint") : t("Set breakpoint")), words: "breakpoint pause debug", keys: "F9", group: "run", menu: ["node"], when: (e) => e.selection.size > 0, run: () => this.breakpoints.toggle() },
       { id: "clear-breakpoints", label: t("Remove all breakpoints"), group: "run", when: () => this.breakpoints.all.size > 0, run: () => this.breakpoints.clear() },
       { id: "continue", label: t("Continue"), keys: "F8", group: "run", anywhere: true, when: () => this.isPaused, run: () => this.resume("continue") },
       { id: "step", label: t("Step"), keys: "F10", group: "run", anywhere: true, when: () => this.isPaused, run: () => this.resume("step") },
-      { id: "stop", label: t("Stop the run"), keys: "Shift+F8", group: "run", anywhere: true, when: () => this.isLive, run: () => this.resume("stop") },
-      { id: "clear-run", label: t("Take the run off the canvas"), group: "run", when: () => Boolean(this.run), run: () => this.#clear() },
-      { id: "show-log", label: t("Show the log"), group: "run", run: () => this.editor.panel("log") },
-      { id: "show-memory", label: t("Show the memory of the run"), group: "run", run: () => this.editor.panel("memory") },
+      { id: "stop", label: t("Stop run"), keys: "Shift+F8", group: "run", anywhere: true, when: () => this.isLive, run: () => this.resume("stop") },
+      { id: "clear-run", label: t("Clear run from canvas"), group: "run", when: () => Boolean(this.run), run: () => this.#clear() },
+      { id: "show-log", label: t("Show log"), group: "run", run: () => this.editor.panel("log") },
+      { id: "show-memory", label: t("Show memory of the run"), group: "run", run: () => this.editor.panel("memory") },
     );
   }
 
   #clear() {
     this.view.reset();
-    this.#words("");
-    this.#warn([]);
-    this.#show();
+    this.#showMessage("");
+    this.#showWarnings([]);
+    this.#showState();
   }
 }

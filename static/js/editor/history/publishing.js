@@ -1,20 +1,20 @@
-// Publishing without leaving the page: what is chosen, how far it is zoomed and what can be undone stay.
+// Publishes without leaving the page, so that selection, zoom and undo stay.
 
-import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { showToast } from "../../common/toasts.js";
+import { t } from "../../common/translations.js";
 
 export function install(editor) {
   const form = editor.root.querySelector("form[data-publish]");
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-published-close]")) return;
     event.preventDefault();
-    close();
+    closeDialog();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && event.target.closest?.("[data-published]")) close();
+    if (event.key === "Escape" && event.target.closest?.("[data-published]")) closeDialog();
   });
-  editor.addEventListener("published-somewhere", () => showNow(editor));
-  // whoever opens it is about to write what changed
+  editor.addEventListener("published-somewhere", () => refreshChip(editor));
+  // opening the menu leads to the field for the note
   form?.closest("details").addEventListener("toggle", ({ target }) => target.open && form.elements.note.focus());
   form?.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -27,69 +27,69 @@ export function install(editor) {
 }
 
 async function publish(editor, form) {
-  if (!(await allSent(editor.edits))) return toast(t("Not published: some edits haven't reached the server yet"));
+  if (!(await waitUntilSent(editor.edits))) return showToast(t("Not published: some edits are not saved yet"));
   try {
-    const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
-    const told = await answer.json();
+    const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
+    const result = await response.json();
     form.closest("details").open = false;
-    if (answer.ok) {
+    if (response.ok) {
       form.reset();
-      return nowPublic(editor, told);
+      return showPublished(editor, result);
     }
-    if (told.problems) editor.panel("problems");
-    return toast(told.refused ?? t("That did not work"));
+    if (result.problems) editor.panel("problems");
+    return showToast(result.refused ?? t("Something went wrong"));
   } catch {
-    return toast(t("That did not work"));
+    return showToast(t("Something went wrong"));
   }
 }
 
-/** What the server says of a version that is the published one now. `shows`: how to call it, too. */
-export function nowPublic(editor, { said, chip, dialog }, shows = true) {
-  editor.root.querySelector("#published")?.replaceWith(fragmentOf(chip));
+/** Show that a version is published now. `opensDialog`: whether to explain how to call it, too. */
+export function showPublished(editor, { said: message, chip, dialog }, opensDialog = true) {
+  editor.root.querySelector("#published")?.replaceWith(parseFragment(chip));
   for (const link of editor.root.querySelectorAll("[data-needs-version]")) link.hidden = false;
-  if (shows && dialog) open(dialog);
+  if (opensDialog && dialog) openDialog(dialog);
   editor.emit("published");
-  toast(said);
+  showToast(message);
 }
 
-/** Somebody published, here or elsewhere: the chip says what others run from now on. */
-async function showNow(editor) {
+/** Update the chip after somebody published elsewhere. */
+async function refreshChip(editor) {
   try {
-    const answer = await fetch(editor.urls.published_chip, { headers: { "HX-Request": "true" } });
-    if (!answer.ok) return;
-    editor.root.querySelector("#published")?.replaceWith(fragmentOf(await answer.text()));
+    const response = await fetch(editor.urls.published_chip, { headers: { "HX-Request": "true" } });
+    if (!response.ok) return;
+    editor.root.querySelector("#published")?.replaceWith(parseFragment(await response.text()));
     for (const link of editor.root.querySelectorAll("[data-needs-version]")) link.hidden = false;
     editor.emit("published");
   } catch {
-    // what is shown stays, until the page is loaded or the next one is heard of
+    // the present chip stays until the next update
   }
 }
 
-function open(html) {
+function openDialog(html) {
   document.querySelector("[data-published]")?.remove();
-  editorEnd().after(fragmentOf(html));
+  getEditorElement().after(parseFragment(html));
   document.querySelector("[data-published-close]").focus();
 }
 
-function close() {
+function closeDialog() {
   const dialog = document.querySelector("[data-published]");
   const hadFocus = dialog?.contains(document.activeElement);
   dialog?.remove();
-  // a page that was asked to show it doesn't show it again when it is loaded anew
-  const place = new URL(location.href);
-  place.searchParams.delete("published");
-  history.replaceState(history.state, "", place);
+  // a reload must not show the dialog again
+  const url = new URL(location.href);
+  url.searchParams.delete("published");
+  history.replaceState(history.state, "", url);
   if (hadFocus) document.querySelector("[data-tour=publish]")?.focus();
 }
 
-/** Nothing on its way any more; false: it can't get through now. */
-function allSent(edits) {
+/** Wait until all edits are sent; resolves to false when that is not possible now. */
+function waitUntilSent(edits) {
   if (!edits.waiting.length) return Promise.resolve(true);
   if (edits.state === "offline") return Promise.resolve(false);
   return new Promise((resolve) => {
-    edits.addEventListener("state", () => resolve(allSent(edits)), { once: true });
+    edits.addEventListener("state", () => resolve(waitUntilSent(edits)), { once: true });
   });
 }
 
-const editorEnd = () => document.getElementById("editor");
-const fragmentOf = (html) => document.createRange().createContextualFragment(html.trim());
+const getEditorElement = () => document.getElementById("editor");
+const parseFragment = (html) => document.createRange().createContextualFragment(html.trim());

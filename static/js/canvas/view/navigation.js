@@ -1,0 +1,143 @@
+// Moves the view: fit, reveal, centre, and restore the last view.
+
+import { overlaps } from "../geometry.js";
+import { ROOT } from "../model.js";
+import { findClearMove, findInsets } from "./free_area.js";
+import { storeSetting, loadSetting } from "./view_tools.js";
+import { isNarrow } from "../../editor/panels.js";
+
+const READABLE = 0.45; // the least scale at which a small graph is first shown
+const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
+const MARGIN = 24; // px from the edge of the view that count as badly visible
+const TOLERANCE = 2; // px that a view may differ and still count as the fitted one
+const LARGE_GRAPH = 60; // the number of nodes from which the whole graph is shown first
+
+export class Navigation {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.key = `canvas-view:${canvas.editor.root.dataset.workflow}`;
+    this.isNarrow = isNarrow();
+    addEventListener("pagehide", () => this.store());
+    canvas.viewport.addEventListener("resize", () => this.#onResize());
+  }
+
+  /** Unfold, display and scroll to a node or edge. */
+  reveal(id) {
+    const { canvas } = this;
+    const { model, containers } = canvas;
+    const node = model.nodes.get(id) ?? model.nodes.get(model.edges.get(id)?.from);
+    if (!node) return;
+    for (const box of model.ancestors(node.scope)) if (box.folded) containers.fold(box.id, false, false);
+    const isInside = canvas.stage === ROOT || model.ancestors(node.scope).some((box) => box.id === canvas.stage);
+    if (!isInside) containers.enter(ROOT);
+    canvas.culling.show(node);
+    this.#scrollTo(node);
+  }
+
+  /** Scroll only as far as needed when the node is near, so that the rest of the view stays. */
+  #scrollTo(node) {
+    const { model, viewport: v } = this.canvas;
+    const box = model.box(node);
+    const visible = v.visibleBox();
+    const margin = Math.min(MARGIN / v.k, visible.w / 4, visible.h / 4);
+    const [dx, dy] = [scrollDistance(box.x, box.w, visible.x, visible.w, margin), scrollDistance(box.y, box.h, visible.y, visible.h, margin)];
+    if (Math.abs(dx) > visible.w || Math.abs(dy) > visible.h) return this.centre(node.id);
+    const [x, y] = [v.x - dx * v.k, v.y - dy * v.k];
+    const [right, down] = findClearMove({ x: x + box.x * v.k, y: y + box.y * v.k, w: box.w * v.k, h: box.h * v.k }, [v.width, v.height], this.#getFloatingBoxes());
+    if (dx || dy || right || down) v.set(x + right, y + down);
+  }
+
+  centre(id, k = this.canvas.viewport.k) {
+    const { model, viewport: v } = this.canvas;
+    const node = model.nodes.get(id);
+    if (!node) return;
+    const box = model.box(node);
+    v.set(v.width / 2 - (box.x + box.w / 2) * k, v.height / 2 - (box.y + box.h / 2) * k, k);
+  }
+
+  /** Fit these nodes, or all nodes of the page, into the view. */
+  fit(ids) {
+    const { canvas } = this;
+    const nodes = ids && [...ids].map((id) => canvas.model.nodes.get(id)).filter(Boolean);
+    const bounds = canvas.bounds();
+    const box = nodes?.length ? canvas.model.bounds(nodes[0].scope, nodes) : bounds;
+    const nodesToShow = nodes?.length ? nodes : [...canvas.model.nodes.values()].filter((node) => node.scope === canvas.stage);
+    const { viewport, model } = canvas;
+    viewport.fit(box, bounds, findInsets(box, nodesToShow.map((node) => model.box(node)), [viewport.width, viewport.height], this.#getFloatingBoxes()));
+    this.fitted = ids ? null : [viewport.x, viewport.y, viewport.k];
+    canvas.minimap.invalidate();
+    canvas.farView.sharpen();
+    canvas.culling.update(true);
+  }
+
+  /** A view that showed the whole graph keeps doing so after a resize. */
+  #onResize() {
+    const { x, y, k, width } = this.canvas.viewport;
+    const [x0, y0, scale] = this.fitted ?? [];
+    if (!width) return;
+    if (this.isNarrow !== isNarrow()) this.showFirst();
+    else if (k === scale && Math.abs(x - x0) < TOLERANCE && Math.abs(y - y0) < TOLERANCE) this.fit();
+  }
+
+  /** Return the boxes of the elements that float over the canvas, in its pixels. */
+  #getFloatingBoxes() {
+    const { root } = this.canvas;
+    const corner = root.getBoundingClientRect();
+    const boxes = [...root.parentElement.querySelectorAll(FLOATING)].map((el) => el.getBoundingClientRect());
+    return boxes.filter(({ width }) => width > 0).map(({ left: x0, top: y0, width, height }) => ({ x: x0 - corner.left, y: y0 - corner.top, w: width, h: height }));
+  }
+
+  zoomBy(factor) {
+    const { viewport: v } = this.canvas;
+    v.zoomAt(v.width / 2, v.height / 2, factor, false);
+  }
+
+  /** Store the view, except on narrow screens, whose view would not fit a wide one. */
+  store() {
+    const { x, y, k, width } = this.canvas.viewport;
+    if (!width || isNarrow()) return;
+    storeSetting(this.key, JSON.stringify([x, y, k].map((n) => Math.round(n * 1000) / 1000)));
+  }
+
+  /**
+   * Restore the last view of this person, otherwise show the whole graph, or its beginning if it would be too small to
+   * read.
+   */
+  showFirst() {
+    const { viewport, model } = this.canvas;
+    if (!viewport.width) return; // on a narrow screen another panel is shown first
+    this.isNarrow = isNarrow();
+    let view = null;
+    try {
+      view = JSON.parse(loadSetting(this.key));
+    } catch {
+      // no stored view
+    }
+    this.fit();
+    if (isNarrow()) return;
+    if (viewport.k < READABLE && model.nodes.size < LARGE_GRAPH) this.#begin();
+    if (!Array.isArray(view) || !view.every(Number.isFinite)) return;
+    const [x, y, k] = view;
+    const visible = { x: -x / k, y: -y / k, w: viewport.width / k, h: viewport.height / k };
+    if (!overlaps(visible, this.canvas.bounds())) return;
+    Object.assign(viewport, { x, y, k });
+    viewport.rest();
+  }
+
+  #begin() {
+    const { viewport } = this.canvas;
+    const b = this.canvas.bounds();
+    Object.assign(viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
+    viewport.rest();
+  }
+}
+
+/**
+ * Return how far the view must move along one axis to contain a stretch; 0 when it already does. A stretch that is too long
+ * is shown from its beginning.
+ */
+function scrollDistance(start, length, from, room, margin) {
+  if (start >= from && start + Math.min(length, room) <= from + room) return 0;
+  if (start < from + margin || length + 2 * margin > room) return start - margin - from;
+  return start + length + margin - (from + room);
+}

@@ -1,0 +1,52 @@
+// The state of a node in a run, on its card: an icon and a word, so that the colour only helps.
+
+import { t } from "../../common/translations.js";
+
+const STATES = {
+  idle: null,
+  waiting: ["clock", () => t("Queued")],
+  running: ["run", () => t("Running")],
+  completed: ["check", () => t("Succeeded")],
+  failed: ["warning", () => t("Failed")],
+  skipped: ["skip", () => t("Skipped")],
+  paused: ["pause", () => t("Paused")],
+  retrying: ["loop", () => t("Retrying")],
+};
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * Show the state of a node, or none when it is idle.
+ * @param {HTMLElement} el the node's element
+ * @param {{state?: string, time?: string, size?: string, text?: string}} shown
+ * @param {string} icons the address of the icons
+ */
+export function showState(el, { state = "idle", time = "", size = "", text = "" }, icons) {
+  const label = STATES[state];
+  if (label) el.dataset.state = state;
+  else delete el.dataset.state;
+  const strip = el.querySelector(":scope > .wf-state") ?? (label ? el.appendChild(makeStrip()) : null);
+  if (!strip) return;
+  strip.hidden = !label;
+  if (!label) return el.removeAttribute("aria-description");
+  const [icon, word] = label;
+  strip.querySelector("use").setAttribute("href", `${icons}#${icon}`);
+  const parts = { word: word(), time, size, text };
+  for (const [slot, value] of Object.entries(parts)) strip.querySelector(`[data-${slot}]`).textContent = value ?? "";
+  el.setAttribute("aria-description", [word(), time, text].filter(Boolean).join(", "));
+}
+
+function makeStrip() {
+  const strip = document.createElement("div");
+  strip.className = "wf-state";
+  const icon = document.createElementNS(SVG, "svg");
+  icon.setAttribute("class", "icon");
+  icon.setAttribute("aria-hidden", "true");
+  icon.append(document.createElementNS(SVG, "use"));
+  strip.append(icon);
+  for (const slot of ["word", "time", "size", "text"]) {
+    const span = document.createElement("span");
+    span.dataset[slot] = "";
+    strip.append(span);
+  }
+  return strip;
+}

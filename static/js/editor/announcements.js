@@ -1,0 +1,69 @@
+// Announces the selection, undo and redo, and changes by others to screen readers, and shows the same sentences for a
+// moment at the foot of the canvas.
+
+import { getSelectedNodes, getOutgoingEdges, getIncomingEdges, getNodeName } from "./graph_queries.js";
+import { t } from "../common/translations.js";
+
+const SELECTION_DELAY = 350;
+const ANNOUNCEMENT_TIME = 2500; // ms before the selection may replace another announcement
+const DISPLAY_TIME = 4000;
+const BOTTOM_OFFSET = 64; // px above the zoom buttons
+
+export function install(editor) {
+  installVisibleMessages(editor);
+  let timer;
+  let lastAnnouncement = 0;
+  const say = editor.say;
+  // An action must not be talked over by the selection that it causes.
+  editor.say = (text) => {
+    clearTimeout(timer);
+    lastAnnouncement = performance.now();
+    say(text);
+  };
+  editor.addEventListener("selection", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => announceSelection(editor), Math.max(SELECTION_DELAY, lastAnnouncement + ANNOUNCEMENT_TIME - performance.now()));
+  });
+  editor.addEventListener("change", ({ detail }) => {
+    const isOwn = detail.client === editor.edits.client;
+    const label = detail.label || "";
+    const message = isOwn && { undo: t("Undone: {what}", { what: label }), redo: t("Redone: {what}", { what: label }) }[detail.kind];
+    if (message) editor.say(message);
+    else if (!isOwn && detail.author?.name) editor.say(label ? t("{name}: {what}", { name: detail.author.name, what: label }) : t("{name} changed the draft", { name: detail.author.name }));
+  });
+}
+
+/** Announce the selection: the focus already announces the name, so this adds the edges of a single node. */
+function announceSelection(editor) {
+  const nodes = getSelectedNodes(editor);
+  if (nodes.length > 1) return editor.say(t("{n} selected", { n: nodes.length }));
+  const edge = editor.model.edges.get([...editor.selection][0]);
+  if (edge) return editor.say(t("Edge from {from} to {to}", { from: getNodeName(editor, edge.from), to: getNodeName(editor, edge.to) }));
+  if (!nodes.length) return;
+  const [before, after] = [getIncomingEdges(editor, nodes[0].id).length, getOutgoingEdges(editor, nodes[0].id).length];
+  editor.hint(t("{name}. Incoming edges: {before}, outgoing edges: {after}", { name: getNodeName(editor, nodes[0].id), before, after }));
+}
+
+/** Let editor.say also show its text at the foot of the canvas; editor.hint speaks to screen readers only. */
+function installVisibleMessages(editor) {
+  const speak = editor.say.bind(editor);
+  const element = document.getElementById("canvas-message");
+  editor.hint = speak;
+  if (!element) return;
+  let timer;
+  editor.say = (text) => {
+    speak(text);
+    clearTimeout(timer);
+    element.textContent = text;
+    element.hidden = !text;
+    positionMessage(element, editor.canvas.root.getBoundingClientRect());
+    timer = setTimeout(() => (element.hidden = true), DISPLAY_TIME);
+  };
+}
+
+/** Place the message above the buttons of the canvas, and not over the dock, which has fields of its own. */
+function positionMessage(element, canvas) {
+  const isVisible = canvas.width > 0;
+  element.style.bottom = isVisible ? `${innerHeight - canvas.bottom + BOTTOM_OFFSET}px` : "";
+  element.style.left = isVisible ? `${canvas.left + canvas.width / 2}px` : "";
+}

@@ -1,0 +1,93 @@
+// Fields that wait for a decision: further input on this page joins our side of the decision instead of being sent, and
+// changes by others update theirs. A reloaded page continues where the last one was.
+
+import { getAtPath, setAtPath, isEqual } from "../../common/json_paths.js";
+import { MISSING } from "./conflict_rules.js";
+import { CLIENT } from "./tabs.js";
+
+export class PendingDecisions {
+  constructor(unsavedChanges) {
+    this.unsavedChanges = unsavedChanges;
+  }
+
+  /** Return the entry that waits for a decision about the target of an operation and the index of its clash, or null. */
+  find(op) {
+    if (!setsField(op)) return null;
+    for (const entry of this.unsavedChanges.clashes) {
+      if (entry.way || entry.client !== CLIENT) continue;
+      const index = entry.clashes.findIndex((clash) => setsField(clash.op) && isInside(op, clash.op));
+      if (index >= 0) return { entry, index };
+    }
+    return null;
+  }
+
+  /** Return our waiting value as {value}, undefined when it was removed, or null when nothing waits. */
+  getOwnValue(op) {
+    const pending = this.find(op);
+    if (!pending) return null;
+    const { op: pendingOp } = pending.entry.clashes[pending.index];
+    return { value: getAtPath({ value: pendingOp.remove ? undefined : pendingOp.value }, ["value", ...getSubPath(op, pendingOp)]) };
+  }
+
+  /** @returns {object[]} the operations to send; the others joined a pending decision */
+  join(ops, label) {
+    return ops.filter((op) => !this.#joinPending(op, label));
+  }
+
+  /** @returns {object[]} the clashes without a pending decision; the others were updated */
+  filterNew(clashes, label) {
+    return clashes.filter((clash) => {
+      if (!this.#joinPending(clash.op, label)) return true;
+      this.#updateTheirs(clash.op, clash.theirs, clash.by);
+      return false;
+    });
+  }
+
+  /** Update pending decisions after changes by others. */
+  applyChanges({ ops = [], client, author }) {
+    if (client === CLIENT) return;
+    for (const op of ops) this.#updateTheirs(op, getValue(op), author?.name ?? "");
+  }
+
+  #joinPending(op, label) {
+    const pending = this.find(op);
+    if (!pending) return false;
+    const { entry, index } = pending;
+    const { op: pendingOp } = entry.clashes[index];
+    const subPath = getSubPath(op, pendingOp);
+    const merged = subPath.length ? { ...pendingOp, value: setAtPath(pendingOp.value, subPath, op.remove ? undefined : op.value) } : op;
+    this.#update(entry, index, { op: merged, yours: getValue(merged) }, label);
+    return true;
+  }
+
+  #updateTheirs(op, theirs, by) {
+    const pending = this.find(op);
+    if (!pending) return;
+    const { entry, index } = pending;
+    const clash = entry.clashes[index];
+    if (getSubPath(op, clash.op).length || isEqual(clash.theirs, theirs)) return;
+    this.#update(entry, index, { theirs, by }, entry.label);
+  }
+
+  /** Update a clash, and remove it when both sides have become equal. */
+  #update(entry, index, changes, label) {
+    const all = entry.clashes.map((clash, position) => (position === index ? { ...clash, ...changes } : clash));
+    const clashes = all.filter(({ yours, theirs }) => !isEqual(yours, theirs));
+    if (clashes.length) this.unsavedChanges.update(entry.id, { label, clashes, ops: clashes.map(({ op }) => op) });
+    else this.unsavedChanges.remove(entry.id);
+  }
+}
+
+/** Return whether an operation sets one field. Operations that insert, remove or move rows do not count as later values. */
+function setsField(op) {
+  if (op.op === "set" || op.op === "feature") return !op.insert && !(op.remove && typeof op.path.at(-1) === "number");
+  return op.op === "rename" || op.op === "header";
+}
+
+function isInside(op, container) {
+  if (op.op !== container.op || op.id !== container.id || op.field !== container.field) return false;
+  return (container.path ?? []).every((step, index) => String(step) === String(op.path[index]));
+}
+
+const getSubPath = (op, container) => (op.path ?? []).slice(container.path?.length ?? 0);
+const getValue = (op) => (op.remove ? MISSING : op.op === "rename" ? op.title : op.value);

@@ -1,0 +1,57 @@
+// The command palette (Ctrl+K) offers all available commands and all nodes to go to.
+
+import { goTo } from "./keyboard.js";
+import { GROUPS } from "./commands.js";
+import { isNote, getKindName, getNodeName } from "../graph_queries.js";
+import { storeValue, loadValue } from "../../common/storage.js";
+import { t } from "../../common/translations.js";
+
+const RECENT_KEY = "editor-recent-commands";
+
+export function install(editor) {
+  editor.commands.add({ id: "command-palette", label: t("Search and commands"), keys: ["Mod+K", "Mod+P"], group: "find", anywhere: true, quiet: true, run: openPalette });
+}
+
+async function openPalette(editor) {
+  const previousFocus = document.activeElement;
+  const selected = await editor.choose({ title: t("Search and commands"), placeholder: t("Run a command or go to a node…"), choices: [...listCommands(editor), ...listNodes(editor)] });
+  if (!selected) return;
+  const [kind, id] = [selected.slice(0, selected.indexOf(":")), selected.slice(selected.indexOf(":") + 1)];
+  if (kind === "go") {
+    editor.panels?.view?.("canvas");
+    return goTo(editor, id);
+  }
+  storeRecent(id);
+  if (previousFocus?.isConnected && previousFocus !== document.body) previousFocus.focus({ preventScroll: true });
+  editor.commands.run(id);
+}
+
+function listCommands(editor) {
+  const groups = GROUPS();
+  const recent = loadRecent();
+  const names = Object.keys(groups);
+  // an unknown group goes last
+  const getRank = (group) => (names.includes(group) ? names.indexOf(group) : names.length);
+  return editor.commands
+    .list()
+    .filter((command) => !command.quiet && editor.commands.can(command))
+    .map((command) => ({
+      id: `do:${command.id}`,
+      name: editor.commands.label(command),
+      group: recent.includes(command.id) ? t("Recently used") : (groups[command.group] ?? groups.other),
+      place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + getRank(command.group),
+      keys: editor.commands.keysOf(command).slice(0, 1),
+      words: [command.words ?? "", command.id.replaceAll("-", " ")],
+    }))
+    .sort((a, b) => a.place - b.place);
+}
+
+function listNodes(editor) {
+  return [...editor.model.nodes.values()]
+    .filter((node) => !isNote(node) && !node.isEntry)
+    .sort((a, b) => a.x - b.x || a.y - b.y)
+    .map((node) => ({ id: `go:${node.id}`, name: getNodeName(editor, node.id), hint: t("Go to · {kind}", { kind: getKindName(editor, node.kind) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: getNodeName(editor, node.id) })] }));
+}
+
+const loadRecent = () => loadValue(RECENT_KEY, []);
+const storeRecent = (id) => storeValue(RECENT_KEY, [id, ...loadRecent().filter((other) => other !== id)].slice(0, 5));

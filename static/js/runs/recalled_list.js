@@ -1,0 +1,54 @@
+// The list of recalled memories grows during a run: memories from a search come first, whichever node finished first.
+
+import { markUnmatchedRow, findUnmatchedQuery, createRecalledRow } from "./recollections.js";
+
+export class RecalledList {
+  #events = []; // all recall events so far
+  #newest = []; // rows that no search found: {row, entry, event}
+
+  constructor(el, template) {
+    this.el = el;
+    this.template = template;
+  }
+
+  /** Add the entries of an event and return how many are new. */
+  add(event) {
+    this.#events.push(event);
+    const added = event.entries.reduce((count, entry) => count + this.#addEntry(entry, event), 0);
+    this.#markUnmatched();
+    return added;
+  }
+
+  /** Two nodes of a run may recall the same memory: it is listed once, and a score takes precedence over none. */
+  #addEntry(entry, event) {
+    const isSearched = Boolean(event.query);
+    const existing = this.#findRow(entry);
+    const index = this.#newest.findIndex(({ row }) => row === existing);
+    if (existing && (!isSearched || index < 0)) return 0;
+    const row = createRecalledRow(entry, this.template, { searched: isSearched }).firstElementChild;
+    if (existing) {
+      this.#newest.splice(index, 1);
+      existing.remove();
+    }
+    if (isSearched) this.el.insertBefore(row, this.#newest[0]?.row ?? null);
+    else {
+      this.el.append(row);
+      this.#newest.push({ row, entry, event });
+    }
+    return existing ? 0 : 1;
+  }
+
+  #findRow(entry) {
+    return entry.id ? this.el.querySelector(`[data-entry-id="${CSS.escape(entry.id)}"]`) : null;
+  }
+
+  /** A later search may show that one of the newest entries does not match it. */
+  #markUnmatched() {
+    for (const item of this.#newest) {
+      const question = item.isMarked ? "" : findUnmatchedQuery(item.entry, item.event, this.#events);
+      if (!question) continue;
+      markUnmatchedRow(item.row, question, this.template);
+      item.isMarked = true;
+    }
+  }
+}
