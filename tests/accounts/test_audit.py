@@ -35,7 +35,7 @@ def test_entries_are_numbered_and_chained_per_team(cast):
     assert audit.verify(cast.team_a.id) == audit.ChainReport(
         cast.team_a.id, len(ours), ours[-1].hash, None
     )
-    assert audit.head(cast.team_a.id) == (len(ours), ours[-1].hash)
+    assert audit.read_head(cast.team_a.id) == (len(ours), ours[-1].hash)
 
 
 @pytest.mark.django_db
@@ -157,9 +157,9 @@ def test_entries_written_at_once_make_one_chain(owner_db: Any):
 @pytest.mark.django_db
 def test_trail_read_by_an_editor_is_refused(cast):
     with tenant([cast.team_a.id]):
-        assert selectors.trail_of(cast.ada.principal, cast.team_a)[0].seq == len(
+        assert selectors.list_audit_entries(cast.ada.principal, cast.team_a)[0].seq == len(
             entries(cast.team_a)
         )
 
     with pytest.raises(NotAllowed):
-        selectors.trail_of(cast.bob.principal, cast.team_a)
+        selectors.list_audit_entries(cast.bob.principal, cast.team_a)

@@ -135,9 +135,9 @@ def test_lines_of_several_teams_each_join_their_own_chain(cast: Any) -> None:
 
 
 def test_head_is_asked_for_with_what_was_noted(cast: Any) -> None:
-    before, _hash = audit.head(cast.team_a.pk)
+    before, _hash = audit.read_head(cast.team_a.pk)
     with tenant([cast.team_a.pk]):
         note(cast.team_a, "noted")
-        during, _hash = audit.head(cast.team_a.pk)
+        during, _hash = audit.read_head(cast.team_a.pk)
 
-    assert (during, audit.head(cast.team_a.pk)[0]) == (before + 1, before + 1)
+    assert (during, audit.read_head(cast.team_a.pk)[0]) == (before + 1, before + 1)

@@ -19,7 +19,7 @@ def said(*args: str) -> str:
 
 @pytest.mark.django_db
 def test_chains_that_fit_are_said_with_their_heads(cast):
-    length, head = audit.head(cast.team_a.pk)
+    length, head = audit.read_head(cast.team_a.pk)
 
     assert f"{cast.team_a.slug}: intact, {length} entries, head {head}" in said().splitlines()
     assert said(cast.team_b.slug).startswith(f"{cast.team_b.slug}: intact")
@@ -28,7 +28,7 @@ def test_chains_that_fit_are_said_with_their_heads(cast):
 
 @pytest.mark.django_db
 def test_team_that_is_none_is_said(cast):
-    with pytest.raises(CommandError, match="no team 'nobody'"):
+    with pytest.raises(CommandError, match="Team 'nobody' not found"):
         said("nobody")
 
 
@@ -39,7 +39,7 @@ def test_chain_that_was_changed_fails_with_its_first_broken_entry(owner_db: Any)
         audit.record(
             team_id=cast.team_a.pk, actor="user:x", action="workflow.changed", subject="thing"
         )
-    length, _head = audit.head(cast.team_a.pk)
+    length, _head = audit.read_head(cast.team_a.pk)
     with owner_db.transaction():
         owner_db.execute("SET LOCAL session_replication_role = replica")
         owner_db.execute(
@@ -48,7 +48,7 @@ def test_chain_that_was_changed_fails_with_its_first_broken_entry(owner_db: Any)
         )
     out = StringIO()
 
-    with pytest.raises(CommandError, match="1 of 1 chains broken") as broken:
+    with pytest.raises(CommandError, match="1 of 1 audit trails are broken") as broken:
         call_command("audit_verify", cast.team_a.slug, stdout=out)
 
     assert broken.value.returncode == 1

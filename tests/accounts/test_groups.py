@@ -39,7 +39,7 @@ def test_group_brings_its_grants_to_who_is_in_it_and_takes_them_along(cast: Cast
 
     put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
     assert access.can(cast.vic.principal, *asked)
-    assert access.grants_on(shared) == [access.Shared("workflow.edit", group=support)]
+    assert access.list_grants(shared) == [access.Shared("workflow.edit", group=support)]
 
     take_out(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
     assert not access.can(cast.vic.principal, *asked)
@@ -61,7 +61,7 @@ def test_group_that_is_deleted_ends_what_was_shared_with_it(cast: Cast, support:
 
     delete_group(cast.ada.principal, group_id=support.pk)
 
-    assert access.grants_on(shared) == []
+    assert access.list_grants(shared) == []
     assert not access.can(cast.vic.principal, "workflow.edit", shared)
     with tenant([cast.team_a.pk]):
         last = AuditEntry.objects.unscoped().filter(action="group.deleted").get()
@@ -94,27 +94,29 @@ def test_groups_are_made_by_who_manages_members(cast: Cast, support: Any, name: 
     with pytest.raises(NotAllowed):
         put_in(person.principal, group_id=support.pk, user_id=person.user.pk)
     with tenant([cast.team_a.pk]):
-        assert [one.row for one in selectors.groups_of(person.principal, cast.team_a)] == [support]
+        assert [one.row for one in selectors.list_groups(person.principal, cast.team_a)] == [
+            support
+        ]
 
 
 def test_page_makes_fills_and_deletes_a_group(cast: Cast):
     client = cast.ada.client
-    assert "No group yet" in client.get("/team/groups/").content.decode()
+    assert "No groups yet" in client.get("/team/groups/").content.decode()
 
     client.post("/team/groups/", {"name": "Support"})
     with tenant([cast.team_a.pk]):
-        (one,) = selectors.groups_of(cast.ada.principal, cast.team_a)
+        (one,) = selectors.list_groups(cast.ada.principal, cast.team_a)
     client.post(f"/team/groups/{one.row.pk}/add/", {"member": str(cast.vic.user.pk)})
     shown = client.get("/team/groups/").content.decode()
-    assert ("Support" in shown, "Take out" in shown) == (True, True)
+    assert ("Support" in shown, "Remove" in shown) == (True, True)
     again = client.post("/team/groups/", {"name": "support"})
-    assert (again.status_code, "of that name already" in again.content.decode()) == (422, True)
+    assert (again.status_code, "is already taken" in again.content.decode()) == (422, True)
     assert client.post(f"/team/groups/{one.row.pk}/add/", {"member": "x"}).status_code == 404
     seen = cast.vic.client.get("/team/groups/").content.decode()
-    assert ("Support" in seen, "Take out" in seen) == (True, False)
+    assert ("Support" in seen, "Remove" in seen) == (True, False)
 
     client.post(f"/team/groups/{one.row.pk}/delete/")
-    assert "No group yet" in client.get("/team/groups/").content.decode()
+    assert "No groups yet" in client.get("/team/groups/").content.decode()
 
 
 def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
@@ -150,9 +152,9 @@ def test_in_a_large_team_a_member_is_typed_instead_of_chosen(
     assert client.post(address, {"member": "VIC@example.org "}).status_code == 302
     stranger = client.post(address, {"member": cast.carol.user.email}, follow=True)
 
-    assert f"has this address: {cast.carol.user.email}" in stranger.content.decode()
+    assert f"has this email address: {cast.carol.user.email}" in stranger.content.decode()
     with tenant([cast.team_a.pk]):
-        (one,) = selectors.groups_of(cast.ada.principal, cast.team_a)
+        (one,) = selectors.list_groups(cast.ada.principal, cast.team_a)
     assert one.people == (cast.vic.user,)
 
 

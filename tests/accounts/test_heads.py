@@ -11,9 +11,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from accounts import audit
-from accounts.services.heads import check_head, checkpoint, read_heads, signed_head
+from accounts.services.checkpoints import check_head, read_heads, sign_head, write_checkpoint
 from config.celery import app
-from config.crypto import generate_key, is_signed, sign
+from config.encryption.crypto import generate_key, is_signed, sign
 from tests.support.cast import Cast, make_cast
 
 
@@ -39,10 +39,10 @@ def test_signature_holds_for_its_text_and_purpose_alone(settings: Any):
 @pytest.mark.django_db
 def test_head_holds_while_the_trail_only_grows(cast: Cast):
     record(cast.team_a)
-    head = signed_head(cast.team_a.pk)
+    head = sign_head(cast.team_a.pk)
     record(cast.team_a)
 
-    (read,) = read_heads(json.dumps(head.tree()))
+    (read,) = read_heads(json.dumps(head.to_json()))
 
     assert read == head
     assert check_head(read).holds
@@ -77,14 +77,16 @@ def test_command_finds_what_was_cut_off_though_the_chain_fits(owner_db: Any, tmp
     cast = make_cast()
     record(cast.team_a)
     file = tmp_path / "head.json"
-    head = signed_head(cast.team_a.pk)
-    file.write_text(json.dumps(head.tree()))
-    assert "holds, nothing newest was cut off" in said(cast.team_a.slug, "--head", str(file))
+    head = sign_head(cast.team_a.pk)
+    file.write_text(json.dumps(head.to_json()))
+    assert "valid, no entries were removed from the end" in said(
+        cast.team_a.slug, "--head", str(file)
+    )
 
     cut(owner_db, cast.team_a, heads_too=True)
 
     assert audit.verify(cast.team_a.pk).intact  # the chain alone doesn't see it
-    with pytest.raises(CommandError, match="1 of 1 signed heads don't hold"):
+    with pytest.raises(CommandError, match="1 of 1 signed heads failed verification"):
         said(cast.team_a.slug, "--head", str(file))
     record(cast.team_a)  # nor does it help to write something else in its place
     assert check_head(head).finding == "changed"
@@ -108,12 +110,12 @@ def test_checkpoint_of_each_day_adds_a_line_for_each_team(
 ):
     settings.AUDIT_HEADS_FILE = tmp_path / "kept" / "heads.jsonl"
 
-    assert (checkpoint(), checkpoint()) == (2, 2)
+    assert (write_checkpoint(), write_checkpoint()) == (2, 2)
 
     heads = list(read_heads(settings.AUDIT_HEADS_FILE.read_text()))
     assert {head.team_id for head in heads} == {cast.team_a.pk, cast.team_b.pk}
     assert len(heads) == 4
-    assert said("--head", str(settings.AUDIT_HEADS_FILE)).count("holds") == 4
+    assert said("--head", str(settings.AUDIT_HEADS_FILE)).count("valid") == 4
     assert "2 of" not in said(cast.team_a.slug, "--head", str(settings.AUDIT_HEADS_FILE))
 
 

@@ -4,16 +4,22 @@ from uuid import UUID
 
 import pytest
 
-from accounts.personas import key_of, key_subject, persona_id, persona_name, played_by
+from accounts.personas import (
+    find_key_id,
+    find_player,
+    make_key_subject,
+    make_persona_id,
+    strip_player,
+)
 
 
 PLAYER = UUID("01a20140-d1b6-7000-8ff0-0767ed1d6fd2")
 
 
 def test_persona_is_its_players_and_has_its_name() -> None:
-    made = persona_id("ben", PLAYER)
+    made = make_persona_id("ben", PLAYER)
 
-    assert (played_by(made), persona_name(made)) == (PLAYER, "ben")
+    assert (find_player(made), strip_player(made)) == (PLAYER, "ben")
 
 
 @pytest.mark.parametrize(
@@ -21,11 +27,11 @@ def test_persona_is_its_players_and_has_its_name() -> None:
     ["", "ben", "ben@example.org", str(PLAYER), f"@{PLAYER}", f"ben@{PLAYER}x", f"ben-{PLAYER}"],
 )
 def test_any_other_id_is_nobodys_persona(subject: str) -> None:
-    assert (played_by(subject), persona_name(subject)) == (None, subject)
+    assert (find_player(subject), strip_player(subject)) == (None, subject)
 
 
 def test_a_keys_own_subject_is_that_keys() -> None:
-    assert key_of(key_subject(PLAYER)) == PLAYER
-    assert [key_of(other) for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")] == [
+    assert find_key_id(make_key_subject(PLAYER)) == PLAYER
+    assert [find_key_id(other) for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")] == [
         None
     ] * 4

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from accounts.pseudonyms import (
-    hidden,
+    find_outside_ids,
+    find_persons,
+    hide,
     is_outside,
-    outside_in,
-    persons_in,
-    pseudonyms_in,
-    revealed,
-    worded,
+    list_pseudonyms,
+    replace_pseudonyms,
+    substitute_names,
 )
 
 
@@ -21,7 +21,7 @@ HASH = "~" + "a" * 26
 
 
 def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
-    return hidden(subject, detail, lambda one: f"<{one}>")
+    return hide(subject, detail, lambda one: f"<{one}>")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_subject_of_an_outside_person_is_swapped(text: str, instead: str):
         ("user:zoe is another team's.", "user:<zoe> is another team's."),
         ("'user:zoe' is not a namespace.", "'user:<zoe>' is not a namespace."),
         ("This run does not reach user:ana.", "This run does not reach user:<ana>."),
-        ("user:zoe: 'zoe' can't name a memory", "user:<zoe>: '<zoe>' can't name a memory"),
+        ("user:zoe: 'zoe' is not a valid ID", "user:<zoe>: '<zoe>' is not a valid ID"),
         ("zoe was here, zoes weren't", "<zoe> was here, zoes weren't"),
         (f"user:{ACCOUNT} is private", f"user:{ACCOUNT} is private"),
         (f"user:{OUTSIDE} is private", f"user:<{OUTSIDE}> is private"),
@@ -64,19 +64,19 @@ def test_refusal_that_quotes_a_person_is_swapped(why: str, instead: str):
 
 def test_refusal_quotes_no_name_that_cannot_be_an_id():
     name = "Zoë Smith"
-    told = f"user:{name}: {name!r} can't name a memory; use 1 to 80 visible ASCII characters."
+    told = f"user:{name}: {name!r} is not a valid ID; use 1 to 80 visible ASCII characters."
 
     subject, detail = swapped(f"user:{name}", why=told)
 
     assert "Smith" not in subject + detail["why"]
     assert "Zo" not in subject + detail["why"]
-    assert detail["why"].endswith("can't name a memory; use 1 to 80 visible ASCII characters.")
+    assert detail["why"].endswith("is not a valid ID; use 1 to 80 visible ASCII characters.")
 
 
 def test_persons_are_found_at_any_depth_and_values_like_their_ids_left():
     detail = {"asked": {"subject": "user:ana"}, "from": ["user:uma"], "user:eve": 1, "tier": "zoe"}
 
-    assert persons_in("user:zoe", detail) == {"zoe", "ana", "uma", "eve"}
+    assert find_persons("user:zoe", detail) == {"zoe", "ana", "uma", "eve"}
     assert swapped("user:zoe", **detail)[1] == {
         "asked": {"subject": "user:<ana>"}, "from": ["user:<uma>"], "user:<eve>": 1, "tier": "zoe",
     }  # fmt: skip
@@ -85,13 +85,13 @@ def test_persons_are_found_at_any_depth_and_values_like_their_ids_left():
 def test_pseudonyms_turn_back_while_somebody_knows_them():
     entry = [f"user:{HASH}", {"why": f"no {HASH}: gone", "n": 1}]
 
-    assert pseudonyms_in(entry) == {HASH}
-    assert revealed(entry, {HASH: "zoe"}) == ["user:zoe", {"why": "no zoe: gone", "n": 1}]
-    assert revealed(entry, {}) == entry
-    assert worded(f"not into user:{HASH}.", "somebody") == "not into somebody."
+    assert list_pseudonyms(entry) == {HASH}
+    assert substitute_names(entry, {HASH: "zoe"}) == ["user:zoe", {"why": "no zoe: gone", "n": 1}]
+    assert substitute_names(entry, {}) == entry
+    assert replace_pseudonyms(f"not into user:{HASH}.", "somebody") == "not into somebody."
 
 
 def test_account_is_not_outside():
     ids = ("zoe", OUTSIDE, ACCOUNT, "", "a b")
     assert [is_outside(one) for one in ids] == [True, True, False, False, False]
-    assert outside_in(f"user:{ACCOUNT}") == []
+    assert find_outside_ids(f"user:{ACCOUNT}") == []

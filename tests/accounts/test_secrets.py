@@ -14,7 +14,7 @@ from accounts import services
 from accounts.access import can
 from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, StartTokenUnusable
 from accounts.models import ApiKey, StartToken, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
 
 
@@ -65,7 +65,7 @@ def test_invitation_with_a_wrong_token_is_refused(cast):
 def test_invitation_for_one_address_refuses_another(cast):
     _row, token = invite(cast, email="dan@example.org")
 
-    with pytest.raises(NotAllowed, match="another e-mail address"):
+    with pytest.raises(NotAllowed, match="a different email address"):
         services.accept_invitation(user=cast.carol.user, token=token)
 
 
@@ -112,7 +112,7 @@ def test_sign_up_of_the_first_person_is_open_and_makes_a_team(db, settings):
 
     user = User.objects.get()
     assert user.is_superuser
-    assert [str(role) for role in user_principal(user).roles.values()] == ["owner"]
+    assert [str(role) for role in load_user_principal(user).roles.values()] == ["owner"]
 
 
 def test_key_secret_is_stored_as_a_hash_only(cast):
@@ -229,7 +229,7 @@ def test_key_page_shows_the_secret_once(cast):
 
 
 def test_first_run_makes_an_owner_and_a_link_that_works_once(db):
-    path = services.first_run()
+    path = services.prepare_first_run()
     browser = Client()
 
     first, second = browser.get(path), Client().get(path)
@@ -242,8 +242,8 @@ def test_first_run_makes_an_owner_and_a_link_that_works_once(db):
 
 
 def test_first_run_again_makes_a_new_link_and_ends_the_old(db):
-    old = services.first_run()
-    new = services.first_run()
+    old = services.prepare_first_run()
+    new = services.prepare_first_run()
 
     assert (User.objects.count(), StartToken.objects.count()) == (1, 1)
     assert (Client().get(old).status_code, Client().get(new).status_code) == (410, 302)
@@ -251,14 +251,14 @@ def test_first_run_again_makes_a_new_link_and_ends_the_old(db):
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_start_link_used_up_says_what_to_do(db, language):
-    address = services.first_run()
+    address = services.prepare_first_run()
     Client().get(address)
 
     answer = Client(headers={"accept-language": language}).get(address)
 
     page = answer.content.decode()
     with translation.override(language):
-        words = [gettext("This link is used up"), gettext("Sign in"), "<pre", "make run"]
+        words = [gettext("This link no longer works"), gettext("Sign in"), "<pre", "make run"]
     assert (answer.status_code, answer["Content-Language"]) == (410, language)
     assert [word for word in words if word not in page] == []
     assert f'href="{reverse("account_login")}"' in page
@@ -266,20 +266,20 @@ def test_start_link_used_up_says_what_to_do(db, language):
 
 def test_start_link_used_up_leads_on_whom_it_signed_in(db):
     browser = Client()
-    address = services.first_run()
+    address = services.prepare_first_run()
     browser.get(address)
 
     answer = browser.get(address)
 
     page = answer.content.decode()
     assert answer.status_code == 410
-    assert "you are signed in already" in page
+    assert "you are already signed in" in page
     assert 'href="/samples/"' in page
     assert "make run" not in page
 
 
 def test_start_link_expired_is_refused(db):
-    token = services.first_run().split("/")[-2]
+    token = services.prepare_first_run().split("/")[-2]
 
     with later(hours=13), pytest.raises(StartTokenUnusable):
         services.redeem_start_token(token)
@@ -287,7 +287,7 @@ def test_start_link_expired_is_refused(db):
 
 def test_welcome_form_gives_the_demo_owner_a_password(db):
     browser = Client()
-    browser.get(services.first_run())
+    browser.get(services.prepare_first_run())
 
     answer = browser.post(
         reverse("accounts:welcome"),

@@ -45,7 +45,7 @@ def test_members_are_shown_page_by_page(crowd: Cast) -> None:
 def test_member_is_found_by_name_and_by_address(crowd: Cast) -> None:
     assert shown(crowd, "?q=member+07")[1] == ["Member 07"]
     assert shown(crowd, "?q=M08%40EXAMPLE")[1] == ["Member 08"]
-    assert "Nobody of the team." in shown(crowd, "?q=nobody")[0]
+    assert "No members found." in shown(crowd, "?q=nobody")[0]
 
 
 def test_stranger_is_found_by_no_word(crowd: Cast) -> None:

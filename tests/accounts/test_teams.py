@@ -10,9 +10,9 @@ from django.db import IntegrityError
 from accounts import access, services
 from accounts.errors import AlreadyMember, LastOwner, NotAllowed, NotFound, UnscopedQuery
 from accounts.models import AuditEntry, Membership, Role, Team, User
-from accounts.principals import run_principal, user_principal
+from accounts.principals import load_run_principal, load_user_principal
 from accounts.roles import ROLE_VERBS, VERBS, render_permissions
-from accounts.tenancy import current_team_ids, tenant
+from accounts.tenancy import get_current_team_ids, tenant
 from config.ids import uuid7
 
 
@@ -53,7 +53,7 @@ def test_verb_asked_by_each_of_the_cast_follows_the_table(cast, verb, allowed):
 
 
 def test_check_refused_says_what_is_missing(cast):
-    with pytest.raises(NotAllowed, match=r"You may not change workflows here\."):
+    with pytest.raises(NotAllowed, match=r"You don't have permission to edit workflows\."):
         access.check(cast.vic.principal, "workflow.edit", cast.team_a)
 
 
@@ -125,7 +125,7 @@ def test_member_added_twice_is_refused(cast):
 def shared_ids(who, verb):
     with tenant([who.team.id]):
         rows = Membership.objects.unscoped().filter(
-            access.shared_with(who.principal, verb, Membership)
+            access.filter_shared(who.principal, verb, Membership)
         )
         return list(rows.values_list("id", flat=True))
 
@@ -170,16 +170,16 @@ def test_stray_model_wide_permission_opens_nothing(cast):
 
 def test_run_of_a_member_who_left_has_no_rights(cast):
     args = {"run_id": uuid7(), "team_id": cast.team_a.id, "user_id": cast.bob.user.pk}
-    before = access.can(run_principal(**args), "workflow.edit", cast.team_a)
+    before = access.can(load_run_principal(**args), "workflow.edit", cast.team_a)
 
     services.remove_member(cast.ada.principal, membership_id=membership(cast.bob).id)
 
     assert before
-    assert not access.can(run_principal(**args), "workflow.edit", cast.team_a)
+    assert not access.can(load_run_principal(**args), "workflow.edit", cast.team_a)
 
 
 def test_run_of_an_admin_manages_nobody(cast):
-    run = run_principal(run_id=uuid7(), team_id=cast.team_a.id, user_id=cast.ada.user.pk)
+    run = load_run_principal(run_id=uuid7(), team_id=cast.team_a.id, user_id=cast.ada.user.pk)
 
     assert not access.can(run, "member.manage", cast.team_a)
     assert not access.can(run, "workflow.view", cast.team_b)
@@ -190,10 +190,10 @@ def test_tenant_blocks_nested_put_the_outer_set_back(cast):
 
     with tenant([a]):
         with tenant([b]):
-            inner = current_team_ids(), set(roles_in(cast.team_b))
+            inner = get_current_team_ids(), set(roles_in(cast.team_b))
         with pytest.raises(ZeroDivisionError), tenant([b]):
             raise ZeroDivisionError
-        outer = current_team_ids()
+        outer = get_current_team_ids()
         seen = Membership.objects.unscoped().count()
 
     assert (inner, outer, seen) == ((frozenset([b]), {"Carol"}), frozenset([a]), 4)
@@ -238,7 +238,7 @@ def test_user_principal_asks_once_for_all_teams(cast, django_assert_num_queries)
     services.add_member(team=cast.team_b, user=cast.bob.user, role=Role.VIEWER)
 
     with django_assert_num_queries(5):  # savepoint, setting, rows, setting, release
-        principal = user_principal(cast.bob.user)
+        principal = load_user_principal(cast.bob.user)
 
     assert principal.roles == {cast.team_a.id: Role.EDITOR, cast.team_b.id: Role.VIEWER}
 

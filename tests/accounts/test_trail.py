@@ -15,8 +15,8 @@ from django.utils import timezone
 from accounts import audit
 from accounts.models import AuditEntry
 from accounts.services import create_group
-from accounts.services.heads import check_head, read_heads
-from accounts.services.trail import COLUMNS, Asked, Change, changes_in, read
+from accounts.services.checkpoints import check_head, read_heads
+from accounts.services.trail import COLUMNS, AuditFilter, FieldChange, list_changes, read_page
 from accounts.tenancy import tenant
 from memory import services as memory
 from tests.factories.workflows import make_workflow
@@ -53,7 +53,7 @@ def trail(cast: Cast) -> Cast:
 
 def found(cast: Cast, **asked: Any) -> list[tuple[str, str]]:
     with tenant([cast.team_a.pk]):
-        page = read(cast.ada.principal, team=cast.team_a, asked=Asked(**asked))
+        page = read_page(cast.ada.principal, team=cast.team_a, filters=AuditFilter(**asked))
     return [(line.entry.action, line.entry.subject) for line in page.lines]
 
 
@@ -94,10 +94,12 @@ def test_trail_is_narrowed_by_time(trail: Cast):
 def test_pages_go_on_by_number_whatever_is_written_meanwhile(cast: Cast):
     for number in range(7):
         record(cast.team_a, subject=str(number), action="comment.created")
-    asked, seen, before = Asked(action="comment.created"), [], None
+    asked, seen, before = AuditFilter(action="comment.created"), [], None
     with tenant([cast.team_a.pk]):
         while True:
-            page = read(cast.ada.principal, team=cast.team_a, asked=asked, before=before, limit=3)
+            page = read_page(
+                cast.ada.principal, team=cast.team_a, filters=asked, before=before, limit=3
+            )
             seen += [line.entry.subject for line in page.lines]
             record(cast.team_a, subject="late", action="comment.created")
             if (before := page.older) is None:
@@ -109,17 +111,17 @@ def test_pages_go_on_by_number_whatever_is_written_meanwhile(cast: Cast):
 @pytest.mark.parametrize(
     ("detail", "changes"),
     [
-        ({"from": "viewer", "to": "admin"}, (Change("", "viewer", "admin"),)),
+        ({"from": "viewer", "to": "admin"}, (FieldChange("", "viewer", "admin"),)),
         (
             {"before": {"a": 1, "b": [1], "c": None}, "after": {"a": 2, "b": [1], "d": "x"}},
-            (Change("a", "1", "2"), Change("d", "–", "x")),
+            (FieldChange("a", "1", "2"), FieldChange("d", "–", "x")),
         ),
-        ({"before": "x", "after": "y"}, (Change("", "x", "y"),)),
+        ({"before": "x", "after": "y"}, (FieldChange("", "x", "y"),)),
         ({"keys": 3}, ()),
     ],
 )
 def test_change_is_told_field_by_field(detail: Any, changes: Any):
-    assert changes_in(detail) == changes
+    assert list_changes(detail) == changes
 
 
 def page_of(person: Person, query: str = "") -> str:
@@ -138,7 +140,7 @@ def test_page_says_names_not_ids(cast: Cast, api_key: Any):
 
     shown = page_of(cast.ada)
 
-    for words in ("Person: Bob", "Conversation: c1", "Answering machine", "Support", "Alice"):
+    for words in ("User: Bob", "Conversation: c1", "Answering machine", "Support", "Alice"):
         assert words in shown
     assert str(key) in shown  # the key's own name as the subject of its making
     assert "bob&#x27;s secret" not in shown
@@ -167,8 +169,8 @@ def test_page_shows_what_changed_and_what_was_refused(cast: Cast):
     shown = page_of(cast.ada, "?subject=thing")
 
     assert '<td class="was">5</td><td class="is">9</td>' in shown
-    assert "not done" in shown
-    assert "Nothing here matches" in page_of(cast.ada, "?subject=nothing")
+    assert "failed" in shown
+    assert "No results" in page_of(cast.ada, "?subject=nothing")
     for nonsense in ("?before=x", "?since=2026-99-99", "?success=7", "?until=x"):
         page_of(cast.ada, nonsense)
 
@@ -193,7 +195,7 @@ def test_rarer_filters_are_open_where_one_of_them_narrows(cast: Cast, query: str
 def test_button_verifies_and_names_the_first_broken_entry(cast: Cast):
     whole = cast.ada.client.post("/team/audit/verify/").content.decode()
 
-    assert "The trail is whole" in whole
+    assert "all hashes match" in whole
 
 
 @pytest.mark.django_db(transaction=True)
@@ -208,8 +210,8 @@ def test_button_names_the_first_broken_entry(owner_db: Any):
 
     shown = cast.ada.client.post("/team/audit/verify/").content.decode()
 
-    assert "The trail is broken at entry 2: this entry was changed." in shown
-    where = re.search(r'href="([^"]+)">Show where', shown)
+    assert "Verification failed at entry 2: this entry was modified." in shown
+    where = re.search(r'href="([^"]+)">Show entry', shown)
     assert where is not None
     assert '<span class="seq">2</span>' in page_of(cast.ada, where[1].removeprefix("/team/audit/"))
 

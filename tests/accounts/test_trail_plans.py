@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.services.trail import Asked, read
+from accounts.services.trail import AuditFilter, read_page
 from accounts.tenancy import tenant
 from tests.memory.providers.test_plans import plan, scans
 from tests.support.cast import Cast
@@ -40,7 +40,7 @@ def grown(cast: Cast, owner_db: psycopg.Connection[Any]) -> Cast:
 
 def shown(cast: Cast, **asked: Any) -> list[str]:
     with tenant([cast.team_a.pk]):
-        page = read(cast.ada.principal, team=cast.team_a, asked=Asked(**asked))
+        page = read_page(cast.ada.principal, team=cast.team_a, filters=AuditFilter(**asked))
     return [line.entry.subject for line in page.lines]
 
 

@@ -81,7 +81,7 @@ def _person_of_the_trail(person: Person, canary: str) -> Any:
             action="memory.stored",
             subject=f"user:{canary}",
         )
-        audit.head(person.team.id)  # writes what was noted
+        audit.read_head(person.team.id)  # writes what was noted
         return AuditPerson.objects.unscoped().get(team_id=person.team.id, person=canary).pk
 
 

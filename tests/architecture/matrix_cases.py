@@ -14,7 +14,7 @@ def _result(person: Person, canary: str) -> Any:
     from tests.factories.workflows import make_workflow
     from workflows.models import TestResult
     from workflows.services.debugging.cases import save_case
-    from workflows.services.drafts import snapshot_of_draft
+    from workflows.services.editor.drafts import snapshot_of_draft
 
     with tenant([person.team.pk]):
         found = TestResult.objects.unscoped().filter(case__name=canary, team_id=person.team.pk)

@@ -10,7 +10,7 @@ from tests.support.cast import Person
 
 def _published_chat(person: Person, canary: str) -> Any:
     from tests.factories.workflows import make_version
-    from workflows.services.samples import copy_sample
+    from workflows.services.samples.samples import copy_sample
 
     workflow = copy_sample(person.principal, team_id=person.team.pk, slug="chatbot")
     make_version(person, workflow, note=canary)

@@ -12,7 +12,7 @@ from tests.support.cast import Person
 def _erasure(person: Person, canary: str) -> Any:
     """Of the person, who asked for it themselves; done."""
     from memory.services import MemoryCaller
-    from memory.services.erasures import confirmation_of, order_erasure
+    from memory.services.erasure.erasure_jobs import confirmation_of, order_erasure
     from memory.upkeep.erasing import erase_soon
 
     _private_entry(person, canary)

@@ -11,7 +11,7 @@ from tests.support.cast import Person
 def _annotated(person: Person, canary: str) -> Any:
     """Its nodes and its note hold the canary."""
     from tests.factories.workflows import document, make_workflow
-    from workflows.engine.editing.reading import read_ops
+    from workflows.engine.editing.decode import read_ops
     from workflows.services.editing import gestures
 
     workflow = make_workflow(person, canary, document(canary))

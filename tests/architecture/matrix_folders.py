@@ -11,7 +11,7 @@ from tests.support.cast import Person
 def _folder(person: Person, canary: str) -> Any:
     """A workflow lies in it, and one folder."""
     from tests.factories.workflows import make_workflow
-    from workflows.services import folders
+    from workflows.services.catalog import folders
 
     team_id = person.team.pk
     name = f"{canary} {len(_names(person))}"  # a name is there once

@@ -14,8 +14,8 @@ def _node(person: Person, canary: str) -> Any:
 
 def _recalling(person: Person, canary: str) -> Any:
     """A node of it recalls what everybody of the team may see."""
-    from memory.services.caller import MemoryCaller
-    from memory.services.remember import remember
+    from memory.services.entries.remember import remember
+    from memory.services.gateway.caller import MemoryCaller
     from tests.factories.workflows import document, make_workflow
 
     source = document(canary)

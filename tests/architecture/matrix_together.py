@@ -11,7 +11,7 @@ from tests.support.cast import Person
 def _comment(person: Person, canary: str) -> Any:
     """Of the team's owner, as everything the makers make: nobody else may change its words."""
     from tests.factories.workflows import make_workflow
-    from workflows.services import comments
+    from workflows.services.editor import comments
 
     workflow = make_workflow(person, canary)
     return comments.write(person.principal, workflow=workflow, body=canary, node=canary).pk

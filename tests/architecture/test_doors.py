@@ -138,7 +138,7 @@ def test_formats_that_run_code_on_loading_are_nowhere(module: str):
 
 
 # Our own template of thousands of cards; what authors wrote is only ever a value in it.
-OUR_JINJA = {"workflows/views/editor/rendering.py"}
+OUR_JINJA = {"workflows/views/canvas/rendering.py"}
 
 
 def test_jinja_of_others_is_rendered_in_the_runner_pool_alone():

@@ -18,7 +18,7 @@ def _scripts() -> dict[str, str]:
     return {
         str(path.relative_to(SCRIPTS)): path.read_text(encoding="utf-8")
         for path in SCRIPTS.rglob("*.js")
-        if path.name != "words.js"
+        if path.name != "translations.js"
     }
 
 
@@ -27,7 +27,7 @@ def _said() -> dict[str, str]:
     return {
         re.sub(r"\\(.)", r"\1", first or second): name
         for name, source in _scripts().items()
-        if "words.js" in source
+        if "translations.js" in source
         for first, second in SAID.findall(source)
     }
 

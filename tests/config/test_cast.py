@@ -8,7 +8,9 @@ from tests.support.cast import Cast
 
 
 def test_cast_roles_are_as_told(cast: Cast):
-    roles = {name: person.principal.role_in(cast.team_a.id) for name, person in cast.people.items()}
+    roles = {
+        name: person.principal.get_role(cast.team_a.id) for name, person in cast.people.items()
+    }
 
     assert roles == {
         "alice": Role.OWNER,
@@ -17,7 +19,7 @@ def test_cast_roles_are_as_told(cast: Cast):
         "vic": Role.VIEWER,
         "carol": None,
     }
-    assert cast.carol.principal.role_in(cast.team_b.id) == Role.OWNER
+    assert cast.carol.principal.get_role(cast.team_b.id) == Role.OWNER
 
 
 def test_cast_client_is_signed_in(cast: Cast):

@@ -4,6 +4,7 @@ A process as a shell starts it where the start is part of what is asked, else on
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import pytest
 
 from config.env import ROOT
 from tests.support.stack import LiveStack
+from workflows.sandbox.process import is_jailed
 
 
 # A wall that is down for a single process: what it would have read from its environment is changed in it.
@@ -36,7 +38,9 @@ def doctor(stack: LiveStack, change: str = "") -> tuple[int, str]:
 
 
 def down(said: str) -> list[str]:
-    return [line.split("  ")[2].strip() for line in said.splitlines() if line.startswith("  DOWN")]
+    return [
+        line.split("  ")[2].strip() for line in said.splitlines() if line.startswith("  FAILED")
+    ]
 
 
 def test_doctor_every_wall_stands_then_keys_that_others_may_read_are_named(
@@ -53,6 +57,9 @@ def test_doctor_every_wall_stands_then_keys_that_others_may_read_are_named(
     assert "mnemoflow_app is bound by row-level security" in said
     assert "runner" in said
     assert "syscalls" in said
+    assert ("ok      bubblewrap" in said) == is_jailed()
+    in_jail = re.search(r"ok      full Python .*protected by .*syscalls", said)
+    assert (in_jail is not None) == is_jailed()
 
     (tmp_path / "secrets.json").chmod(0o644)
     status, said = started(live_stack, **moved)
@@ -87,7 +94,7 @@ def test_doctor_database_gone_says_so(live_stack: LiveStack, address: str):
     status, said = started(live_stack, DATABASE_URL=address, DATABASE_POOL_SIZE="0")
 
     assert status == 1
-    assert "doesn't answer" in said
+    assert "doesn't respond" in said
     assert "refuses http://169.254.169.254" in said  # the other walls are looked at all the same
 
 
@@ -98,4 +105,12 @@ def test_doctor_valkey_gone_is_weak_not_down(live_stack: LiveStack):
     status, said = doctor(live_stack, change)
 
     assert (status, down(said)) == (0, []), said
-    assert "weak   valkey" in said
+    assert "warn    valkey" in said
+
+
+def test_doctor_bubblewrap_missing_is_weak_and_the_other_walls_stand(live_stack: LiveStack):
+    status, said = doctor(live_stack, "import os; os.environ['PATH'] = ''")
+
+    assert (status, down(said)) == (0, []), said
+    assert "warn    bubblewrap" in said
+    assert "ok      full Python" not in said

@@ -9,10 +9,10 @@ from config.env import Env, explain
     [
         ("PORT", "eighty", "port of the web server"),
         ("PORT", "70000", "port of the web server"),
-        ("DATABASE_URL", "mysql://x/y", "only PostgreSQL will do"),
+        ("DATABASE_URL", "mysql://x/y", "must be a PostgreSQL URL"),
         ("BROKER_URL", "http://x", "must start with one of amqp://"),
         ("SECRET_KEY", "short", "signs sessions"),
-        ("LOG_LEVEL", "LOUD", "least severe event"),
+        ("LOG_LEVEL", "LOUD", "minimum level of logged events"),
     ],
 )
 def test_env_wrong_value_is_explained_with_its_name_and_meaning(

@@ -9,11 +9,11 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts import errors as accounts
-from config.errors import STATUS, DomainErrorMiddleware, body_of, status_of
+from config.errors import STATUS, DomainErrorMiddleware, build_body, find_status
 from memory.core import errors as memory
 from tests.support.cast import Person
 from workflows.engine import errors as workflows
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 
 
 def families(root: type[Exception]) -> list[type[Exception]]:
@@ -37,7 +37,7 @@ def test_status_most_specific_row_wins():
     class Lost(memory.NotFound):
         """Lost."""
 
-    assert [status_of(Lost()), status_of(memory.MemoryFault()), status_of(ValueError())] == [
+    assert [find_status(Lost()), find_status(memory.MemoryFault()), find_status(ValueError())] == [
         404,
         500,
         None,
@@ -47,7 +47,7 @@ def test_status_most_specific_row_wins():
 def test_body_carries_every_problem_with_its_address():
     problem = Problem(code="E1", message="No end.", node="n1", field="text")
 
-    body = body_of(workflows.DocumentInvalid([problem]))
+    body = build_body(workflows.DocumentInvalid([problem]))
 
     assert body["error"]["type"] == "DocumentInvalid"
     found = body["error"]["problems"]
@@ -120,6 +120,6 @@ def test_address_that_takes_forms_alone_says_so_to_who_opens_it(alice: Person) -
     over_the_api = alice.client.get("/api/v1/memory/recall", headers={"Accept": "text/html"})
 
     assert (opened.status_code, opened["Allow"]) == (405, "POST")
-    assert "can't be opened like a page" in opened.content.decode()
+    assert "can't be opened as a page" in opened.content.decode()
     assert (asked.status_code, asked.content) == (405, b"")
     assert over_the_api["Content-Type"] == "application/json"

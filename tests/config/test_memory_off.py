@@ -61,14 +61,14 @@ edges:
 # For whoever came by the start link: a workflow to open.
 DRAW = """
 from accounts.models import Membership, Team
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
-from workflows.services import importing
+from workflows.services.catalog import importing
 
 with tenant(Team.objects.values_list("id", flat=True)):
     row = Membership.objects.unscoped().select_related("user").get(user__is_superuser=True)
 made = importing.import_document(
-    user_principal(row.user), team_id=row.team_id, source=open(%r).read(), name="Greeting"
+    load_user_principal(row.user), team_id=row.team_id, source=open(%r).read(), name="Greeting"
 )
 print("id=%%s" %% made.workflow.pk)
 """
@@ -89,8 +89,8 @@ def without(
     at = servers.place()
     environment = {
         **_stack.environment,
-        "DATABASE_URL": at.database_url("mnemoflow_app", database),
-        "DATABASE_OWNER_URL": at.database_url("postgres", database),
+        "DATABASE_URL": at.build_database_url("mnemoflow_app", database),
+        "DATABASE_OWNER_URL": at.build_database_url("postgres", database),
         "MEMORY_ENABLED": "0",
         "PYTHONPATH": str(folder),
     }
@@ -106,7 +106,7 @@ def without(
         yield stack, folder
     finally:
         stack.stop()
-        with psycopg.connect(servers.postgres().url(), autocommit=True) as connection:
+        with psycopg.connect(servers.postgres().build_url(), autocommit=True) as connection:
             name = sql.Identifier(database)
             connection.execute(sql.SQL("drop database if exists {} with (force)").format(name))
 
@@ -247,8 +247,8 @@ def test_memory_nodes_off_leaves_memory_and_hides_its_nodes(
     document.write_text(SECTION_12)
     asked = without_nodes.manage(
         "shell", "--no-imports", "-c",
-        "from django.urls import reverse; from workflows.execution.kinds import kinds;"
-        "print(reverse('memory:list'), [k for k in kinds() if k.startswith('memory')])",
+        "from django.urls import reverse; from workflows.execution.kinds import load_kinds;"
+        "print(reverse('memory:list'), [k for k in load_kinds() if k.startswith('memory')])",
     )  # fmt: skip
 
     status, said = run_workflow(without_nodes, str(document), "--input", "query=x")

@@ -13,10 +13,10 @@ import pytest
 
 from config import net
 from tests.support.documents import document, end, node, start
-from workflows.engine.backends import InProcess, Request
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin
-from workflows.execution.http import GuardedHttp
+from workflows.engine.testing.backends import InProcess, Request
+from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.config import ProviderConfig
 from workflows.llm.openai_compatible import OpenAICompatible
 

@@ -2,7 +2,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.plugins import PluginClash, hookimpl, listed, manager, offered
+from config.plugins import (
+    PluginClash,
+    collect_lists,
+    collect_mappings,
+    get_plugin_manager,
+    hookimpl,
+)
 
 
 class Redis:
@@ -23,22 +29,22 @@ class Other:
 
 @pytest.fixture
 def plugins() -> Iterator[None]:
-    manager.cache_clear()
+    get_plugin_manager.cache_clear()
     yield
-    manager.cache_clear()
+    get_plugin_manager.cache_clear()
 
 
 def test_offered_merges_what_plugins_offer(plugins: None):
-    manager().register(Redis())
-    manager().register(Other())
+    get_plugin_manager().register(Redis())
+    get_plugin_manager().register(Other())
 
-    assert offered("memory_providers") == {"redis": dict, "other": list}
-    assert "a kind" in listed("node_kinds")
+    assert collect_mappings("memory_providers") == {"redis": dict, "other": list}
+    assert "a kind" in collect_lists("node_kinds")
 
 
 def test_offered_same_name_twice_is_an_error_that_names_it(plugins: None):
-    manager().register(Redis())
-    manager().register(Redis())
+    get_plugin_manager().register(Redis())
+    get_plugin_manager().register(Redis())
 
     with pytest.raises(PluginClash, match="'redis' as one of the memory providers"):
-        offered("memory_providers")
+        collect_mappings("memory_providers")

@@ -1,6 +1,6 @@
 """A plug-in really reaches its use: one run goes through a node, a scope and a model of its own.
 
-The node is the one of docs/howto/add-a-node.md, word for word.
+The node is the one of docs/extend/add-a-node.md, word for word.
 """
 
 import re
@@ -13,39 +13,38 @@ from uuid import uuid4
 import pytest
 
 from accounts.tenancy import tenant
-from config.plugins import PluginClash, hookimpl, manager
+from config.plugins import PluginClash, get_plugin_manager, hookimpl
 from memory.core import scopes
 from memory.core.errors import InvalidInput
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.provider import MemoryProvider
 from memory.core.records import MemoryQuery
 from memory.core.scope_kinds import ScopeKind
 from memory.models import Entry, Namespace
 from memory.plugins import make_provider, plug_in_scopes
 from memory.providers import PROVIDERS
+from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
-from workflows.engine.runner import WorkflowRunner
-from workflows.execution.kinds import kinds
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.execution.kinds import load_kinds
 from workflows.execution.worker import Worker
 from workflows.llm.config import ProviderConfig
 from workflows.llm.offline import OfflineModels
 from workflows.models import Run
-from workflows.services.credentials import create_provider
-from workflows.services.runs import start_run
+from workflows.services.models.credentials import create_provider
+from workflows.services.runs.runs import start_run
 
 
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "add-a-node.md"
+HOWTO = Path(__file__).parents[2] / "docs" / "extend" / "add-a-node.md"
 
 
 def example() -> Any:
-    """The how-to's module, as a package would have it."""
-    code = re.search(r"```python\n(.*?)```", HOWTO.read_text(), re.DOTALL)
-    assert code is not None
+    """Return the how-to's module, as a package would have it: the kind, and the hook that hands it in."""
+    kind, hook, *_ = re.findall(r"```python\n(.*?)```", HOWTO.read_text(), re.DOTALL)
     namespace: dict[str, Any] = {"__name__": "example"}
-    exec(compile(code[1], str(HOWTO), "exec"), namespace)
+    exec(compile(kind + hook, str(HOWTO), "exec"), namespace)
     return namespace
 
 
@@ -81,7 +80,7 @@ class Plugin:
     @hookimpl
     def scopes(self) -> Any:
         def department(identity: Any) -> tuple[str, ...]:
-            return (scopes.needed("department", "app_id", identity),)
+            return (scopes.require_variable("department", "app_id", identity),)
 
         return {"department": ScopeKind("department", "dept", department, label="The department")}
 
@@ -89,13 +88,13 @@ class Plugin:
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     added = Plugin()
-    manager().register(added)
+    get_plugin_manager().register(added)
     plug_in_scopes()
-    kinds.cache_clear()
+    load_kinds.cache_clear()
     yield added
-    manager().unregister(added)
+    get_plugin_manager().unregister(added)
     plug_in_scopes()
-    kinds.cache_clear()
+    load_kinds.cache_clear()
 
 
 def test_memory_provider_of_a_plugin_is_made_by_name(plugin: Plugin) -> None:
@@ -118,7 +117,7 @@ async def test_workflow_runs_with_the_memory_of_a_plugin(plugin: Plugin) -> None
 
     assert fits.succeeded, fits.error
     assert [one["value"] for one in fits.outputs["found"]] == ["tea"]
-    assert [entry.value for entry in await provider.recall(MemoryQuery("user:mia"))] == ["tea"]
+    assert [entry.value for entry in provider.recall(MemoryQuery("user:mia"))] == ["tea"]
     assert "5 are allowed" in (large.error or "")
 
 
@@ -130,12 +129,12 @@ def test_provider_of_a_plugin_takes_no_built_in_name(name: str) -> None:
             return {name: Remembering}
 
     added = Greedy()
-    manager().register(added)
+    get_plugin_manager().register(added)
     try:
         with pytest.raises(InvalidInput, match=f"{name!r}, which is built in"):
             make_provider(name)
     finally:
-        manager().unregister(added)
+        get_plugin_manager().unregister(added)
 
 
 def test_two_plugins_of_one_provider_are_a_clash(plugin: Plugin) -> None:
@@ -145,12 +144,12 @@ def test_two_plugins_of_one_provider_are_a_clash(plugin: Plugin) -> None:
             return {"remembering": Remembering}
 
     added = Second()
-    manager().register(added)
+    get_plugin_manager().register(added)
     try:
         with pytest.raises(PluginClash, match="'remembering'"):
             make_provider("remembering")
     finally:
-        manager().unregister(added)
+        get_plugin_manager().unregister(added)
 
 
 def test_provider_that_nobody_offers_is_named_with_those_there_are(plugin: Plugin) -> None:
@@ -174,7 +173,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def test_scope_of_a_plugin_is_offered_in_the_forms_of_memory_nodes(plugin: Plugin) -> None:
-    offered = {name: kinds()[name] for name in kinds()}
+    offered = {name: load_kinds()[name] for name in load_kinds()}
     choices = {
         name: dict(next(f for f in offered[name].fields if f.name == "scope").choices)
         for name in ("memory-recall", "memory-store")

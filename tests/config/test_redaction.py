@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from workflows.llm.redaction import MASK, Redactor, redactor
+from config.redaction import MASK, LogRedactor, build_redactor
 
 
 CANARY = 'sk-Canary+7/f3=a9&1c0de"ü'
@@ -30,7 +30,7 @@ CANARY = 'sk-Canary+7/f3=a9&1c0de"ü'
     ],
 )
 def test_secret_is_blotted_out_of_a_text(text: str) -> None:
-    clean = Redactor([CANARY, "another-secret"]).text(text)
+    clean = build_redactor([CANARY, "another-secret"]).redact_text(text)
 
     assert MASK in clean
     assert CANARY not in clean
@@ -47,7 +47,7 @@ def test_secret_is_blotted_out_of_json_keys_bytes_and_errors() -> None:
         "t": True,
     }
 
-    clean = Redactor([CANARY]).value(value)
+    clean = build_redactor([CANARY]).redact(value)
 
     assert "Canary" not in repr(clean)
     assert (clean["n"], clean["t"]) == (5, True)
@@ -55,29 +55,49 @@ def test_secret_is_blotted_out_of_json_keys_bytes_and_errors() -> None:
 
 
 def test_processor_cleans_a_log_event() -> None:
-    event = Redactor([CANARY]).processor(None, "info", {"event": f"used {CANARY}", "n": 1})
+    log = LogRedactor()
+    log.add(CANARY)
+
+    event = log.process(None, "info", {"event": f"used {CANARY}", "n": 1})
 
     assert event == {"event": f"used {MASK}", "n": 1}
 
 
+def test_log_forgets_the_oldest_secret_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.redaction._MOST_LIVE", 2)
+    log = LogRedactor()
+    for secret in ("secret-one", "secret-two", "secret-two", "secret-three"):
+        log.add(secret)
+
+    event = log.process(None, "info", {"event": "secret-one secret-two secret-three"})
+
+    assert event == {"event": f"secret-one {MASK} {MASK}"}
+
+
+def test_bytes_without_a_secret_stay_as_they_are() -> None:
+    assert build_redactor([CANARY]).redact(b"\xff\x00") == b"\xff\x00"
+
+
 def test_longer_secret_is_blotted_out_whole_when_it_contains_a_shorter() -> None:
-    assert Redactor(["abcdef", "abcdefghij"]).text("abcdefghij") == MASK
+    assert build_redactor(["abcdef", "abcdefghij"]).redact_text("abcdefghij") == MASK
 
 
 def test_short_or_no_secret_changes_nothing() -> None:
-    assert Redactor(["", "abc"]).text("abc and more") == "abc and more"
-    assert Redactor([]).value({"a": "b"}) == {"a": "b"}
+    assert build_redactor(["", "abc"]).redact_text("abc and more") == "abc and more"
+    assert build_redactor([]).redact({"a": "b"}) == {"a": "b"}
 
 
 def test_redactor_is_made_once_for_a_set_of_secrets() -> None:
-    assert redactor(["secret-one", "secret-two"]) is redactor(["secret-two", "secret-one"])
+    assert build_redactor(["secret-one", "secret-two"]) is build_redactor(
+        ["secret-two", "secret-one"]
+    )
 
 
 def test_redaction_is_fast() -> None:
-    blot = Redactor([f"sk-{i:040d}" for i in range(50)])
+    redactor = build_redactor([f"sk-{i:040d}" for i in range(50)])
     text = "an ordinary line of a log without anything secret in it\n" * 2000
 
     start = time.process_time()
-    assert blot.text(text) == text
+    assert redactor.redact_text(text) == text
 
     assert time.process_time() - start < 0.25

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 from django.utils import timezone
 
-from config.moments import kept, midnight
+from config.timestamps import find_midnight, to_utc
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ def test_kept_is_the_same_moment_or_refused(text: str, found: datetime | None):
     moment = datetime.fromisoformat(text)
     if found is None:
         with pytest.raises(ValueError, match="1970"):
-            kept(moment)
+            to_utc(moment)
     else:
-        assert kept(moment) == found
+        assert to_utc(moment) == found
 
 
 def test_midnight_is_of_the_readers_day_and_refused_at_the_end_of_time():
     with timezone.override("Asia/Shanghai"):
-        assert midnight(date(2026, 11, 22)) == datetime(2026, 11, 21, 16, tzinfo=UTC)
-        assert midnight(date(2026, 11, 22), later=1) == datetime(2026, 11, 22, 16, tzinfo=UTC)
+        assert find_midnight(date(2026, 11, 22)) == datetime(2026, 11, 21, 16, tzinfo=UTC)
+        assert find_midnight(date(2026, 11, 22), later=1) == datetime(2026, 11, 22, 16, tzinfo=UTC)
     for day in (date.max, date.min):
         with pytest.raises(ValueError, match="1970"):
-            midnight(day, later=1)
+            find_midnight(day, later=1)

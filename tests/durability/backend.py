@@ -8,7 +8,7 @@ import pytest
 from tests.durability.conftest import point_celery_at
 from tests.support import servers
 from tests.support.database import worker_number
-from workflows.services.durable import ChildWorker, DurableBackend
+from workflows.services.runs.durable_backend import ChildWorker, DurableBackend
 
 
 @pytest.fixture(scope="module")

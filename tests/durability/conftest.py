@@ -14,7 +14,7 @@ import pytest
 from kombu import pools
 from redis import Redis
 
-from config.embedded.programs import worker as worker_program
+from config.embedded.programs import build_worker as worker_program
 from config.env import env
 from tests.fakes.openai_server import FakeOpenAI, Scripted
 from tests.support import servers
@@ -22,8 +22,8 @@ from tests.support.cast import Cast
 from tests.support.database import database_name, worker_number
 from tests.support.nursery import Forked, Nurseries
 from workflows.models import Run, Workflow
-from workflows.services import importing
-from workflows.services.credentials import create_provider
+from workflows.services.catalog import importing
+from workflows.services.models.credentials import create_provider
 
 
 ENDED = ("succeeded", "partial-succeeded", "failed", "stopped")
@@ -122,7 +122,7 @@ def cluster(
         tmp_path,
         {
             "DJANGO_SETTINGS_MODULE": "config.settings",
-            "DATABASE_URL": at.database_url("mnemoflow_app", database_name()),
+            "DATABASE_URL": at.build_database_url("mnemoflow_app", database_name()),
             "BROKER_URL": broker,
             "REDIS_URL": valkey_url,
         },

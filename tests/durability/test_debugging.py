@@ -11,16 +11,17 @@ from accounts.tenancy import tenant
 from memory.models import Entry, Revision
 from tests.durability.conftest import Cluster
 from tests.support.cast import Cast
-from workflows.engine.dsl import load_document
-from workflows.engine.partial import Extent, Part
+from workflows.engine.language.dsl import load_document
+from workflows.engine.runtime.partial_runs import Extent, Part
 from workflows.models import Conversation, Message, Run, Step, Workflow, WouldBe
-from workflows.services import drafts, importing
+from workflows.services.catalog import importing
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
 from workflows.services.debugging.pauses import edit_step, resume_run
 from workflows.services.debugging.pins import pin_node
-from workflows.services.debugging.starting import start_debug_run
-from workflows.services.debugging.would_be import drop_memories, keep_memories
-from workflows.services.runs import cancel_run, start_run
+from workflows.services.debugging.sandbox_memory import drop_memories, keep_memories
+from workflows.services.debugging.start import start_debug_run
+from workflows.services.editor import drafts
+from workflows.services.runs.runs import cancel_run, start_run
 
 
 def template(name: str, text: str, **reads: list[str]) -> dict[str, Any]:

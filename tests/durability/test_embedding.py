@@ -3,8 +3,8 @@
 from typing import Any
 
 from memory import services
-from memory.embedding import wakes
-from memory.services.embedding import embedding_state
+from memory.embedding import notify
+from memory.services.recall.embedding_status import embedding_state
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request, Vectors
 from tests.memory.services.conftest import at_door
@@ -27,7 +27,7 @@ def use(cluster: Cluster, ledger: FakeOpenAI, settings: Any) -> None:
     for name, value in chosen.items():
         setattr(settings, name, value)
     forget()
-    wakes._COVERED.clear()
+    notify._COVERED.clear()
 
 
 def waiting(cluster: Cluster) -> int:
@@ -43,7 +43,7 @@ def test_what_is_written_is_found_by_meaning_soon_whatever_happens_in_between(
     from config.net import clients
     from config.net.allow import parse_allowed
 
-    monkeypatch.setattr(clients, "_operators_list", lambda: parse_allowed([ledger.allow]))
+    monkeypatch.setattr(clients, "_load_allow_list", lambda: parse_allowed([ledger.allow]))
     answers: list[Any] = [Failure(500), Vectors(vector, delay=30)]
 
     def scripted(request: Request) -> Answer | Failure | Vectors:
@@ -68,7 +68,7 @@ def test_what_is_written_is_found_by_meaning_soon_whatever_happens_in_between(
         cluster.until(lambda: not answers)  # the worker waits for an answer, and dies
         cluster.kill("first")
         again(cluster)
-        wakes._COVERED.clear()
+        notify._COVERED.clear()
         services.remember(alice, namespace=HERE, key="e", value="an automobile")
         cluster.start("second")
         cluster.until(lambda: not waiting(cluster))

@@ -5,15 +5,15 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from memory.models import Curation, Entry
-from memory.services.rules import Learning, set_rule
+from memory.services.curation.learning_rules import Learning, set_rule
 from tests.durability.conftest import Cluster
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person
 from workflows.llm.offline import LABELS
 from workflows.models import Run, Workflow
 from workflows.samples.catalogue import SAMPLES
-from workflows.services import importing
-from workflows.services.runs import start_run
+from workflows.services.catalog import importing
+from workflows.services.runs.runs import start_run
 
 
 ROUNDS = 25  # of two questions by each of two people: a hundred runs

@@ -6,18 +6,18 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from bench.chatter import CURATOR, Script, chat, document, judged
-from memory.services.learnt import learnt_from
-from memory.services.rules import Learning, set_rule
+from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.run_lessons import learnt_from
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
-from workflows.services import importing
-from workflows.services.credentials import create_provider
-from workflows.services.runs import start_run
+from workflows.services.catalog import importing
+from workflows.services.models.credentials import create_provider
+from workflows.services.runs.runs import start_run
 from workflows.services.tasks import create_task, execute_task
-from workflows.views.run_memory import recalled_in
+from workflows.views.runs.memory import recalled_in
 
 
 LEARNT = "Quick sort in Rust needs a random pivot"

@@ -8,15 +8,15 @@ import pytest
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Curation, Entry
-from memory.services.caller import MemoryCaller
-from memory.services.rules import Learning, set_rule
+from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.gateway.caller import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import line, made
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
-from workflows.services.runs import start_run
+from workflows.services.runs.runs import start_run
 
 
 SAID = "Tea opens at nine"
@@ -143,7 +143,7 @@ def test_memory_told_in_prompts_again_and_again_is_learnt_once(
     cluster: Cluster, cast: Cast
 ) -> None:
     """spec §8b: recall → prompt → answer → curation, by real workers; hundred rounds are in
-    ``tests/memory/services/test_curate.py``."""
+    ``tests/memory/services/curation/test_curate.py``."""
     caller = MemoryCaller(
         cast.alice.principal, cast.team_a.pk, {"user_id": str(cast.alice.user.pk)}
     )

@@ -5,13 +5,13 @@ from typing import Any
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Read
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import line, made
 from tests.durability.test_tiers import told
 from tests.support.cast import Cast, Person
 from workflows.models import Workflow
-from workflows.services.runs import Run, start_run
+from workflows.services.runs.runs import Run, start_run
 
 
 RECALL = {

@@ -10,8 +10,8 @@ from tests.durability.conftest import Cluster, answer_from_now_on, asked
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
-from workflows.services import importing
-from workflows.services.runs import start_run
+from workflows.services.catalog import importing
+from workflows.services.runs.runs import start_run
 
 
 def llm(node_id: str, prompt: str, parent: str) -> dict[str, Any]:
@@ -165,5 +165,5 @@ def test_steps_of_rounds_count_and_the_server_says_how_many_a_run_may_take(
     assert (few["status"], few["error"]) == ("succeeded", "")
     assert (many["status"], many["error"]) == (
         "failed",
-        "The run took more than 12 steps; the server's RUN_MAX_STEPS allows more",
+        "The run took more than 12 steps; raise the server's RUN_MAX_STEPS to allow more",
     )

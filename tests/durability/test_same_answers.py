@@ -7,15 +7,15 @@ import pytest
 
 from tests.durability.backend import child_worker, durable
 from tests.spec.nodes.tables import ROWS, Row
-from workflows.engine.conformance import Case, judge, read_cases
-from workflows.engine.nodes import builtin_kinds
-from workflows.services.durable import ChildWorker, DurableBackend
+from workflows.engine.nodes import build_kinds
+from workflows.engine.testing.conformance import Case, judge, read_cases
+from workflows.services.runs.durable_backend import ChildWorker, DurableBackend
 
 
 __all__ = ["child_worker", "durable"]
 
 SUITE = Path(__file__).resolve().parents[2].parent / "shared" / "conformance"
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

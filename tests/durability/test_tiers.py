@@ -5,13 +5,13 @@ from typing import Any
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry, Read
-from memory.services.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import debug, line, made
 from tests.support.cast import Cast
 from workflows.models import Workflow, WouldBe
-from workflows.services.runs import Run, start_run
-from workflows.services.streams import Stream
+from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.runs import Run, start_run
 
 
 STREAM = Stream("project-1")
@@ -116,7 +116,7 @@ def test_group_an_author_names_is_refused_unless_it_is_the_runs_own(
 
     assert (row["status"], row["outputs"]) == ("succeeded", {"o": ""})
     (error,) = told(cluster, run, "memory_retrieval_error")
-    assert "does not reach" in error["message"]
+    assert "has no access to" in error["message"]
 
 
 def test_value_the_gate_lets_not_in_is_said_and_the_run_goes_on(

@@ -2,8 +2,8 @@
 
 from tests.durability.conftest import Cluster
 from tests.support.cast import Cast
-from workflows.services import importing
-from workflows.services.runs import start_run
+from workflows.services.catalog import importing
+from workflows.services.runs.runs import start_run
 
 
 TURNS = 8

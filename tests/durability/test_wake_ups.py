@@ -8,7 +8,7 @@ from tests.durability.conftest import Cluster, answer_from_now_on, asked
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
 from workflows.models import Workflow
-from workflows.services.runs import cancel_run, start_run
+from workflows.services.runs.runs import cancel_run, start_run
 from workflows.tasks import advance_run
 
 
@@ -72,7 +72,7 @@ def test_run_that_killed_three_workers_is_given_up_with_a_reason(
     row = cluster.until_ended(run)
 
     assert row["status"] == "failed"
-    assert "died three times" in row["error"]
+    assert "crashed three times" in row["error"]
     assert cluster.until_ended(healthy)["status"] == "succeeded"
     cluster.check(run)
 

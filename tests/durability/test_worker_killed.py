@@ -9,7 +9,7 @@ from tests.durability.conftest import Cluster, answer_from_now_on, asked
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
 from workflows.models import Workflow
-from workflows.services.runs import start_run
+from workflows.services.runs.runs import start_run
 
 
 SLOW = Answer("one two three four five six seven eight", delay=0.4)

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.code_outputs import Declared, OutputInvalid, checked
-from workflows.engine.document import NodeSpec
 from workflows.engine.kinds import Widget
-from workflows.engine.nodes.code import Code
-from workflows.engine.values import ValueType
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.values import ValueType
+from workflows.engine.nodes.data.code import Code
+from workflows.engine.nodes.data.code_outputs import Declaration, OutputInvalid, check_outputs
 
 
 MAIN = "def main(a):\n    return {'r': a}"
@@ -67,7 +67,7 @@ def test_form_is_drawn_from_its_own_widgets() -> None:
     [
         ({}, "string", "Output r is missing."),
         ({"r": "", "x": 1}, "string", "Not all output parameters are validated: x isn't declared."),
-        ([1], "string", "The code must return an object with its outputs, it returned array[number]"),
+        ([1], "string", "The code must return an object with its outputs, but it returned array[number]"),
         ({"r": 1}, "string", "Output r is not a string, got integer instead."),
         ({"r": "1"}, "number", "Output r is not a number, got string instead."),
         ({"r": 1}, "boolean", "Output r is not a boolean, got integer instead."),
@@ -87,27 +87,27 @@ def test_result_that_does_not_fit_is_told_with_its_name(
     result: Any, kind: str, sentence: str
 ) -> None:
     with pytest.raises(OutputInvalid) as invalid:
-        checked(result, {"r": Declared(ValueType(kind))})
+        check_outputs(result, {"r": Declaration(ValueType(kind))})
 
     assert invalid.value.message == sentence
     assert not invalid.value.retryable
 
 
 def test_children_are_checked_like_outputs() -> None:
-    person = Declared(ValueType.OBJECT, {"name": Declared(ValueType.STRING)})
-    people = Declared(ValueType.ARRAY_OBJECT, {"name": Declared(ValueType.STRING)})
+    person = Declaration(ValueType.OBJECT, {"name": Declaration(ValueType.STRING)})
+    people = Declaration(ValueType.ARRAY_OBJECT, {"name": Declaration(ValueType.STRING)})
 
-    assert checked({"r": {"name": "a\x00"}}, {"r": person}) == {"r": {"name": "a"}}
+    assert check_outputs({"r": {"name": "a\x00"}}, {"r": person}) == {"r": {"name": "a"}}
     with pytest.raises(OutputInvalid, match=r"Output r\[1\].name is missing"):
-        checked({"r": [{"name": "a"}, {}]}, {"r": people})
+        check_outputs({"r": [{"name": "a"}, {}]}, {"r": people})
     with pytest.raises(OutputInvalid, match=r"r.age isn't declared"):
-        checked({"r": {"name": "a", "age": 1}}, {"r": person})
+        check_outputs({"r": {"name": "a", "age": 1}}, {"r": person})
 
 
 def test_checked_values_are_new_ones() -> None:
     given: dict[str, Any] = {"r": {"a": [True, "x\x00"]}}
 
-    made = checked(given, {"r": Declared(ValueType.OBJECT)})
+    made = check_outputs(given, {"r": Declaration(ValueType.OBJECT)})
 
     assert made == {"r": {"a": [True, "x"]}}
     assert given == {"r": {"a": [True, "x\x00"]}}

@@ -19,9 +19,12 @@ from tests.support.documents import (
     template,
 )
 from tests.support.engine import ports, run_plan
-from workflows.engine.brake import Brake
-from workflows.engine.document import Mode
-from workflows.engine.events import (
+from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
+from workflows.engine.language.document import Mode
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.events import (
     IterationCompleted,
     IterationNext,
     IterationStarted,
@@ -30,13 +33,10 @@ from workflows.engine.events import (
     LoopStarted,
     NodeStateChange,
 )
-from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
-from workflows.engine.local import ListJournal
-from workflows.engine.loop import drive
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import compile_plan
-from workflows.engine.records import RunStatus, StepKey, StepStatus
-from workflows.engine.runs import RunControl, RunStart
+from workflows.engine.runtime.local_ports import ListJournal
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.run_request import RunControl, RunStart
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepStatus
 
 
 LETTERS = {"v": ("array[string]", ["a", "b", "c"]), "n": ("number", 0)}
@@ -208,7 +208,7 @@ async def test_inner_strategy_comes_before_the_containers() -> None:
 
 async def test_stop_reaches_a_node_deep_inside() -> None:
     nap, control, journal = Nap(30), RunControl(), ListJournal()
-    plan = compile_plan(three_deep(), builtin_kinds(plugins=[nap]))
+    plan = compile_plan(three_deep(), build_kinds(plugins=[nap]))
     begin = RunStart("r", inputs={"words": ["x"]})
     task = asyncio.create_task(drive(plan, begin, ports(), journal, control=control))
     await asyncio.sleep(0.05)
@@ -353,12 +353,12 @@ async def test_answer_of_a_failed_round_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_held_inside_a_round_pauses_and_goes_on_there(parallel: bool) -> None:
-    plan = compile_plan(napping(is_parallel=parallel), builtin_kinds(plugins=[first := Nap()]))
+    plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[first := Nap()]))
     brake = Brake(budget=3)  # start, iteration, one nap
     paused = await drive(plan, RunStart("r"), ports(), journal := ListJournal(), brake=brake)
 
     again = Nap()
-    plan = compile_plan(napping(is_parallel=parallel), builtin_kinds(plugins=[again]))
+    plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[again]))
     result = await drive(plan, RunStart("r"), ports(), ListJournal(), history=journal.records)
 
     assert paused.status is RunStatus.PAUSED

@@ -7,11 +7,11 @@ import pytest
 
 from tests.support.documents import document, end, inside, iteration, llm, node, start, template
 from tests.support.engine import JinjaHere
-from workflows.engine.document import Json, NodeSpec
 from workflows.engine.errors import CodeFailed, HttpFailed, ModelFailed
+from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.ports import CodeRequest, HttpRequest, ModelRequest
-from workflows.engine.records import StepRecord, StepStatus
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import StepRecord, StepStatus
 
 
 class Breaks:

@@ -7,15 +7,15 @@ import pytest
 
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
-from workflows.engine.describing import example_data
-from workflows.engine.document import Document
-from workflows.engine.events import MemoryRecalled, MemoryWritten
-from workflows.engine.nodes import NODE_KINDS, builtin_kinds
+from workflows.engine.kind_examples import build_example_data
+from workflows.engine.language.document import Document
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import NODE_KINDS, build_kinds
 from workflows.engine.ports import ModelChunk, Usage
-from workflows.engine.remembering import scopes_of
-from workflows.engine.runner import WorkflowRunner
-from workflows.engine.runs import RunResult
-from workflows.engine.validation import validate
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 SYSTEM = {"conversation_id": "c1", "user_id": "mia", "app_id": "wiki"}
@@ -257,16 +257,16 @@ def test_wrong_configuration_is_addressed_to_its_field(
 ) -> None:
     spec = node("x", kind, **data)
 
-    assert [problem.field for problem in builtin_kinds()[kind].check(spec)] == [field]
+    assert [problem.field for problem in build_kinds()[kind].check(spec)] == [field]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_kind_is_unknown_without_memory_and_its_example_is_valid_with_it(name: str) -> None:
     kind = next(one for one in NODE_KINDS if one.name == name)
-    made = path(start("q"), node("x", name, **(example_data(kind) | QUERY)), end())
+    made = path(start("q"), node("x", name, **(build_example_data(kind) | QUERY)), end())
 
-    with_memory = [p.code for p in validate(made, builtin_kinds()) if p.node == "x"]
-    without = [p.message for p in validate(made, builtin_kinds(memory=False)) if p.node == "x"]
+    with_memory = [p.code for p in validate(made, build_kinds()) if p.node == "x"]
+    without = [p.message for p in validate(made, build_kinds(memory=False)) if p.node == "x"]
 
     assert with_memory == []
     assert any(name in message for message in without)
@@ -285,7 +285,7 @@ def test_scopes_a_document_asks_for_are_read_from_its_nodes() -> None:
         node("f", "knowledge-retrieval", scope="user", query_variable_selector=["start", "q"]),
     )  # fmt: skip
 
-    assert scopes_of(made) == {"conversation", "global", "user"}
+    assert scopes_of(made, build_kinds()) == {"conversation", "global", "user"}
 
 
 BY_MODEL = {

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.documents import document, end, node, start
-from workflows.engine.backends import InProcess, Outcome, Request
-from workflows.engine.document import NodeSpec
-from workflows.engine.nodes.http_request import HttpRequestNode
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.nodes.http.http_request import HttpRequestNode
+from workflows.engine.testing.backends import InProcess, Outcome, Request
 
 
 async def run(data: dict[str, Any], *replies: dict[str, Any], **inputs: Any) -> Outcome:

@@ -9,13 +9,13 @@ from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, start
 from tests.support.engine import EchoModels
-from workflows.engine.events import MemoryRecalled
-from workflows.engine.mocks import words
+from workflows.engine.nodes.llm.reasoning import Reasoning
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Reminder, Usage
-from workflows.engine.reasoning import Reasoning
-from workflows.engine.records import RunStatus
-from workflows.engine.runner import WorkflowRunner
-from workflows.engine.runs import RunResult
+from workflows.engine.runtime.events import MemoryRecalled
+from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.testing.mocks import words
 
 
 class Says:

@@ -8,12 +8,12 @@ import pytest
 from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
-from workflows.engine.document import Document
-from workflows.engine.events import MemoryForgotten
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.records import RunStatus
-from workflows.engine.runner import WorkflowRunner
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.events import MemoryForgotten
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import RunStatus
 
 
 SYSTEM = {"user_id": "mia", "conversation_id": "c1"}
@@ -29,7 +29,7 @@ def forgetting(**data: Any) -> Document:
 async def three() -> InMemoryProvider:
     memory = InMemoryProvider()
     for number in range(3):
-        await memory.store(StoreParams("user:mia", f"k{number}", number, {"n": number}))
+        memory.store(StoreParams("user:mia", f"k{number}", number, {"n": number}))
     return memory
 
 
@@ -85,7 +85,7 @@ async def test_key_that_comes_out_empty_fails_and_forgets_nothing(key: str) -> N
 
 @pytest.mark.parametrize("data", [{}, {"key": ""}, {"filter": {}}])
 def test_node_that_names_nothing_is_a_problem(data: dict[str, Any]) -> None:
-    problems = validate(forgetting(**data), builtin_kinds())
+    problems = validate(forgetting(**data), build_kinds())
 
     assert [one.code for one in problems if one.node == "gone"] == ["config.value_error"]
 
@@ -100,6 +100,6 @@ async def test_missing_person_fails_the_node_by_name() -> None:
 
 
 def test_without_memory_the_kind_is_unknown_by_name() -> None:
-    problems = validate(forgetting(key="k"), builtin_kinds(memory=False))
+    problems = validate(forgetting(key="k"), build_kinds(memory=False))
 
     assert [one.code for one in problems if one.node == "gone"] == ["kind.unknown"]

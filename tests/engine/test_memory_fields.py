@@ -10,11 +10,11 @@ from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
-from workflows.engine.document import Document
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.kinds import Field
+from workflows.engine.language.document import Document
 from workflows.engine.nodes import NODE_KINDS
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -34,9 +34,9 @@ async def two_ages() -> InMemoryProvider:
     clock = Clock()
     memory = InMemoryProvider(clock=clock)
     clock.now = NOW - timedelta(days=365)
-    await memory.store(StoreParams("user:ana", "old", "Lives in Bern"))
+    memory.store(StoreParams("user:ana", "old", "Lives in Bern"))
     clock.now = NOW
-    await memory.store(StoreParams("user:ana", "new", "Lives in Rome now"))
+    memory.store(StoreParams("user:ana", "new", "Lives in Rome now"))
     return memory
 
 

@@ -9,12 +9,12 @@ from memory.core.errors import ProviderError
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import answer, document, end, llm, node, start
 from tests.support.engine import EchoModels, JinjaHere
-from workflows.engine.document import Document, Mode
-from workflows.engine.events import MemoryRecalled, MemoryWritten
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
+from workflows.engine.language.document import Document, Mode
 from workflows.engine.ports import Message
-from workflows.engine.records import RunStatus
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import RunStatus
 from workflows.llm.offline import OfflineModels
 
 
@@ -332,7 +332,7 @@ async def test_notes_of_a_run_are_gone_when_it_ends_and_its_answer_has_them() ->
 
 async def test_run_whose_notes_cannot_be_cleared_ends_all_the_same() -> None:
     class Stubborn(InMemoryProvider):
-        async def clear_namespace(self, namespace: str) -> int:
+        def clear_namespace(self, namespace: str) -> int:
             raise ProviderError
 
     runner = WorkflowRunner(

@@ -12,13 +12,19 @@ from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
-from workflows.engine.document import Document
-from workflows.engine.events import Event, MemoryRecalled, MemoryRetrievalError, NodeStateChange
-from workflows.engine.nodes import builtin_kinds, memory_retrieval
-from workflows.engine.records import RunStatus
-from workflows.engine.runner import WorkflowRunner
-from workflows.engine.runs import RunResult
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Document
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.memory import memory_retrieval
+from workflows.engine.runtime.events import (
+    Event,
+    MemoryRecalled,
+    MemoryRetrievalError,
+    NodeStateChange,
+)
+from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import RunStatus
 
 
 SYSTEM = {"workflow_id": "wf", "group_id": "g1", "user_id": "mia", "conversation_id": "c1"}
@@ -44,7 +50,7 @@ async def keep(
     memory: InMemoryProvider, *values: Any, tier: Tier = Tier.LONG_TERM, at: str = HERE
 ) -> None:
     for value in values:
-        await memory.store(StoreParams(at, f"{tier}-{value}"[:300], value, tier=tier))
+        memory.store(StoreParams(at, f"{tier}-{value}"[:300], value, tier=tier))
 
 
 async def ask(
@@ -203,15 +209,15 @@ class Failing(InMemoryProvider):
         super().__init__()
         self._fault = fault
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         raise self._fault
 
 
 FAULTS = [
     (ProviderError("The store is away."), "The store is away."),
     (AccessDenied("That group is not yours."), "That group is not yours."),
-    (ProviderError(), "The store behind memory failed."),
-    (ConnectionError("10.0.0.7:5432 refused"), "Memory could not be asked"),
+    (ProviderError(), "The memory provider failed."),
+    (ConnectionError("10.0.0.7:5432 refused"), "Memory could not be reached"),
 ]
 
 
@@ -235,7 +241,7 @@ async def test_missing_memory_is_told_and_the_run_goes_on_without() -> None:
 
     assert (result.status, result.outputs) == (RunStatus.SUCCEEDED, {"o": ""})
     assert [e.message for e in events if isinstance(e, MemoryRetrievalError)] == [
-        "No memory provider is configured; the node needs one"
+        "No memory provider is configured; this node needs one"
     ]
 
 
@@ -250,17 +256,16 @@ async def test_missing_group_is_told_by_name() -> None:
 
 async def test_memory_that_never_answers_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent(InMemoryProvider):
-        async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        async def run(self, work: Any) -> Any:
             await asyncio.Event().wait()
-            raise AssertionError
 
-    monkeypatch.setattr(memory_retrieval, "PATIENCE", 0.01)
+    monkeypatch.setattr(memory_retrieval, "TIMEOUT_SECONDS", 0.01)
 
     result, events = await ask(asking(), Silent(), {"topic": "tea"})
 
     assert result.outputs == {"o": ""}
     assert [e.message for e in events if isinstance(e, MemoryRetrievalError)] == [
-        "Memory did not answer within 0.01 s"
+        "Memory did not respond within 0.01 s"
     ]
 
 
@@ -290,7 +295,7 @@ async def test_chinese_question_gets_chinese_headings() -> None:
 
 async def test_metadata_that_calls_itself_working_gets_no_better_place() -> None:
     memory = InMemoryProvider()
-    await memory.store(StoreParams(HERE, "k", "I am new", {"tier": "working"}))
+    memory.store(StoreParams(HERE, "k", "I am new", {"tier": "working"}))
 
     result, _ = await ask(asking(), memory, {"topic": "nothing like it"})
 
@@ -298,13 +303,13 @@ async def test_metadata_that_calls_itself_working_gets_no_better_place() -> None
 
 
 def test_without_memory_the_kind_is_unknown_by_name() -> None:
-    problems = validate(asking(), builtin_kinds(memory=False))
+    problems = validate(asking(), build_kinds(memory=False))
 
     assert [one.code for one in problems if one.node == "history"] == ["kind.unknown"]
 
 
 def test_unknown_scope_is_told_at_its_field() -> None:
-    problems = validate(asking(scope="everywhere"), builtin_kinds())
+    problems = validate(asking(scope="everywhere"), build_kinds())
 
     assert [(one.code, one.field) for one in problems if one.node == "history"] == [
         ("config.unknown_scope", "scope")

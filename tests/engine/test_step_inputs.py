@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.documents import document, end, node, start
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 class Telling(NodeKind[Any, dict[str, Any]]):

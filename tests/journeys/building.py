@@ -14,8 +14,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from config.env import ROOT
 from tests.journeys.editing import Draft, id_in, ready
-from workflows.engine.document import Document
-from workflows.engine.dsl import load_document
+from workflows.engine.language.document import Document
+from workflows.engine.language.dsl import load_document
 
 
 START, RECALL, THINK, STORE, END = (
@@ -44,7 +44,7 @@ class Way(Protocol):
 
 
 def wanted() -> Document:
-    source = (ROOT / "workflows" / "samples" / "exchange.yml").read_text()
+    source = (ROOT / "workflows" / "samples" / "exchange" / "workflow.yml").read_text()
     return load_document(source).document
 
 

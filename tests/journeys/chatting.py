@@ -20,7 +20,7 @@ def say(page: Page, text: str) -> Locator:
     """The answer's bubble, once all of it is there."""
     bubbles = page.locator(".chat-log .bubble-it")
     before = bubbles.count()
-    box = page.get_by_role("textbox", name="Say something")
+    box = page.get_by_role("textbox", name="Message")
     box.fill(text)
     box.press("Enter")
     expect(bubbles).to_have_count(before + 1)
@@ -36,8 +36,8 @@ def new_conversation(page: Page) -> None:
 
 def be(page: Page, person: str) -> None:
     page.locator(".chat-head summary").first.click()
-    page.get_by_label("Be someone else").fill(person)
-    page.get_by_role("button", name="Be that person").click()
+    page.get_by_label("Switch user").fill(person)
+    page.get_by_role("button", name="Switch").click()
     expect(page.locator(".chat-head summary").first).to_contain_text(person)
 
 
@@ -49,4 +49,4 @@ def be_oneself(page: Page) -> None:
 
 def node(page: Page, name: str) -> Locator:
     """On the canvas, or in the drawing on a run's page."""
-    return page.locator(f'wf-node[data-id="{name}"], article[data-node="{name}"]')
+    return page.locator(f'wf-node[data-id="{name}"]')

@@ -9,8 +9,8 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import READY, use_sample
-from workflows.engine.document import Document
-from workflows.engine.dsl import load_document
+from workflows.engine.language.document import Document
+from workflows.engine.language.dsl import load_document
 
 
 CHATBOT = "A chatbot that remembers"

@@ -18,10 +18,10 @@ MAKE = """
 import json, secrets
 from django.test import Client
 from accounts.models import Role, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.services import add_member, create_team
 from accounts.tenancy import tenant
-from workflows.services import importing
+from workflows.services.catalog import importing
 asked = json.loads({asked!r})
 mark = secrets.token_hex(4)
 people, team = {{}}, None
@@ -36,7 +36,7 @@ for name, role in asked["people"].items():
     people[name] = {{"id": str(user.pk), "cookies": {{k: v.value for k, v in client.cookies.items()}}}}
 owner = User.objects.get(pk=next(iter(people.values()))["id"])
 with tenant([team.pk]):
-    made = importing.import_document(user_principal(owner), team_id=team.pk, source=asked["document"], name="Together")
+    made = importing.import_document(load_user_principal(owner), team_id=team.pk, source=asked["document"], name="Together")
 print("made=" + json.dumps({{"team": str(team.pk), "workflow": str(made.workflow.pk), "people": people}}))
 """
 
@@ -229,3 +229,11 @@ def open_editor(seat: Seat, workflow: str) -> None:
     seat.page.goto(f"/workflows/{workflow}/")
     # the first page of a server that has just come up, beside others who test, takes its time
     seat.page.wait_for_selector("#editor[data-ready=yes]", timeout=60_000)
+
+
+def rename(seat: Seat, node: str, title: str) -> None:
+    """Handed in, not waited for."""
+    seat.editor(
+        "(e, [id, title]) => { e.edits.send([{ op: 'rename', id, title }], { label: title }); }",
+        [node, title],
+    )

@@ -38,14 +38,14 @@ class Words:
 
 
 ENGLISH = Words(
-    "Say something", "Remembered:", "Forgotten", "From memory: 1", "Forget", "Undo",
-    "Correct", "What is right", "Save", "Pause", "Resume", "Memory is paused for you",
-    "Paused by you: nothing of this was remembered.", "Forget everything",
+    "Message", "Remembered:", "Forgotten", "From memory: 1", "Forget", "Undo",
+    "Correct", "Correct text", "Save", "Pause", "Resume", "Your memory is paused",
+    "Remembering is paused: nothing was saved.", "Forget everything",
 )  # fmt: skip
 CHINESE = Words(
-    "说点什么", "已记住：", "已遗忘", "来自记忆：1 条", "遗忘", "撤销",
-    "更正", "正确的内容", "保存", "暂停", "继续", "你的记忆已暂停",
-    "你已暂停：这里的内容都没有记住。", "全部遗忘",
+    "输入消息", "已记住：", "已遗忘", "来自记忆：1 条", "遗忘", "撤销",
+    "更正", "正确的内容", "保存", "暂停", "恢复", "你的记忆已暂停",
+    "记忆已暂停：未保存任何内容。", "全部遗忘",
 )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def asked_anew(page: Page, chat: str, words: Words) -> None:
     turn = say(page, words, QUESTION)
     expect(turn.locator(".bubble-it")).to_contain_text("Tofu")
     expect(turn).to_contain_text(words.from_memory)
-    expect(turn.locator(".told-used")).to_contain_text(RIGHT)
+    expect(turn.locator(".memory-used")).to_contain_text(RIGHT)
 
 
 def forgotten_for_the_next_answer(page: Page, chat: str, words: Words) -> None:

@@ -34,9 +34,9 @@ def test_picture_is_shown_dragged_on_and_left_for_the_keyboard(board: Board):
     for _ in range(40):  # until the picture has been painted
         zoom(board, -12)
         zoom(board, 12)
-        if board.js("return canvas.far.isOn;"):
+        if board.js("return canvas.farView.isOn;"):
             break
-    assert board.js("return canvas.far.isOn;")
+    assert board.js("return canvas.farView.isOn;")
     before = board.node("n150")
 
     board.drag(
@@ -45,11 +45,11 @@ def test_picture_is_shown_dragged_on_and_left_for_the_keyboard(board: Board):
 
     after = board.node("n150")
     assert after["x"] > before["x"] + 40
-    assert board.js("return canvas.far.isOn;")
+    assert board.js("return canvas.farView.isOn;")
     assert board.stored("n150")["position"] == {"x": after["x"], "y": after["y"]}
 
     board.js("canvas.focus('n150');")
-    assert not board.js("return canvas.far.isOn;")
+    assert not board.js("return canvas.farView.isOn;")
     box = board.page.locator('wf-node[data-id="n150"]').bounding_box()
     assert box is not None
     assert (box["x"], box["y"]) == pytest.approx(board.inside("n150", 0, 0), abs=1)
@@ -60,7 +60,7 @@ def test_close_up_shows_the_cards_again_and_hides_those_far_away(board: Board):
         zoom(board, -400)
 
     assert board.view()[2] > 0.5
-    assert not board.js("return canvas.far.isOn;")
+    assert not board.js("return canvas.farView.isOn;")
     assert board.page.locator("wf-node.off").count() > 100
     board.js("canvas.focus('n399');")  # one that was not displayed
     assert board.page.locator('wf-node[data-id="n399"]').is_visible()

@@ -61,8 +61,8 @@ def test_port_dragged_to_a_node_connects(board: Board):
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("start", "Nothing leads into this node."),
-        ("recall", "go round in a circle"),
+        ("start", "This node has no input."),
+        ("recall", "This connection would create a cycle"),
         ("inner", "border of a container"),
     ],
 )
@@ -169,17 +169,17 @@ def test_container_folds_and_is_looked_into(board: Board):
     page = board.page
     box = page.locator('wf-node[data-id="each"]')
 
-    box.get_by_role("button", name="Fold or unfold").click()
+    box.get_by_role("button", name="Collapse or expand").click()
     expect(page.locator('wf-node[data-id="inner"]')).to_be_hidden()
     page.reload()
     page.locator("#editor[data-ready='yes']").wait_for(state="attached")
     expect(page.locator('wf-node[data-id="inner"]')).to_be_hidden()  # as this person left it
-    box.get_by_role("button", name="Fold or unfold").click()
+    box.get_by_role("button", name="Collapse or expand").click()
     expect(page.locator('wf-node[data-id="inner"]')).to_be_visible()
 
-    box.get_by_role("button", name="Look inside").click()
+    box.get_by_role("button", name="Open container").click()
     expect(page.locator('wf-node[data-id="recall"]')).to_be_hidden()
-    crumbs = page.get_by_role("navigation", name="Where you are")
+    crumbs = page.get_by_role("navigation", name="Breadcrumbs")
     expect(crumbs).to_contain_text("For each item")
     crumbs.get_by_role("button", name="Workflow").click()
     expect(page.locator('wf-node[data-id="recall"]')).to_be_visible()
@@ -238,7 +238,7 @@ def test_wheel_with_control_zooms_where_the_pointer_is(board: Board):
 
     assert board.view()[2] > k * 1.3
     assert board.inside("choose") == pytest.approx(before, abs=2)
-    page.get_by_role("button", name="All in view").click()
+    page.get_by_role("button", name="Zoom to fit").click()
     assert board.view()[2] == pytest.approx(k, rel=0.02)
 
 

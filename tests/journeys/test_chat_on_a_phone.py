@@ -23,7 +23,7 @@ def test_chat_fills_the_phone_and_its_box_stays_in_sight(signed_in: Page):
         page.reload()
         expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
 
-        box = page.get_by_role("textbox", name="Say something")
+        box = page.get_by_role("textbox", name="Message")
         expect(box).to_be_in_viewport(ratio=1)
         expect(page.get_by_role("button", name="Send")).to_be_in_viewport(ratio=1)
         expect(page.locator(".bubble-it").last).to_be_in_viewport()

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say, use_sample
 from workflows.models import RunEvent
-from workflows.views.recollections import missed_by
+from workflows.views.runs.recalled_memory import missed_by
 
 
 pytestmark = pytest.mark.browser
@@ -29,11 +29,11 @@ def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in:
         page.set_viewport_size({"width": width, "height": height})
         in_sight(page, strip.locator("[data-run-state]"))
         in_sight(page, strip.get_by_role("link", name="Details"))
-        in_sight(page, strip.get_by_role("button", name="Save as test"))
+        in_sight(page, strip.get_by_role("button", name="Save as test case"))
         only_the_log_scrolls(page)
         expect(page.locator(".chat-note").last).to_be_in_viewport(ratio=1)
 
-    page.get_by_role("textbox", name="Say something").fill("My bicycle is green.")
+    page.get_by_role("textbox", name="Message").fill("My bicycle is green.")
     strip.get_by_role("button", name="Step through").click()
     expect(strip.locator("[data-run-state]")).to_have_text("paused")
     for width, height in SCREENS:
@@ -53,7 +53,7 @@ def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: 
     runs = past.locator("[data-open-run]")
     expect(runs).to_have_count(1)
     expect(runs.first).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("textbox", name="Say something")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("textbox", name="Message")).to_be_in_viewport(ratio=1)
     runs.first.click()
 
     expect(past).not_to_have_attribute("open", re.compile(""))
@@ -73,7 +73,7 @@ MISSES: list[tuple[str, dict[str, Any], str]] = [
 
 
 def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Page):
-    """One truth in two languages: ``missed_by`` here, ``missedBy`` in the browser."""
+    """One truth in two languages: ``missed_by`` here, ``findUnmatchedQuery`` in the browser."""
     page = signed_in
     use_sample(page, "A chatbot that remembers")
     entry = {"id": "1", "score": None}
@@ -86,8 +86,8 @@ def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Pa
     ]
     there = page.evaluate(
         """async ([module, asked]) => {
-            const { missedBy } = await import(module);
-            return asked.map((one) => missedBy(...one));
+            const { findUnmatchedQuery } = await import(module);
+            return asked.map((one) => findUnmatchedQuery(...one));
         }""",
         [static("js/runs/recollections.js"), asked],
     )
@@ -120,7 +120,7 @@ def test_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: 
             const text = (row, part) => row.querySelector(part)?.textContent.trim() ?? "";
             return [added, [...list.el.children].map((row) => [row.dataset.entryId, text(row, "[data-score-text]")])];
         }""",
-        [static("js/runs/recalled-list.js"), heard],
+        [static("js/runs/recalled_list.js"), heard],
     )
 
     assert added == [2, 1, 0]  # each memory once
@@ -136,7 +136,7 @@ def in_sight(page: Page, control: Locator) -> None:
         control,
         page.get_by_role("link", name="New conversation", exact=True),
         page.locator(".chat-head summary").first,
-        page.get_by_role("textbox", name="Say something"),
+        page.get_by_role("textbox", name="Message"),
         page.get_by_role("button", name="Send"),
     ):
         expect(one).to_be_in_viewport(ratio=1)

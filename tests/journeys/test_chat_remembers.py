@@ -55,10 +55,10 @@ def recalled_in_another_conversation(page: Page) -> None:
     long_after = str(why.get_attribute("href"))
     why.click()
     expect(page.locator("#insp-last")).to_contain_text(FACT)
-    expect(page.locator("#insp-last").get_by_text("in the prompt").first).to_be_visible()
+    expect(page.locator("#insp-last").get_by_text("In the prompt").first).to_be_visible()
     page.goto(long_after)
     expect(page.locator("#recalled")).to_contain_text(FACT)
-    expect(page.locator("#recalled")).to_contain_text("reached the prompt")
+    expect(page.locator("#recalled")).to_contain_text("In the prompt")
     expect(node(page, "llm")).to_have_attribute("data-state", "completed")
 
 
@@ -108,7 +108,7 @@ def test_chat_without_scripts_answers_after_a_reload(
     page = context.new_page()
     page.goto(signed_in.url)
 
-    page.get_by_role("textbox", name="Say something").fill("My bicycle is green.")
+    page.get_by_role("textbox", name="Message").fill("My bicycle is green.")
     page.get_by_role("button", name="Send").click()
 
     expect(page).to_have_url(re.compile(r"\?conversation="))

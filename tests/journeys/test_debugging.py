@@ -110,7 +110,7 @@ def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
     shown = last_run(page, "first", "First")
     shown.locator(".run-edit textarea").fill('{"output": "changed"}')
     shown.locator(".run-edit button[type=submit]").click()
-    expect(page.locator("#insp-last")).to_contain_text("changed by hand")
+    expect(page.locator("#insp-last")).to_contain_text("Edited manually")
 
     page.keyboard.press("F8")
     until(page, "succeeded")
@@ -157,7 +157,7 @@ def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
 def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
     page = signed_in
     import_workflow(page, WORKFLOW)
-    page.get_by_label("Try memory out").check()
+    page.get_by_label("Dry run (memory)").check()
     run(page, "tea")
     until(page, "succeeded")
 
@@ -204,5 +204,5 @@ def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) 
 
     shown = page.locator("#insp-last")
     expect(shown).to_contain_text("What do I like?")
-    expect(shown.get_by_text("in the prompt").first).to_be_visible()
-    expect(shown.locator("[data-learnt]").first).to_contain_text("I like green tea")
+    expect(shown.get_by_text("In the prompt").first).to_be_visible()
+    expect(shown.locator("[data-learned]").first).to_contain_text("I like green tea")

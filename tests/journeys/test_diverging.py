@@ -65,7 +65,9 @@ def test_delete_that_clashes_gives_the_edges_back(both: Pair):
 
     assert set(alice.shown()["edges"]) == before
     assert_equal(both, alice)
-    alice.editor("(e) => e.edits.ledger.clashes.forEach(({ id }) => e.edits.ledger.remove(id))")
+    alice.editor(
+        "(e) => e.edits.unsavedChanges.clashes.forEach(({ id }) => e.edits.unsavedChanges.remove(id))"
+    )
 
 
 def test_gap_that_cannot_be_had_now_is_had_later(both: Pair):

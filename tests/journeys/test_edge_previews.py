@@ -33,7 +33,7 @@ def test_edge_says_what_went_along_it(signed_in: Page):
 
     expect(label).to_contain_text("Noted: I'm Ana")
     label.click()
-    expect(signed_in.get_by_role("dialog", name="What Think of an answer gave")).to_contain_text(
+    expect(signed_in.get_by_role("dialog", name="Output of Generate answer")).to_contain_text(
         "allergic to peanuts"
     )
 

@@ -19,16 +19,16 @@ def draft(signed_in: Page) -> Draft:
 
 def test_kinds_that_can_stand_nowhere_are_dimmed_and_say_why(draft: Draft):
     page = draft.page
-    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
+    page.get_by_role("banner").get_by_role("button", name="Add node").click()
     start = page.locator("[data-add-kind=start]")
     leave = page.locator("[data-add-kind=loop-end]")
     before = draft.titles
 
     expect(start).to_have_attribute("aria-disabled", "true")
-    expect(start).to_contain_text("There is a start already")
-    expect(leave).to_contain_text("Stands only inside: Loop")
+    expect(start).to_contain_text("There is already a Start node")
+    expect(leave).to_contain_text("Only inside: Loop")
     start.click(force=True)  # a dimmed one is no button for who waits until it can be pressed
-    draft.heard("There is a start already")
+    draft.heard("There is already a Start node")
     draft.saved()
     assert draft.titles == before
 
@@ -48,14 +48,14 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draf
         "{ id: 'again', kind: 'start', title: 'Again', x: 0, y: 900 } }], { label: 'Add it' })"
     )
     assert page.evaluate(refuse) is None
-    said = page.locator("#said")
+    said = page.locator("#canvas-message")
 
     expect(said).to_be_visible()
-    assert (said.text_content() or "").count("There is a start node already") == 1
+    assert (said.text_content() or "").count("There is already a Start node") == 1
     expect(page.locator("[data-toast]", has_text="start node")).to_have_count(0)
     expect(page.locator("#saved")).to_have_text("Saved")
     badge = page.locator("#reported")
-    expect(badge).to_have_text("Not accepted: 1")
+    expect(badge).to_have_text("Rejected edits: 1")
 
     badge.click()
     expect(page.locator("#conflicts .tg-refused")).to_contain_text("Add it")
@@ -72,17 +72,17 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draf
 
 def test_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.locator("[data-tour=publish]").press("Enter")
-    expect(page.get_by_label("What changed?")).to_be_focused()
+    expect(page.get_by_label("Version note")).to_be_focused()
 
     page.keyboard.type("add /")
-    expect(page.get_by_label("What changed?")).to_have_value("add /")
+    expect(page.get_by_label("Version note")).to_have_value("add /")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("a")
 
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Find what fits")).not_to_have_attribute("data-disabled", "")
+    expect(draft.node("Recall relevant memories")).not_to_have_attribute("data-disabled", "")
 
 
 def test_first_node_goes_on_from_the_start(signed_in: Page):
@@ -95,7 +95,7 @@ def test_first_node_goes_on_from_the_start(signed_in: Page):
     draft.pick("template")
     draft.heard("Added Template after Start")
     page.keyboard.press("Escape")
-    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
+    page.get_by_role("banner").get_by_role("button", name="Add node").click()
     page.locator("[data-add-kind=memory-recall]").click()
     draft.heard("Added Recall after Template")
 
@@ -122,11 +122,11 @@ def test_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
     page = draft.page
     page.reload()
     expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
-    draft.add_template_after("Find what fits")
+    draft.add_template_after("Recall relevant memories")
     expect(draft.node("Template")).to_be_focused()
 
     page.keyboard.press("Control+z")
-    expect(draft.node("Find what fits")).to_be_focused()
+    expect(draft.node("Recall relevant memories")).to_be_focused()
     page.keyboard.press("Control+y")
     expect(draft.node("Template")).to_be_focused()
 
@@ -154,9 +154,9 @@ def test_deleting_what_nothing_leads_to_leaves_the_focus_on_the_canvas(signed_in
 
 def test_palette_is_one_stop_and_its_items_know_the_key_for_more(draft: Draft):
     page = draft.page
-    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
+    page.get_by_role("banner").get_by_role("button", name="Add node").click()
     items = page.locator("#palette [data-add-kind]")
-    field = page.get_by_role("searchbox", name="Search nodes to add")
+    field = page.get_by_role("searchbox", name="Search nodes")
     field.press("ArrowDown")
     expect(items.first).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -185,8 +185,8 @@ def test_phone_shows_the_whole_and_keeps_its_view_to_itself(draft: Draft):
         expect(card).to_be_in_viewport(ratio=1)
 
     page.locator(".ed-bar [data-view=outline]").click()
-    page.locator('#outline [data-row]:has(b:text-is("Find what fits")) .ol-link').click()
-    expect(page.locator("#panel-node .insp-title")).to_have_value("Find what fits")
+    page.locator('#outline [data-row]:has(b:text-is("Recall relevant memories")) .ol-link').click()
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Recall relevant memories")
     expect(page.locator("#panel-node")).to_be_visible()
 
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -198,7 +198,7 @@ def test_phone_shows_the_whole_and_keeps_its_view_to_itself(draft: Draft):
 def test_first_look_leaves_the_room_to_the_canvas_and_stays_the_whole(signed_in: Page):
     new_workflow(signed_in)
     page = signed_in
-    page.get_by_role("button", name="Outline and nodes to add").click()
+    page.get_by_role("button", name="Toggle left panel").click()
     expect(page.locator(".ed-left")).to_be_visible()
     draft = new_workflow(page)
     expect(page.locator(".ed-left")).to_be_hidden()
@@ -208,8 +208,8 @@ def test_first_look_leaves_the_room_to_the_canvas_and_stays_the_whole(signed_in:
         draft.pick("template")
         draft.saved()
     view = "() => { const v = mnemoflow.editor.canvas.viewport; return [v.x, v.y, v.k].map(Math.round); }"
-    page.get_by_role("button", name="All in view").click()
-    page.get_by_role("button", name="Outline and nodes to add").click()
+    page.get_by_role("button", name="Zoom to fit").click()
+    page.get_by_role("button", name="Toggle left panel").click()
     for card in page.locator("wf-node").all():
         expect(card).to_be_in_viewport(ratio=1)
 
@@ -259,7 +259,7 @@ def test_container_looked_into_is_what_the_inspector_shows(signed_in: Page):
 def test_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: Draft):
     page = draft.page
     for keys in (["Control+k", "Escape", "Control+f"], ["Control+k", "Control+f"]):
-        draft.focus("Find what fits")
+        draft.focus("Recall relevant memories")
         for key in keys:
             page.keyboard.press(key)
         page.keyboard.type("answer")

@@ -20,31 +20,31 @@ def draft(signed_in: Page) -> Draft:
 
 def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft: Draft):
     page = draft.page
-    draft.add_template_after("Find what fits")
-    assert ("Find what fits", "source", "Template") in draft.ends
+    draft.add_template_after("Recall relevant memories")
+    assert ("Recall relevant memories", "source", "Template") in draft.ends
 
-    draft.focus("A message arrives")
+    draft.focus("User message")
     page.keyboard.press("i")
     draft.pick("fits")  # two ways lead on from there
     draft.pick("aggreg")
-    draft.heard(re.compile("Inserted Variable aggregator between A message arrives and Find"))
+    draft.heard(re.compile("Inserted Variable aggregator between User message and Find"))
     inserted = draft.ends
-    assert ("A message arrives", "source", "Variable aggregator") in inserted
-    assert ("Variable aggregator", "source", "Find what fits") in inserted
-    assert ("A message arrives", "source", "Find what fits") not in inserted
+    assert ("User message", "source", "Variable aggregator") in inserted
+    assert ("Variable aggregator", "source", "Recall relevant memories") in inserted
+    assert ("User message", "source", "Recall relevant memories") not in inserted
 
     page.keyboard.press("Delete")
-    draft.heard("Deleted Variable aggregator. Neighbours reconnected.")
-    assert ("A message arrives", "source", "Find what fits") in draft.ends
+    draft.heard("Deleted Variable aggregator. Neighbors reconnected.")
+    assert ("User message", "source", "Recall relevant memories") in draft.ends
     # the keyboard is where it can go on
-    expect(draft.node("A message arrives")).to_be_focused()
+    expect(draft.node("User message")).to_be_focused()
 
     page.keyboard.press("Control+z")
     draft.heard("Undone: Deleted Variable aggregator")
     assert draft.ends == inserted
     page.reload()
     expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
-    draft.focus("A message arrives")
+    draft.focus("User message")
     page.keyboard.press("Control+Shift+Z")
     draft.heard("Redone: Deleted Variable aggregator")
     assert "Variable aggregator" not in draft.titles.values()
@@ -52,7 +52,7 @@ def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft
 
 def test_walking_follows_edges_and_branches(draft: Draft):
     page = draft.page
-    draft.focus("A message arrives")
+    draft.focus("User message")
     right, down, up, left = (f"Arrow{way}" for way in ("Right", "Down", "Up", "Left"))
     steps = [right, down, right, right, down, up, left]
     titles = []
@@ -62,47 +62,47 @@ def test_walking_follows_edges_and_branches(draft: Draft):
         titles.append(page.evaluate("document.activeElement.dataset.title"))
 
     assert titles == [
-        "Find what fits",
-        "Find the newest",
-        "Think of an answer",
+        "Recall relevant memories",
+        "Recall recent memories",
+        "Generate answer",
         "Answer",
-        "Was it a question?",
+        "Is it a question?",
         "Answer",
-        "Think of an answer",
+        "Generate answer",
     ]
 
 
 def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
     page = draft.page
-    draft.focus("Was it a question?")
+    draft.focus("Is it a question?")
 
     page.keyboard.press("c")
     draft.pick("if")
     draft.pick("Remember")
 
-    draft.heard("Connected Was it a question? to Remember it")
-    assert ("Was it a question?", "true", "Remember it") in draft.ends
+    draft.heard("Connected Is it a question? to Remember message")
+    assert ("Is it a question?", "true", "Remember message") in draft.ends
 
     page.keyboard.press("Shift+C")
     draft.pick("Think")
-    draft.heard("Disconnected Think of an answer from Was it a question?")
-    assert ("Think of an answer", "source", "Was it a question?") not in draft.ends
+    draft.heard("Disconnected Generate answer from Is it a question?")
+    assert ("Generate answer", "source", "Is it a question?") not in draft.ends
 
 
 def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
 
     page.keyboard.press("F2")
     page.get_by_label("Name", exact=True).fill("Look it up")
     page.keyboard.press("Enter")
-    draft.heard("Renamed Find what fits to Look it up")
+    draft.heard("Renamed Recall relevant memories to Look it up")
     expect(draft.node("Look it up")).to_be_focused()
     page.keyboard.press("d")
-    draft.heard("Switched off: Look it up. Runs pass it by.")
+    draft.heard("Disabled Look it up. Runs skip it.")
     assert draft.data("Look it up")["disabled"] is True
     page.keyboard.press("d")
-    draft.heard("Switched on: Look it up")
+    draft.heard("Enabled Look it up")
     assert "disabled" not in draft.data("Look it up")
 
     before = next(n.position for n in draft.document.nodes if n.title == "Look it up")
@@ -122,44 +122,44 @@ def test_copied_nodes_are_text_and_paste_into_another_workflow(
 ):
     page = draft.page
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Control+c")
-    draft.heard("Copied as text: 2")
+    draft.heard("Copied nodes: 2")
     text = page.evaluate("navigator.clipboard.readText()")
     assert "type: memory-recall" in text
 
-    other = open_sample(page, "A workflow with a conversation's memory")
+    other = open_sample(page, "A workflow with conversation memory")
     before = len(other.titles)
     page.locator("[data-canvas]").focus()
     page.keyboard.press("Control+v")
     other.heard("Pasted: 2")
 
     assert len(other.titles) == before + 2
-    assert ("Find what fits", "source", "Think of an answer") in other.ends
+    assert ("Recall relevant memories", "source", "Generate answer") in other.ends
     page.evaluate("navigator.clipboard.writeText('Milk, eggs and bread')")
     page.keyboard.press("Control+v")
-    other.heard("The clipboard holds no nodes: “Milk, eggs and bread”")
+    other.heard("No nodes in the clipboard: “Milk, eggs and bread”")
     assert len(other.titles) == before + 2
 
 
 def test_duplicate_and_cut_take_the_selection(draft: Draft, context: BrowserContext):
     page = draft.page
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    draft.focus("Remember it")
+    draft.focus("Remember message")
 
     page.keyboard.press("Control+d")
     draft.heard("Duplicated: 1")
-    assert list(draft.titles.values()).count("Remember it") == 2
+    assert list(draft.titles.values()).count("Remember message") == 2
     page.keyboard.press("Control+x")
-    draft.heard("Deleted Remember it")
-    assert list(draft.titles.values()).count("Remember it") == 1
+    draft.heard("Deleted Remember message")
+    assert list(draft.titles.values()).count("Remember message") == 1
 
 
 def test_find_leads_to_the_node_and_its_field(draft: Draft):
     page = draft.page
     page.keyboard.press("Control+f")
-    search = page.get_by_role("searchbox", name="Find: names, types, values, problems")
+    search = page.get_by_role("searchbox", name="Find by name, type, value or problem")
     search.fill("friendly")
     expect(page.locator(".find-hit")).to_have_count(1)
     expect(page.locator(".find-hit mark")).to_have_text("friendly")
@@ -167,8 +167,8 @@ def test_find_leads_to_the_node_and_its_field(draft: Draft):
     page.keyboard.press("Enter")
 
     expect(page.locator("#find-count")).to_have_text("1 of 1")
-    expect(draft.node("Think of an answer")).to_have_class(re.compile("selected"))
-    expect(page.locator(".insp-title")).to_have_value("Think of an answer")
+    expect(draft.node("Generate answer")).to_have_class(re.compile("selected"))
+    expect(page.locator(".insp-title")).to_have_value("Generate answer")
     expect(search).to_be_focused()  # the next hit is one Enter away
     page.keyboard.press("Escape")
     expect(page.locator("#find")).to_be_hidden()
@@ -178,12 +178,12 @@ def test_palette_of_commands_goes_to_nodes_and_does_things(draft: Draft):
     page = draft.page
     page.keyboard.press("Control+k")
     draft.pick("go to remember")
-    expect(draft.node("Remember it")).to_be_focused()
+    expect(draft.node("Remember message")).to_be_focused()
 
     page.keyboard.press("Control+k")
     draft.pick("switch off")
-    draft.heard(re.compile("Switched off: Remember it"))
-    assert draft.data("Remember it")["disabled"] is True
+    draft.heard(re.compile("Disabled Remember message"))
+    assert draft.data("Remember message")["disabled"] is True
 
 
 def test_sheet_of_keys_lists_what_the_keys_do_and_escape_closes_it(draft: Draft):
@@ -191,7 +191,7 @@ def test_sheet_of_keys_lists_what_the_keys_do_and_escape_closes_it(draft: Draft)
     page.locator("[data-canvas]").focus()
     page.keyboard.press("?")
 
-    sheet = page.get_by_role("dialog", name="Keys")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(sheet).to_contain_text("Connect to…")
     expect(sheet.locator("kbd", has_text="Ctrl+K")).to_be_visible()
     page.keyboard.press("Escape")
@@ -200,19 +200,19 @@ def test_sheet_of_keys_lists_what_the_keys_do_and_escape_closes_it(draft: Draft)
 
 def test_menu_of_a_node_opens_by_keyboard_and_gives_the_focus_back(draft: Draft):
     page = draft.page
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Shift+F10")
 
     menu = page.get_by_role("menu")
     expect(menu.get_by_role("menuitem", name="Rename…")).to_be_visible()
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
-    expect(draft.node("Think of an answer")).to_be_focused()
+    expect(draft.node("Generate answer")).to_be_focused()
 
 
 def test_rare_rows_of_a_menu_are_one_level_deeper(draft: Draft):
     page = draft.page
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Shift+F10")
     menu = page.locator("#context-menu")
     assert menu.locator("[role=menuitem]:visible").count() <= 10
@@ -238,16 +238,16 @@ def test_rare_rows_of_a_menu_are_one_level_deeper(draft: Draft):
     page.keyboard.press("s")
     page.keyboard.press("s")
     page.keyboard.press("s")
-    expect(rows.filter(has_text="Switch off")).to_be_focused()
+    expect(rows.filter(has_text="Disable")).to_be_focused()
     page.keyboard.press("Enter")
 
     expect(menu).to_be_hidden()
-    expect(draft.node("Think of an answer")).to_have_attribute("data-disabled", "")
+    expect(draft.node("Generate answer")).to_have_attribute("data-disabled", "")
 
 
 def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft: Draft):
     page = draft.page
-    draft.node("Find what fits").click(button="right")
+    draft.node("Recall relevant memories").click(button="right")
     level = page.get_by_role("menu", name="Connections")
 
     page.get_by_role("menuitem", name="Connections").hover()
@@ -258,22 +258,22 @@ def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft
     page.get_by_role("menuitem", name="Connections").click()
     page.get_by_role("menuitem", name="Insert a node between").click()
     draft.pick("template")
-    draft.heard(re.compile("Inserted Template between Find what fits"))
+    draft.heard(re.compile("Inserted Template between Recall relevant memories"))
 
 
 def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
     page = draft.page
     before = draft.ends
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Control+k")
     draft.pick("turn into a loop")
-    draft.heard("Put into Loop: 1")
+    draft.heard("Nodes moved into Loop: 1")
 
     document = draft.document
     loop = next(node.id for node in document.nodes if node.kind == "loop")
-    inner = next(node for node in document.nodes if node.title == "Think of an answer")
+    inner = next(node for node in document.nodes if node.title == "Generate answer")
     assert inner.parent == loop
-    assert ("Find the newest", "source", "Loop") in draft.ends
+    assert ("Recall recent memories", "source", "Loop") in draft.ends
     assert ("Loop", "source", "Answer") in draft.ends
 
     expect(draft.node("Loop")).to_be_focused()
@@ -284,34 +284,34 @@ def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
 
 def test_selecting_tells_how_much_and_reaches_downstream(draft: Draft):
     page = draft.page
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Shift+End")
     draft.heard("4 selected")
     page.keyboard.press("Control+a")
     draft.heard("7 selected")
     page.keyboard.press("Escape")
-    draft.heard("Nothing selected")
+    draft.heard("No selection")
 
 
 def test_align_and_tidy_change_positions_as_one_step(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Alt+Shift+L")
     draft.heard("Align left edges")
     places = {n.title: n.position for n in draft.document.nodes}
-    assert places["Find what fits"].x == places["Think of an answer"].x
+    assert places["Recall relevant memories"].x == places["Generate answer"].x
 
     page.keyboard.press("Escape")
     page.keyboard.press("Shift+T")
-    draft.heard("Tidied up")
+    draft.heard("Auto-layout applied")
     tidy = {n.title: n.position for n in draft.document.nodes}
-    assert tidy["Find what fits"].x < tidy["Think of an answer"].x < tidy["Answer"].x
+    assert tidy["Recall relevant memories"].x < tidy["Generate answer"].x < tidy["Answer"].x
 
 
 def test_f6_goes_round_the_panels(draft: Draft):
     page = draft.page
-    page.get_by_role("button", name="Outline and nodes to add").click()
+    page.get_by_role("button", name="Toggle left panel").click()
     page.locator("[data-canvas]").focus()
     seen = []
     for _ in range(5):
@@ -342,13 +342,13 @@ def test_tab_from_the_page_goes_to_the_skip_link_and_over_the_canvas(draft: Draf
 def test_tab_on_a_node_offers_what_to_add_and_pressed_again_goes_on(draft: Draft):
     page = draft.page
     before = draft.titles
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
 
     page.keyboard.press("Tab")
     expect(page.locator("#picker-query")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Find what fits")).to_be_focused()
+    expect(draft.node("Recall relevant memories")).to_be_focused()
 
     page.keyboard.press("Tab")
     expect(page.locator("#picker-query")).to_be_focused()
@@ -356,21 +356,21 @@ def test_tab_on_a_node_offers_what_to_add_and_pressed_again_goes_on(draft: Draft
     expect(page.locator("#picker")).to_be_hidden()
     assert page.evaluate("document.activeElement.closest('button, a') !== null")
 
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.keyboard.press("Shift+Tab")
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Find what fits")).not_to_be_focused()
+    expect(draft.node("Recall relevant memories")).not_to_be_focused()
     assert draft.titles == before
 
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.keyboard.press("Tab")
     draft.pick("template")
-    draft.heard("Added Template after Find what fits")
+    draft.heard("Added Template after Recall relevant memories")
 
 
 def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     places = (".wf-tools", ".ed-right", ".ed-dock", ".skip", ".ed-top")
     passed = set()
     before = draft.document
@@ -388,7 +388,7 @@ def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Dra
 
 def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
     page = draft.page
-    draft.add_template_after("Find what fits")
+    draft.add_template_after("Recall relevant memories")
     before = draft.data("Template")
     page.keyboard.press("ArrowLeft")
     draft.focus("Template")
@@ -406,7 +406,7 @@ def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
     draft.saved()
     assert draft.data("Template") == before
 
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Enter")
     expect(page.locator("#panel-node .insp-form :focus")).to_be_attached()
     expect(settings).to_have_attribute("aria-selected", "true")
@@ -422,14 +422,14 @@ def test_settings_are_the_tab_that_is_marked_on_a_phone(draft: Draft):
         page.locator(".ed-bar [data-view=outline]").click()
         row.focus()
         page.keyboard.press("Enter")
-        expect(page.locator("#panel-node .insp-title")).to_have_value("Find what fits")
+        expect(page.locator("#panel-node .insp-title")).to_have_value("Recall relevant memories")
         expect(page.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
         expect(page.locator("#tab-node")).to_have_attribute("aria-selected", "true")
 
 
 def test_enter_on_a_button_presses_it_while_a_node_is_chosen(draft: Draft):
     page = draft.page
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.locator("#problems-button").focus()
     page.keyboard.press("Enter")
 

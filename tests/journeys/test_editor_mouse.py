@@ -35,8 +35,8 @@ def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
 
 def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     page = draft.page
-    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
-    page.get_by_role("searchbox", name="Search nodes to add").fill("recall")
+    page.get_by_role("banner").get_by_role("button", name="Add node").click()
+    page.get_by_role("searchbox", name="Search nodes").fill("recall")
     item = page.locator('[data-add-kind="memory-recall"]')
     expect(page.locator("[data-add-kind]:visible")).to_have_count(1)
 
@@ -54,8 +54,8 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
 
 def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
-    page.get_by_role("banner").get_by_role("button", name="Add a node").click()
-    edge = between(draft, "Find the newest", "Think of an answer")
+    page.get_by_role("banner").get_by_role("button", name="Add node").click()
+    edge = between(draft, "Recall recent memories", "Generate answer")
     item = page.locator('[data-add-kind="template-transform"]')
     item.scroll_into_view_if_needed()
     page.mouse.move(*middle(item))
@@ -64,10 +64,10 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     expect(page.locator(".wf-edge.is-target")).to_have_count(1)
     page.mouse.up()
 
-    draft.heard("Inserted Template between Find the newest and Think of an answer")
+    draft.heard("Inserted Template between Recall recent memories and Generate answer")
     assert {e for e in draft.ends if "Template" in (e[0], e[2])} == {
-        ("Find the newest", "source", "Template"),
-        ("Template", "source", "Think of an answer"),
+        ("Recall recent memories", "source", "Template"),
+        ("Template", "source", "Generate answer"),
     }
 
 
@@ -138,7 +138,7 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
     expect(button).to_have_text(re.compile("No problems"))
     expect(button.locator("use")).to_have_attribute("href", re.compile("#check$"))
 
-    draft.focus("Find what fits")
+    draft.focus("Recall relevant memories")
     page.keyboard.press("a")
     draft.pick("http")
     expect(button).to_have_text(re.compile("problem"))
@@ -152,13 +152,13 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
 
 def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
     page = draft.page
-    edge = between(draft, "A message arrives", "Find what fits")
+    edge = between(draft, "User message", "Recall relevant memories")
     page.mouse.move(edge[0] - 3, edge[1])
     page.mouse.move(*edge)
-    plus = page.get_by_role("button", name="Insert a node here")
+    plus = page.get_by_role("button", name="Insert node here")
     plus.click()
     draft.pick("template")
-    draft.heard(re.compile("Inserted Template between A message arrives and Find what fits"))
+    draft.heard(re.compile("Inserted Template between User message and Recall relevant memories"))
 
     canvas = page.locator("[data-canvas]").bounding_box()
     assert canvas
@@ -169,18 +169,18 @@ def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
 
 def test_menu_by_the_right_button_does_what_it_says(draft: Draft):
     page = draft.page
-    draft.node("Remember it").click(button="right")
+    draft.node("Remember message").click(button="right")
     page.get_by_role("menuitem", name="Delete Del", exact=True).click()
 
-    draft.heard(re.compile("Deleted Remember it"))
-    assert "Remember it" not in draft.titles.values()
+    draft.heard(re.compile("Deleted Remember message"))
+    assert "Remember message" not in draft.titles.values()
 
 
 def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
     page = draft.page
     page.locator("[data-canvas]").focus()
     page.keyboard.press("n")
-    field = page.get_by_label("Text of the note, in Markdown")
+    field = page.get_by_label("Note text (Markdown)")
     field.fill("## Why\n\n- **because** <b>not</b>")
     page.get_by_label("Pink").check(force=True)
     page.get_by_role("button", name="Done", exact=True).click()
@@ -197,16 +197,18 @@ def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
 
 def test_frame_is_put_around_the_selection(draft: Draft):
     page = draft.page
-    draft.node("Find what fits").click()
-    draft.node("Think of an answer").click(modifiers=["Shift"])
+    draft.node("Recall relevant memories").click()
+    draft.node("Generate answer").click(modifiers=["Shift"])
     page.keyboard.press("Control+g")
-    page.get_by_label("What is in it?").fill("Thinking")
+    page.get_by_label("Group name").fill("Thinking")
     page.keyboard.press("Enter")
 
-    draft.heard("Framed nodes: 2")
+    draft.heard("Grouped nodes: 2")
     [group] = draft.document.notes
     inside = [
-        n for n in draft.document.nodes if n.title in {"Find what fits", "Think of an answer"}
+        n
+        for n in draft.document.nodes
+        if n.title in {"Recall relevant memories", "Generate answer"}
     ]
     assert group.data["group"] is True
     for node in inside:
@@ -240,17 +242,17 @@ def test_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
     page = draft.page
     before = len(draft.titles)
     drop(page, "part.yml", FILE)
-    page.get_by_role("button", name="Add its nodes to this draft").click()
+    page.get_by_role("button", name="Add nodes to this draft").click()
     draft.heard("Import part.yml")
     assert len(draft.titles) == before + 2
-    assert ("From a file", "source", "And another") in draft.ends
+    assert ("Import file", "source", "And another") in draft.ends
 
     whole = page.request.get(f"/workflows/{draft.id}/export/").text()
     page.keyboard.press("Control+z")
     draft.heard("Undone: Import part.yml")
     assert len(draft.titles) == before
     drop(page, "whole.yml", whole)
-    page.get_by_role("button", name="Replace the whole draft").click()
+    page.get_by_role("button", name="Replace the draft").click()
     expect(draft.node("And another")).to_be_visible()
     ready(page)
     assert len(draft.titles) == before + 2
@@ -260,7 +262,7 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
     page = draft.page
     before = draft.titles
     drop(page, "list.txt", "milk\neggs\n")
-    page.get_by_role("button", name="Add its nodes to this draft").click()
+    page.get_by_role("button", name="Add nodes to this draft").click()
 
     draft.heard(re.compile("holds no nodes"))
     assert draft.titles == before
@@ -268,19 +270,19 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
 
 def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
-    page.get_by_role("button", name="Outline and nodes to add").click()
+    page.get_by_role("button", name="Toggle left panel").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
     expect(tree.get_by_role("treeitem")).to_have_count(7)
     tree.get_by_role("treeitem").first.focus()
     page.keyboard.press("ArrowDown")
-    expect(draft.node("Find what fits")).to_have_class(re.compile("selected"))
+    expect(draft.node("Recall relevant memories")).to_have_class(re.compile("selected"))
 
     page.keyboard.press("a")
     draft.pick("template")
 
-    draft.heard("Added Template after Find what fits")
+    draft.heard("Added Template after Recall relevant memories")
     expect(tree.get_by_role("treeitem")).to_have_count(8)
-    assert ("Find what fits", "source", "Template") in draft.ends
+    assert ("Recall relevant memories", "source", "Template") in draft.ends
 
 
 def test_outline_works_without_javascript(draft: Draft):
@@ -293,7 +295,7 @@ def test_outline_works_without_javascript(draft: Draft):
     )
     page = context.new_page()
     page.goto(f"/workflows/{draft.id}/outline/")
-    page.get_by_role("link", name=re.compile(r"^\s*Find what fits")).first.click()
+    page.get_by_role("link", name=re.compile(r"^\s*Recall relevant memories")).first.click()
     page.get_by_label("Kind").last.select_option("llm")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("heading", name="LLM")).to_be_visible()
@@ -301,7 +303,7 @@ def test_outline_works_without_javascript(draft: Draft):
     page.get_by_role("button", name="Connect", exact=True).click()
     context.close()
 
-    assert ("Find what fits", "source", "LLM") in draft.ends
+    assert ("Recall relevant memories", "source", "LLM") in draft.ends
     assert ("LLM", "source", "Answer") in draft.ends
 
 
@@ -320,7 +322,7 @@ def test_address_with_a_node_opens_it(draft: Draft):
     page.goto(f"/workflows/{draft.id}/?node=llm")
     ready(page)
 
-    expect(draft.node("Think of an answer")).to_be_focused()
+    expect(draft.node("Generate answer")).to_be_focused()
     expect(page.locator("#panel-node")).to_contain_text("Structured output")
 
 
@@ -328,6 +330,6 @@ def test_picture_and_text_are_one_click_away(draft: Draft):
     page = draft.page
     page.locator("summary[aria-label=More]").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Picture (SVG)").click()
+        page.get_by_role("link", name="Image (SVG)").click()
 
     assert download.value.suggested_filename == "a-chatbot-that-remembers.svg"

@@ -84,7 +84,7 @@ def places_of_rows(page: Page) -> Places:
     say(page, "What is my parrot called?")
     chat = page.url
     run = page.get_by_role("link", name="Why?").last.get_attribute("href")
-    use_sample(page, "A workflow with a conversation's memory")
+    use_sample(page, "A workflow with conversation memory")
     form = page.url
     exchange = page.url
     older = run_once(page, "one")

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.browser
 
 TELL = """
 from accounts.models import Membership, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.tenancy import lookup
 from memory import services
 user = User.objects.get(is_superuser=True)
-who = user_principal(user)
+who = load_user_principal(user)
 team = sorted(who.team_ids)[0]
 for subject, text in ((str(user.pk), "I like green tea"), ("{outside}", "Ben likes black tea")):
     identity = {{"user_id": subject}}

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def test_second_run_in_a_conversation_recalls_the_first(signed_in: Page):
     page = signed_in
-    use_sample(page, "A workflow with a conversation's memory")
+    use_sample(page, "A workflow with conversation memory")
 
     run(page, "My cat is called Miso.", "miso")
     run(page, "What is my cat called?", "miso")
@@ -27,8 +27,8 @@ def test_second_run_in_a_conversation_recalls_the_first(signed_in: Page):
     expect(entry).to_contain_text("exchange_")
     expect(entry.locator(".score")).to_have_text(re.compile(r"[01]\.\d\d"))
     expect(page.locator("#written .recollection")).to_have_count(1)
-    expect(page.locator("article[data-node]")).to_have_count(5)
-    expect(page.locator('article[data-state="completed"]')).to_have_count(5)
+    expect(page.locator(".graph wf-node")).to_have_count(5)
+    expect(page.locator('.graph wf-node[data-state="completed"]')).to_have_count(5)
 
     # where it came from and who has read it since is on the entry's own page
     entry.get_by_role("link", name="Open").click()

@@ -31,7 +31,7 @@ def test_newcomer_is_led_from_a_fact_told_to_a_published_workflow(signed_in: Pag
     use_sample(page, "A chatbot that remembers")
     ready(page)
     page.locator("[data-steps-toggle]").click()
-    page.get_by_role("button", name="Show me around").click()
+    page.get_by_role("button", name="Start tour").click()
 
     told_and_seen(page)
     asked_anew_and_cited(page)
@@ -53,7 +53,7 @@ def told_and_seen(page: Page) -> None:
 
 def asked_anew_and_cited(page: Page) -> None:
     bubble(page, 3)
-    page.get_by_role("link", name="Start a new conversation").click()
+    page.get_by_role("link", name="New conversation").click()
     bubble(page, 4)
     expect(say(page, QUESTION)).to_contain_text("peanuts")
     bubble(page, 5)
@@ -63,16 +63,16 @@ def asked_anew_and_cited(page: Page) -> None:
 
 def somebody_else_knows_nothing(page: Page) -> None:
     bubble(page, 6)
-    page.get_by_role("link", name="Be someone else").click()
+    page.get_by_role("link", name="Switch user").click()
     bubble(page, 7)
     expect(say(page, QUESTION)).to_contain_text("I don't know anything about that yet")
     bubble(page, 8)
-    page.get_by_role("link", name="Be yourself again").click()
+    page.get_by_role("link", name="Switch back to yourself").click()
 
 
 def forgotten_and_undone(page: Page) -> None:
     bubble(page, 9)
-    page.get_by_role("button", name="Delete that memory").click()
+    page.get_by_role("button", name="Forget last memory").click()
     expect(page.locator("[data-toast]").last).to_contain_text(FACT)
     bubble(page, 10)
     page.locator("[data-toast]").get_by_role("button", name="Undo").click()
@@ -82,7 +82,7 @@ def forgotten_and_undone(page: Page) -> None:
 
 def published(page: Page) -> None:
     page.get_by_label("Publish", exact=True).click()
-    page.get_by_role("button", name="Publish this draft").click()
+    page.get_by_role("button", name="Publish draft").click()
     expect(page.locator("[data-published]")).to_contain_text("/api/v1/workflows/")
     page.locator("[data-published]").get_by_role("link", name="Close").click()
     expect(page.locator("#tour")).to_be_hidden()
@@ -93,16 +93,16 @@ def test_tour_ends_with_escape_and_is_taken_up_again_from_the_menu(signed_in: Pa
     use_sample(page, "A chatbot that remembers")
     ready(page)
     page.locator("[data-steps-toggle]").click()
-    page.get_by_role("button", name="Show me around").click()
+    page.get_by_role("button", name="Start tour").click()
     bubble(page, 1)
 
     page.keyboard.press("Escape")
     expect(page.locator("#tour")).to_be_hidden()
     page.get_by_label("More").click()
-    page.get_by_role("button", name="Show me around").click()
+    page.get_by_role("button", name="Start tour").click()
 
     bubble(page, 1)
-    page.get_by_role("button", name="End the tour").click()
+    page.get_by_role("button", name="End tour").click()
 
 
 def test_first_steps_stand_on_the_home_page_and_are_put_away(signed_in: Page):
@@ -110,11 +110,11 @@ def test_first_steps_stand_on_the_home_page_and_are_put_away(signed_in: Page):
     page.goto("/")
     card = page.locator("#steps-corner")
     expect(card.locator("[data-step]")).to_have_count(7)
-    card.get_by_role("button", name="Don't show").click()
+    card.get_by_role("button", name="Dismiss").click()
     expect(card).to_be_hidden()
 
     page.goto("/first-steps/")
-    page.get_by_role("button", name="Show them in the corner again").click()
+    page.get_by_role("button", name="Show the checklist again").click()
 
     page.goto("/")
     expect(card.locator("[data-step]")).to_have_count(7)

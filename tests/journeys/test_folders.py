@@ -197,7 +197,7 @@ def test_chosen_workflows_are_archived_and_undo_brings_them_back(listing: Page, 
     for name in ("Kelp", "Shell"):
         row(page, name).locator("input[type=checkbox]").check()
     page.locator("#choose [data-archive]").click()
-    expect(page.locator("[data-toast]")).to_contain_text("Archived: 2 workflows.")
+    expect(page.locator("[data-toast]")).to_contain_text("Archived 2 workflows.")
     expect(row(page, "Kelp")).to_have_count(0)
     page.locator("[data-toast]").get_by_role("button", name="Undo").click()
 

@@ -52,7 +52,7 @@ def explained(page: Page) -> None:
     expect(shown.locator(".run-prompt")).to_contain_text(FACT)
     memory = shown.locator(".recollection").filter(has_text=FACT).first
     expect(memory.locator(".pill-memory")).to_be_visible()
-    expect(memory.locator("[data-learnt]")).to_contain_text(FACT)
+    expect(memory.locator("[data-learned]")).to_contain_text(FACT)
     expect(page.locator("#panel-log .log-row")).not_to_have_count(0)
 
 
@@ -112,7 +112,7 @@ def compared_and_restored(draft: Draft) -> None:
     expect(history).to_contain_text("The first that knows cats")
     history.locator("a[href*='/versions/1/diff/draft/']").first.click()
 
-    changes = page.locator(".diff-graph wf-node[data-mark=changed]")
+    changes = page.locator(".graph wf-node[data-mark=changed]")
     expect(changes).to_have_count(1)
     expect(changes).to_contain_text("Think twice")
     expect(page.locator(".diff-list")).to_contain_text("Think twice")
@@ -121,7 +121,7 @@ def compared_and_restored(draft: Draft) -> None:
 
     until(page, lambda: draft.titles["llm"] != "Think twice")
     page.goto(f"/workflows/{draft.id}/versions/1/diff/draft/")
-    expect(page.locator(".diff-graph")).to_have_count(0)
+    expect(page.locator(".graph")).to_have_count(0)
 
 
 def ask(page: Page, words: str) -> None:

@@ -17,11 +17,11 @@ QUESTION = "What is my cat called?"
 MAKE_KEY = """
 from accounts.models import User
 from accounts.roles import SCOPES
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.services import create_team, issue_key
 owner = User.objects.create_user("programmer-%s@example.org", name="Pia")
 team = create_team(owner=owner, name="Programmers %s")
-_row, secret = issue_key(principal=user_principal(owner), team=team, name="journey", scopes=set(SCOPES))
+_row, secret = issue_key(principal=load_user_principal(owner), team=team, name="journey", scopes=set(SCOPES))
 print("secret=" + secret)
 """
 
@@ -82,7 +82,7 @@ def say(
 
 
 def test_chat_over_http_tells_forgets_and_knows_again(live_stack: LiveStack, api: httpx.Client):
-    source = (ROOT / "workflows" / "samples" / "chatbot.yml").read_text()
+    source = (ROOT / "workflows" / "samples" / "chatbot" / "workflow.yml").read_text()
     made = answer(api.post("/workflows", json={"document": source}), 201)
     workflow = made["workflow"]["id"]
     assert made["warnings"] == []

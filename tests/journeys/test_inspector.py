@@ -101,7 +101,7 @@ def data_of(page: Page, node: str) -> dict[str, Any]:
     """As the server has it."""
     url = page.evaluate("mnemoflow.editor.inspector.page")
     html = page.request.get(f"{url}nodes/{node}/").text()
-    held = html.split('<script id="insp-held" type="application/json">')[1].split("</script>")[0]
+    held = html.split('<script id="insp-data" type="application/json">')[1].split("</script>")[0]
     data: dict[str, Any] = json.loads(held)["data"]
     return data
 
@@ -114,7 +114,7 @@ def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
     expect(editor.get_by_role("option", name="topic")).to_be_visible()
     editor.keyboard.press("Enter")
     expect(text).to_have_value("About {{#start.topic#}}")
-    expect(editor.locator(".insp-paper mark.is-known")).to_have_count(1)
+    expect(editor.locator(".insp-paper mark.is-resolved")).to_have_count(1)
 
     editor.keyboard.type(" and {{#ghost.x#}}")
     expect(editor.locator(".insp-paper mark.is-unknown")).to_have_count(1)
@@ -209,7 +209,7 @@ def test_memory_is_switched_on_and_looked_at(editor: Page) -> None:
     memory = data_of(editor, "llm")["enhanced_memory"]
     assert (memory["scope"], memory["top_k"]) == ("user", 10)
 
-    editor.get_by_role("button", name="What would be recalled now?").click()
+    editor.get_by_role("button", name="Preview recall").click()
     expect(editor.locator("[data-recall]")).to_contain_text("user:")
     editor.locator("[data-recall-form] [name=person]").fill("nobody-knows")
     editor.keyboard.press("Tab")

@@ -139,9 +139,9 @@ def brought_back_from_its_history(page: Page, tea: str) -> None:
 def forgotten_and_undone(page: Page, tea: str) -> None:
     page.goto(tea)
     page.locator("form[action$='/forget/'] button").click()
-    expect(page.locator(".shelf a.title").filter(has_text="Tea")).to_have_count(0)
+    expect(page.locator(".page-list a.title").filter(has_text="Tea")).to_have_count(0)
     page.locator("form[action*='/memory/changes/'] button").click()
-    expect(page.locator(".shelf a.title").filter(has_text="Tea")).to_have_count(1)
+    expect(page.locator(".page-list a.title").filter(has_text="Tea")).to_have_count(1)
 
 
 def taken_out_byte_for_byte(page: Page, shelf: str) -> None:
@@ -154,12 +154,12 @@ def taken_out_byte_for_byte(page: Page, shelf: str) -> None:
     form = page.locator("form[action$='/import/']")
     # Only tried: the file stays chosen, and nothing comes in.
     form.locator("button[formaction]").click()
-    expect(form.locator("#import-tried .notice-ok")).to_be_visible()
+    expect(form.locator("#import-preview .notice-ok")).to_be_visible()
     form.locator("button.button-main").click()
     expect(page.locator(".toast").last).to_be_visible()
     page.locator("[name=q]").fill("cups")
     page.locator("[name=q]").press("Enter")
-    expect(page.locator(".shelf a.title")).to_have_text(["Cups"])
+    expect(page.locator(".page-list a.title")).to_have_text(["Cups"])
     with page.expect_download() as download:
         page.locator("a[href$='/export/']").click()
     with zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())) as archive:

@@ -18,9 +18,9 @@ QUICK = 10.0  # seconds, beside others who test; alone it is a third of one
 
 FILL = """
 from accounts.models import User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from memory import services
-owner = user_principal(User.objects.get(is_superuser=True))
+owner = load_user_principal(User.objects.get(is_superuser=True))
 caller = services.MemoryCaller(owner, sorted(owner.team_ids)[0])
 for n in range({many}):
     services.remember(caller, namespace='global:{app}', key=f'order-{{n}}', value=f'{{n}} cups of tea', category='result')
@@ -81,7 +81,7 @@ def choose_what_matches(page: Page) -> None:
     expect(page).to_have_url(re.compile("category=result"))
     expect(counted(page)).to_contain_text(str(MANY))
     page.locator("input[name=all]").check()
-    expect(page.locator("[data-chosen-count]")).to_have_text(str(MANY))
+    expect(page.locator("[data-selected-count]")).to_have_text(str(MANY))
     boxes = page.locator("input[name=entry]")
     expect(page.locator("input[name=entry]:checked")).to_have_count(boxes.count())
     boxes.first.uncheck()

@@ -15,7 +15,7 @@ def draft(signed_in: Page) -> Draft:
 
 
 def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
-    page, node = draft.page, draft.node("Find what fits")
+    page, node = draft.page, draft.node("Recall relevant memories")
     chip = node.locator(".wf-pin")
 
     node.click(button="right")
@@ -32,12 +32,12 @@ def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
 
 def test_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
     page = draft.page
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Enter")
     page.get_by_role("tab", name="Output", exact=True).click()
     panel = page.locator("#insp-output")
 
     expect(panel).to_contain_text("stand in for the node in runs from the editor")
-    panel.get_by_role("button", name="Pin its outputs").click()
+    panel.get_by_role("button", name="Pin output").click()
 
     expect(page.locator("#pin-outputs")).to_be_focused()

@@ -18,14 +18,14 @@ def draft(signed_in: Page) -> Draft:
 def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
     page, chip = draft.page, draft.page.locator("#published")
     page.locator("summary[data-tour=publish]").click()
-    page.get_by_role("button", name="Publish this draft").click()
+    page.get_by_role("button", name="Publish draft").click()
     expect(page.locator("[data-published]")).to_be_visible()
     page.locator("[data-published]").get_by_role("link", name="Close").click()
-    expect(chip.get_by_text("published v1")).to_be_visible()
+    expect(chip.get_by_text("Published v1")).to_be_visible()
 
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("Delete")
-    changed = chip.get_by_role("link", name="v1 · draft has changes")
+    changed = chip.get_by_role("link", name="v1 · Unpublished changes")
     expect(changed).to_be_visible()
     kept(page)
     page.reload()
@@ -33,13 +33,13 @@ def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
 
     page.locator("#editor[data-ready=yes]").wait_for()
     page.locator("[data-command=undo]").click()
-    expect(chip.get_by_text("published v1")).to_be_visible()
+    expect(chip.get_by_text("Published v1")).to_be_visible()
     expect(changed).to_be_hidden()
 
 
 def test_publishing_leaves_the_page_as_it_is(draft: Draft):
     page = draft.page
-    draft.focus("Think of an answer")
+    draft.focus("Generate answer")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Delete")
     kept(page)
@@ -47,17 +47,17 @@ def test_publishing_leaves_the_page_as_it_is(draft: Draft):
     kept(page)
     elsewhere = page.context.new_page()
     elsewhere.goto(page.url)
-    expect(elsewhere.locator("#published")).to_have_text("draft only")
-    draft.focus("Think of an answer")
+    expect(elsewhere.locator("#published")).to_have_text("Draft")
+    draft.focus("Generate answer")
     page.evaluate("() => { window.sameOne = true; window.mnemoflow.editor.canvas.pick(['llm']); }")
 
     page.locator("summary[data-tour=publish]").click()
     page.locator("#publish-note").fill("First")
-    page.get_by_role("button", name="Publish this draft").click()
+    page.get_by_role("button", name="Publish draft").click()
 
     expect(page.locator("[data-published]")).to_contain_text("Version 1 is published")
     expect(page.locator("[data-toast]").last).to_contain_text("Published as version 1.")
-    expect(elsewhere.locator("#published")).to_contain_text("published v1")
+    expect(elsewhere.locator("#published")).to_contain_text("Published v1")
     expect(elsewhere.locator("[data-published]")).to_have_count(0)
     elsewhere.close()
     page.keyboard.press("Escape")
@@ -75,7 +75,7 @@ def test_publishing_leaves_the_page_as_it_is(draft: Draft):
 def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
     page = draft.page
     page.locator("summary[data-tour=publish]").click()
-    page.get_by_role("button", name="Publish this draft").click()
+    page.get_by_role("button", name="Publish draft").click()
     expect(page.locator("[data-published]")).to_be_visible()
     page.goto(f"/workflows/{draft.id}/?node=llm")
     title = page.locator("#panel-node .insp-title")
@@ -84,7 +84,7 @@ def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
     kept(page)
     page.locator("#published").get_by_role("link").click()
 
-    frame = page.locator(".diff-graph")
+    frame = page.locator(".graph")
     expect(frame.locator("wf-node[data-mark=changed]")).to_contain_text("Think twice")
     around = frame.bounding_box()
     assert around

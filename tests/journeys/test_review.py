@@ -61,7 +61,7 @@ def waiting(page: Page, number: int) -> None:
 
 def told(page: Page) -> None:
     """To who listens, and with the way back to who looks."""
-    expect(page.locator("[data-review-said]")).not_to_be_empty()
+    expect(page.locator("[data-review-status]")).not_to_be_empty()
     expect(page.locator("[data-review-undo]")).to_be_visible()
 
 
@@ -170,7 +170,7 @@ def decides_many(page: Page) -> None:
     page.keyboard.press("c")
     page.locator("#choose button[value=accept]").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#tried")).to_be_focused()
+    expect(page.locator("#review-preview")).to_be_focused()
     assert complaints(page, NAMELESS, CONTRAST) == []
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -181,7 +181,7 @@ def decides_many(page: Page) -> None:
     page.keyboard.press("Space")
     page.locator("#choose button[value=reject]").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#tried")).to_be_focused()
+    expect(page.locator("#review-preview")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("form[action$='/review/sample/']")).to_be_visible()

@@ -18,7 +18,7 @@ COLLEAGUE = """
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from accounts.models import Membership, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.services import add_member
 from accounts.tenancy import lookup, tenant
 from memory import services
@@ -29,7 +29,7 @@ with lookup(str(owner.pk)):
 mia = User.objects.create_user("{mail}", name="{name}")
 add_member(team=team, user=mia, role="editor")
 known = dict(user_id=str(mia.pk), app_id="app", run_id="r1")
-run = MemoryCaller(user_principal(mia), team.pk, identity=known, reach=reach_of(known), origin=CallOrigin("r1", "n", "s"))
+run = MemoryCaller(load_user_principal(mia), team.pk, identity=known, reach=reach_of(known), origin=CallOrigin("r1", "n", "s"))
 services.remember(run, scope="user", key="{name} drinks", value="Green tea in the morning")
 session = SessionStore()
 session[SESSION_KEY] = str(mia.pk)
@@ -71,11 +71,11 @@ def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
     )
     mia.goto("/memory/glass/")
     expect(mia.locator("html")).to_have_attribute("lang", language)
-    expect(mia.locator("[data-glass-notice]")).to_have_count(0)
+    expect(mia.locator("[data-emergency-notice]")).to_have_count(0)
 
     owner.goto("/memory/glass/")
-    owner.locator("#glass-person").select_option(label=name)
-    owner.locator("#glass-reason").fill("Case 2031")
+    owner.locator("#emergency-person").select_option(label=name)
+    owner.locator("#emergency-reason").fill("Case 2031")
     owner.locator("input[name=minutes][value='60']").check()
     assert complaints(owner, CONTRAST, NAMELESS, HEADINGS) + shut_out(owner) == []
     owner.locator("form[action='/memory/glass/'] button[type=submit]").click()
@@ -83,16 +83,16 @@ def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
     expect(owner.locator("h1")).to_contain_text(f"{name} drinks")
 
     mia.reload()
-    notice = mia.locator("[data-glass-notice]")
+    notice = mia.locator("[data-emergency-notice]")
     expect(notice).to_contain_text("Case 2031")
-    told = mia.locator(".glass-rows").first
+    told = mia.locator(".emergency-rows").first
     expect(told.get_by_role("link", name=f"{name} drinks")).to_be_visible()
     assert complaints(mia, CONTRAST, NAMELESS, HEADINGS, OVERFLOW) + shut_out(mia) == []
     notice.locator("form[action$='/end/'] button").click()
-    expect(mia.locator(".glass-rows .pill-warn")).to_have_count(0)
-    mia.locator("[data-glass-notice] form[action$='/seen/'] button").click()
-    expect(mia.locator("[data-glass-notice]")).to_have_count(0)
-    expect(mia.locator(".glass-rows").first).to_contain_text("Case 2031")
+    expect(mia.locator(".emergency-rows .pill-warn")).to_have_count(0)
+    mia.locator("[data-emergency-notice] form[action$='/seen/'] button").click()
+    expect(mia.locator("[data-emergency-notice]")).to_have_count(0)
+    expect(mia.locator(".emergency-rows").first).to_contain_text("Case 2031")
 
     answer = owner.request.get(owner.url)
     assert answer.status == 404

@@ -34,7 +34,7 @@ WATCH = """(e) => {
     return answer;
   };
   window.reported = [];
-  e.edits.ledger.addEventListener("change", ({ detail }) => detail && window.reported.push({ kind: detail.kind, label: detail.label, ops: detail.ops }));
+  e.edits.unsavedChanges.addEventListener("change", ({ detail }) => detail && window.reported.push({ kind: detail.kind, label: detail.label, ops: detail.ops }));
 }"""
 SEND = """(e, [ops, label]) => {
   const gesture = { label, ops, revision: undefined };
@@ -148,7 +148,7 @@ class Script:
 
     def _take_sides(self) -> None:
         dialog = self.seat.page.locator("#conflicts[open]")
-        if not dialog.count() and self.seat.editor("(e) => e.edits.ledger.clashes.length"):
+        if not dialog.count() and self.seat.editor("(e) => e.edits.unsavedChanges.clashes.length"):
             self.seat.page.locator("#reported").click(timeout=SOON)
         while dialog.locator(".tg-clash").count():
             form = dialog.locator(".tg-clash").first
@@ -193,7 +193,7 @@ def rest(both: Pair, scripts: list[Script]) -> None:
         at = both.revision()
         if all(
             seat.has_settled()
-            and not seat.editor("(e) => e.edits.ledger.clashes.length")
+            and not seat.editor("(e) => e.edits.unsavedChanges.clashes.length")
             and seat.editor("(e) => e.edits.revision") == at
             for seat in both.seats
         ):
@@ -206,7 +206,7 @@ def rest(both: Pair, scripts: list[Script]) -> None:
 def story_of(seat: Seat) -> Any:
     return seat.editor(
         "(e) => [e.edits.state, e.edits.revision, e.edits.waiting.length,"
-        " JSON.stringify(e.edits.waiting[0] ?? null), e.edits.ledger.clashes.length,"
+        " JSON.stringify(e.edits.waiting[0] ?? null), e.edits.unsavedChanges.clashes.length,"
         " JSON.stringify(window.unwanted.slice(-6))]"
     )
 

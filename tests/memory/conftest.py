@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory import places
+from memory import routing
 
 
 @pytest.fixture
@@ -13,6 +13,6 @@ def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
     """What workflows and runs keep for a while is kept by another provider."""
     settings.MEMORY_REDIS_URL = valkey_url
     settings.MEMORY_PLACES = ("run=redis", "workflow = redis")
-    places.check()
+    routing.check()
     yield
-    places.close()
+    routing.close()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
-from memory.services import glass
+from memory.services.access import emergency_access
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 
@@ -35,7 +35,9 @@ def address(name: str, verb: str, *args: object) -> str:
 
 def test_private_memory_is_nobodys_to_look_at_not_even_by_emergency_access(cast: Cast) -> None:
     stored = services.remember(in_run(cast.bob), scope="user", key="tea-of-bob", value="oolong")
-    glass.break_glass(at_door(cast.ada), namespace=stored.namespace, reason="case", minutes=15)
+    emergency_access.break_glass(
+        at_door(cast.ada), namespace=stored.namespace, reason="case", minutes=15
+    )
     site = at_the_site(cast.ada)
 
     for name in MODELS:

@@ -61,7 +61,7 @@ def test_file_is_looked_at_first_then_imported_then_taken_back(alice: Person) ->
     assert f'value="{change.pk}"' in done.content.decode()
 
     back = alice.client.post(f"{PAGE}undo/", {"change": [str(change.pk)]}, follow=True)
-    assert "Taken back: 2" in back.content.decode()
+    assert "Import undone. Memories: 2" in back.content.decode()
     assert services.recall(at_door(alice), namespace=SHARED) == []
 
 
@@ -70,7 +70,7 @@ def test_another_file_than_the_one_looked_at_is_looked_at_first(alice: Person) -
 
     other = sent(alice, file_of(space(), entry("other")), checked=digest_on(looked), sure="1")
 
-    assert "What would change" in other.content.decode()
+    assert "Preview" in other.content.decode()
     assert services.recall(at_door(alice), namespace=SHARED) == []
 
 
@@ -80,10 +80,10 @@ def test_another_file_than_the_one_looked_at_is_looked_at_first(alice: Person) -
         (
             "en",
             [
-                "blotted out and not kept: 1.",
-                "until somebody lets them out: 1.",
-                "It held a secret, which was taken out (API key).",
-                "It reads like an order to the assistant (another role: 你现在是一个",
+                "secrets, which are removed: 1.",
+                "held for review: 1.",
+                "Contained a secret, which was removed (API key).",
+                "Looks like a prompt injection (role change: 你现在是一个",
             ],
         ),
         ("zh-hans", ["API key", "你现在是一个"]),
@@ -122,7 +122,7 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
         {"file": upload(file_of(space(), entry(importance=7))), "clash": "newer"},
         headers={"Accept-Language": "en"},
     )
-    assert "A number of 1.0 or less was expected." in told.content.decode()
+    assert "Expected a number of 1.0 or less." in told.content.decode()
 
 
 def test_what_is_left_out_is_said_with_its_line(cast: Cast) -> None:
@@ -222,10 +222,10 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     about = {"whose": "other", "person": BEN, "runs": "on"}
 
     looked = cast.ada.client.post(ERASE, about).content.decode()
-    assert f"Type {BEN} to be sure" in looked
+    assert f"Type {BEN} to confirm" in looked
     assert re.search(r"memory_entry</span></td><td class=\"num\">1</td>", looked)
     wrong = cast.ada.client.post(ERASE, {**about, "sure": "1", "typed": "ben"})
-    assert (wrong.status_code, b"not what you were asked" in wrong.content) == (422, True)
+    assert (wrong.status_code, b"confirmation text doesn" in wrong.content) == (422, True)
 
     ordered = cast.ada.client.post(ERASE, {**about, "sure": "1", "typed": BEN})
     with tenant([cast.team_a.pk]):
@@ -239,10 +239,10 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     done = cast.ada.client.get(ordered["Location"], headers={"HX-Request": "true"}).content.decode()
     assert "hx-get" not in done
     assert "nothing is left" in done
-    assert 'hx-swap-oob="innerHTML:#erasure-said"' in done
+    assert 'hx-swap-oob="innerHTML:#erasure-message"' in done
     shown = cast.ada.client.get(ordered["Location"]).content.decode()
-    assert ("hx-swap-oob" in shown, 'role="status" id="erasure-said"' in shown) == (False, True)
-    assert re.search(r"Looked through as well, and nothing was there: \d+", shown)
+    assert ("hx-swap-oob" in shown, 'role="status" id="erasure-message"' in shown) == (False, True)
+    assert re.search(r"Also checked, no data found: \d+", shown)
     assert f">{BEN}</a>" in cast.ada.client.get(ERASE).content.decode()
     receipt = json.loads(cast.ada.client.get(f"{ERASE}{row.pk}/receipt/").content)
     assert (receipt["tables"]["memory_entry"], receipt["subject"]) == (1, BEN)
@@ -260,7 +260,7 @@ def test_member_who_leads_nobody_is_offered_themselves_alone(cast: Cast) -> None
     planned = cast.bob.client.post(ERASE, {"whose": "me", "runs": "on"}).content.decode()
 
     assert 'name="person"' not in page
-    assert f"Type {cast.bob.user.email} to be sure" in planned
+    assert f"Type {cast.bob.user.email} to confirm" in planned
 
 
 def test_commands_write_and_bring_in_a_whole_team(
@@ -275,7 +275,7 @@ def test_commands_write_and_bring_in_a_whole_team(
         call_command("memory_export", cast.team_a.slug, output=str(file))
     given = [cast.team_b.slug, str(file), "--as", cast.carol.user.email]
     call_command("memory_import", *given)
-    assert "--do does it" in capsys.readouterr().out
+    assert "Use --do to import" in capsys.readouterr().out
     call_command("memory_import", *given, "--do", "--into", f"{SHARED}=global:copy")
 
     said = capsys.readouterr()
@@ -293,7 +293,7 @@ def test_commands_write_and_bring_in_a_whole_team(
 def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_it(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.views.exchange.MOST_TO_CHOOSE", 2)
+    monkeypatch.setattr("memory.views.transfer.MOST_TO_CHOOSE", 2)
     for number in range(3):
         for key in range(number + 1):
             services.remember(at_door(alice), namespace=f"global:{number}", key=f"{key}", value="v")
@@ -303,7 +303,7 @@ def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_i
     page = alice.client.get(PAGE).content.decode()
 
     offered = [text for text, row in rows.items() if f'value="{row.pk}"' in page]
-    assert (sorted(offered), "the 2 fullest" in page) == (["global:1", "global:2"], True)
+    assert (sorted(offered), "the 2 largest" in page) == (["global:1", "global:2"], True)
     left = rows["global:0"]
     shown = alice.client.get(f"/memory/namespaces/{left.pk}/").content.decode()
     assert f"/memory/export/?namespace={left.pk}" in shown

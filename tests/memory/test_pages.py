@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry
@@ -28,7 +28,7 @@ def entry(alice: Person) -> Entry:
 def test_empty_page_says_what_it_is_and_how_to_fill_it(alice: Person) -> None:
     page = alice.client.get("/memory/").content.decode()
 
-    assert "Nothing is remembered yet" in page
+    assert "No memories yet" in page
     assert "/samples/" in page
     assert "/api/v1/memory/entries" in page
 
@@ -39,7 +39,7 @@ def test_list_and_namespace_show_counts_and_find_by_text(alice: Person, entry: E
     assert entry.namespace.text in client.get("/memory/").content.decode()
     assert "Miso" in client.get(address, {"q": "miso", "tier": "long_term"}).content.decode()
     nothing = client.get(address, {"q": "zebra", "offset": "nonsense"}).content.decode()
-    assert "Nothing here matches" in nothing
+    assert "No results" in nothing
     assert "Miso" not in nothing
 
 
@@ -48,7 +48,7 @@ def test_entry_page_shows_where_it_came_from_and_who_read_it(alice: Person, entr
 
     assert "My cat is called Miso." in page
     assert "r1" in page
-    assert "reached the prompt" in page
+    assert "added to the prompt" in page
     assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
 
 
@@ -93,7 +93,7 @@ def test_edit_saves_a_revision_and_a_late_one_keeps_what_was_typed(
 
     assert (late.status_code, wrong.status_code) == (409, 422)
     assert "[7, 8]" in late.content.decode()
-    assert "That is not JSON" in wrong.content.decode()
+    assert "Invalid JSON" in wrong.content.decode()
     assert services.look(at_door(alice), entry_id=entry.pk).value == {"a": 1}
     restored = alice.client.post(f"/memory/entries/{entry.pk}/restore/", {"revision": "1"})
     assert restored.status_code == 302
@@ -109,12 +109,12 @@ def test_stranger_and_team_mates_find_nothing(
 
 
 def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry) -> None:
-    ben = persona_id("ben", alice.user.pk)
+    ben = make_persona_id("ben", alice.user.pk)
     services.remember(in_run(alice, user_id=ben, outside=True), scope="user", key="k", value="v")
     page = alice.client.get("/memory/").content.decode()
 
     assert re.search(r">You</a>\s*<span class=\"under mono break\">user:", page)
-    assert re.search(r">ben \(test person\)</a>\s*<span[^>]*>user:ben@", page)
+    assert re.search(r">ben \(test user\)</a>\s*<span[^>]*>user:ben@", page)
 
 
 def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> None:
@@ -129,7 +129,7 @@ def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> 
     chosen = {"entry": [stored[0].id, stored[1].id, "nonsense"]}
 
     asked = alice.client.post(address, chosen).content.decode()
-    assert "2 entries (18\xa0bytes) would be forgotten" in asked
+    assert "2 entries (18\xa0bytes) will be forgotten" in asked
     assert asked.count(" disabled checked>") == 2
     assert _living(alice) == 3  # a dry run changes nothing
     done = alice.client.post(
@@ -160,7 +160,7 @@ def test_entries_are_found_by_metadata_and_nonsense_is_named(alice: Person) -> N
 
     found = alice.client.get(address, {"m": "topic=cats n=1"}).content.decode()
     assert ("value 1" in found, "value 0" in found) == (True, False)
-    assert "Write name=value" in alice.client.get(address, {"m": "topic"}).content.decode()
+    assert "Use name=value" in alice.client.get(address, {"m": "topic"}).content.decode()
 
 
 def _living(person: Person) -> int:

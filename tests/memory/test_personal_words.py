@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.about import words_of
 from memory.core.records import Json
+from memory.personal import words_of
 
 
 @pytest.mark.parametrize(

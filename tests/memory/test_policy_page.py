@@ -8,7 +8,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, QuotaExceeded
-from memory.services.policy import Limits, applications, change_limits, fullness, limits_of
+from memory.services.access.quotas import Limits, applications, change_limits, fullness, limits_of
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 
@@ -61,12 +61,12 @@ def test_meters_count_the_whole_team_and_name_only_what_one_may_see(cast: Cast) 
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ({"max_entries": "-1"}, "Most entries a namespace: a whole"),
-        ({"max_value_bytes": "many"}, "Most bytes a value: a whole"),
-        ({"max_namespaces": "99999999999"}, "Most namespaces: a whole"),
+        ({"max_entries": "-1"}, "Max entries per namespace: must be a whole"),
+        ({"max_value_bytes": "many"}, "Max bytes per value: must be a whole"),
+        ({"max_namespaces": "99999999999"}, "Max namespaces: must be a whole"),
         (
             {"allowed_prefixes": "elsewhere:"},
-            "Allowed beginnings of namespaces: no namespace begins with elsewhere:",
+            "Allowed prefixes: no namespace starts with elsewhere:",
         ),
     ],
 )
@@ -128,10 +128,10 @@ def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
         ("app", True),
         ("other", False),
     ]
-    assert "its own" in page(cast.vic)
+    assert "custom" in page(cast.vic)
     cast.ada.client.post(address, {"follow": "1"})
     services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
-    assert "its own" not in page(cast.vic)
+    assert "custom" not in page(cast.vic)
     with tenant([cast.team_a.pk]):
         rows = AuditEntry.objects.unscoped().filter(action="memory.policy_changed")
         subjects = [row.subject for row in rows.order_by("seq")]
@@ -195,5 +195,5 @@ def test_box_of_an_application_follows_the_team_or_forbids(cast: Cast) -> None:
     change_limits(caller, Limits())
     shown = cast.ada.client.get(address).content.decode()
     assert 'name="subjects_write_global" disabled' in shown
-    assert "don’t allow it" in shown
+    assert "Not allowed by the team’s quotas" in shown
     assert said({}) is None  # where there is nothing to tick, nothing is forbidden

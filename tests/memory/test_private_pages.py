@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Glass, Namespace
@@ -53,10 +53,13 @@ def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
 
     shown = look(cast.ada, row)
 
-    assert ("they have been told" in shown, "Its person was told" in shown) == (False, False)
-    assert "They have no account here to be told by" in shown
-    assert "Its person has no account here to be told by" in shown
-    assert "nobody here to tell" in page(cast.ada, "/memory/glass/")
+    assert ("The user was notified" in shown, "The user was notified. Everything" in shown) == (
+        False,
+        False,
+    )
+    assert "The user has no account and can&#x27;t be notified; the access" in shown
+    assert "The user has no account and can't be notified. Everything" in shown
+    assert "no account to notify" in page(cast.ada, "/memory/glass/")
     told = app.get("/api/v1/memory/subjects/ana/looks").json()
     assert [(one["by_name"], one["reason"], one["is_open"]) for one in told] == [
         ("Ada", REASON, True)
@@ -71,10 +74,10 @@ def test_who_looks_sees_so_on_each_page_and_ends_it_there(cast: Cast, bobs: Name
         entry, glass = Entry.objects.unscoped().get(), Glass.objects.unscoped().get()
 
     for one in (shown, page(cast.ada, f"/memory/entries/{entry.pk}/")):
-        assert "Emergency access: you look into “Bob” until" in one
+        assert "Emergency access: you can view “Bob” until" in one
         assert f"Reason: {REASON}" in one
         assert f"/memory/glass/{glass.pk}/end/" in one
-    assert "data-glass-notice" not in page(cast.bob, f"/memory/entries/{entry.pk}/")
+    assert "data-emergency-notice" not in page(cast.bob, f"/memory/entries/{entry.pk}/")
 
 
 def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
@@ -89,7 +92,7 @@ def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
         assert f'hx-get="{address}"' in answer.content.decode(), somewhere
     here = {"HX-Request": "true", "HX-Current-URL": "http://testserver/runs/?status=failed"}
     told = cast.bob.client.get(address, headers=here).content.decode()
-    assert "Ada may look into what is remembered about you" in told
+    assert "Ada can view your memory" in told
     assert 'name="next" value="/runs/?status=failed"' in told
     assert cast.ada.client.get(address).status_code == 204  # her own is on what she looks at
 
@@ -101,7 +104,7 @@ def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
 
 def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -> None:
     about = "/memory/about/"
-    assert "Nobody else sees it here." in page(cast.bob, about)
+    assert "Nobody else can see it." in page(cast.bob, about)
     services.share(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
     shared = page(cast.bob, about)
     look(cast.ada, bobs)
@@ -112,12 +115,12 @@ def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -
     looked_into = page(cast.bob, about)
 
     for one in (shared, looked_into):
-        assert "Nobody else sees it here." not in one
+        assert "Nobody else can see it." not in one
     assert "You shared it" in shared
-    assert "Ada may look into it by emergency access" in looked_into
+    assert "Ada currently has emergency access" in looked_into
     services.unshare(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
     cast.bob.client.post(f"/memory/glass/{glass.pk}/end/")
-    assert "Nobody else sees it here." in page(cast.bob, about)
+    assert "Nobody else can see it." in page(cast.bob, about)
 
 
 def test_who_was_looked_into_is_not_told_that_nobody_used_it(cast: Cast) -> None:
@@ -127,14 +130,17 @@ def test_who_was_looked_into_is_not_told_that_nobody_used_it(cast: Cast) -> None
 
     after = page(cast.alice, "/memory/glass/")
 
-    assert "Nobody has used it." in before
-    assert ("Nobody has used it." in after, "on anybody but you" in after) == (False, True)
+    assert "No emergency access so far." in before
+    assert ("No emergency access so far." in after, "to the memory of others so far" in after) == (
+        False,
+        True,
+    )
 
 
 def test_admin_learns_that_there_is_private_memory_and_finds_whose_and_nobody_else_does(
     cast: Cast, outside: tuple[Any, Namespace], bobs: Namespace
 ) -> None:
-    ben = persona_id("ben", cast.bob.user.pk)
+    ben = make_persona_id("ben", cast.bob.user.pk)
     services.remember(in_run(cast.bob, user_id=ben), scope="user", key="k", value="v")
     talk = in_run(cast.bob, conversation_id="talk-1")
     services.remember(talk, scope="conversation", key="k", value="hush")
@@ -142,14 +148,14 @@ def test_admin_learns_that_there_is_private_memory_and_finds_whose_and_nobody_el
     seen = {name: page(cast.people[name], "/memory/") for name in ("ada", "alice", "bob", "vic")}
 
     for name in ("ada", "alice"):
-        assert "people whose memory is private to them: 3" in seen[name], name
+        assert "Users: 3" in seen[name], name
         assert "conversations: 1" in seen[name]
         assert 'href="/memory/glass/"' in seen[name]
     for name in ("bob", "vic"):
-        assert "private to them" not in seen[name], name
-    offered = page(cast.ada, "/memory/glass/").split('<datalist id="glass-people">')[1]
+        assert "Not shown: private memory" not in seen[name], name
+    offered = page(cast.ada, "/memory/glass/").split('<datalist id="emergency-people">')[1]
     offered = offered.split("</datalist>")[0]
-    assert '<option value="user:ana">ana (outside person)</option>' in offered
-    assert "ben (test person of Bob)" in offered
+    assert '<option value="user:ana">ana (external user)</option>' in offered
+    assert "ben (test user of Bob)" in offered
     assert ("secret" in offered, "talk-1" in offered) == (False, False)
-    assert "glass-people" not in page(cast.vic, "/memory/glass/")
+    assert "emergency-people" not in page(cast.vic, "/memory/glass/")

@@ -11,8 +11,8 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from memory import services
 from memory.models import Entry, Namespace
-from memory.services.glass import break_glass
-from memory.services.waiting import count_waiting
+from memory.services.access.emergency_access import break_glass
+from memory.services.review.review_queue import count_waiting
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, make_cast

@@ -20,9 +20,9 @@ class Person:
 
     @property
     def principal(self) -> Any:
-        from accounts.principals import user_principal
+        from accounts.principals import load_user_principal
 
-        return user_principal(self.user)
+        return load_user_principal(self.user)
 
     @property
     def client(self) -> Client:

@@ -58,7 +58,7 @@ def owner_db(transactional_db: None) -> Iterator[psycopg.Connection[Any]]:
     It sees what is committed, so the test commits too and the tables are emptied afterwards.
     """
     with psycopg.connect(
-        servers.postgres().url(name=database_name()), autocommit=True
+        servers.postgres().build_url(name=database_name()), autocommit=True
     ) as connection:
         yield connection
 
@@ -78,7 +78,7 @@ def empty_tables() -> None:
         "%s", "array[" + ",".join(f"'{name}'" for name in KEPT) + "]"
     ).replace("%%", "%")
     with psycopg.connect(
-        servers.postgres().url(name=database_name()), autocommit=True
+        servers.postgres().build_url(name=database_name()), autocommit=True
     ) as connection:
         connection.execute(statement)
 

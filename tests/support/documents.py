@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec, VariableSpec
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, VariableSpec
 
 
 def node(node_id: str, kind: str, **data: Any) -> NodeSpec:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.plugins import hookimpl, manager
-from memory.core.embedding import Embedder
+from config.plugins import get_plugin_manager, hookimpl
+from memory.core.recall.embedding import Embedder
 
 
 # Words of one row mean the same to it; what it doesn't know means nothing in particular.
@@ -57,11 +57,11 @@ def tiny(settings: Any) -> Iterator[Tiny]:
             return {"tiny": lambda options: made}
 
     plugin = Plugin()
-    manager().register(plugin)
+    get_plugin_manager().register(plugin)
     settings.MEMORY_EMBEDDER = "tiny"
     forget()
     yield made
-    manager().unregister(plugin)
+    get_plugin_manager().unregister(plugin)
     forget()
 
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import jinja2
 
-from workflows.engine.document import Document
 from workflows.engine.kinds import AnyKind
-from workflows.engine.local import ListJournal, RandomIds, SystemClock
-from workflows.engine.loop import drive
-from workflows.engine.mocks import Mocks
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import compile_plan
-from workflows.engine.ports import ModelChunk, ModelRequest, Ports, Usage
-from workflows.engine.records import StepRecord
-from workflows.engine.runs import RunResult, RunStart
+from workflows.engine.language.document import Document
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.nodes import build_kinds
+from workflows.engine.ports import ClockPort, ModelChunk, ModelPort, ModelRequest, Ports, Usage
+from workflows.engine.runtime.local_ports import ListJournal, RandomIds, SystemClock
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.run_request import RunResult, RunStart
+from workflows.engine.runtime.step_records import StepRecord
+from workflows.engine.testing.mocks import Mocks
 
 
 class EchoModels:
@@ -37,8 +37,8 @@ class JinjaHere:
         return jinja2.Environment(autoescape=False).from_string(template).render(**inputs)
 
 
-def ports(**given: Any) -> Ports:
-    return Ports(clock=SystemClock(), ids=RandomIds(), templates=JinjaHere(), **given)
+def ports(*, clock: ClockPort | None = None, **given: Any) -> Ports:
+    return Ports(clock=clock or SystemClock(), ids=RandomIds(), templates=JinjaHere(), **given)
 
 
 async def run_plan(
@@ -49,13 +49,15 @@ async def run_plan(
     mocks: Mapping[str, Mapping[str, Any]] | None = None,
     plugins: Sequence[AnyKind] = (),
     journal: ListJournal | None = None,
+    clock: ClockPort | None = None,
+    models: ModelPort | None = None,
     **start: Any,
 ) -> RunResult:
-    plan = compile_plan(document, builtin_kinds(plugins=plugins))
+    plan = compile_plan(document, build_kinds(plugins=plugins))
     return await drive(
         plan,
         RunStart(run_id="run", inputs=inputs or {}, **start),
-        ports(),
+        ports(clock=clock, model=models),
         journal or ListJournal(),
         history=history,
         mocks=Mocks(mocks) if mocks else None,

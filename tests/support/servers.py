@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import connections
 from psycopg import sql
 
-from config.embedded.layout import Layout, layout
+from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import CARELESS, Postgres
 from config.embedded.session import prepare
 from config.embedded.valkey import Valkey
@@ -24,7 +24,7 @@ TEMPLATE = "migrated"
 
 
 def place() -> Layout:
-    return layout(HOME)
+    return find_layout(HOME)
 
 
 def postgres() -> Postgres:
@@ -64,7 +64,7 @@ def start_valkey() -> Valkey:
 
 
 def clone_database(name: str) -> None:
-    with _one_at_a_time(), psycopg.connect(postgres().url(), autocommit=True) as connection:
+    with _one_at_a_time(), psycopg.connect(postgres().build_url(), autocommit=True) as connection:
         names = {"name": sql.Identifier(name), "template": sql.Identifier(TEMPLATE)}
         connection.execute(sql.SQL("drop database if exists {name} with (force)").format(**names))
         connection.execute(sql.SQL("create database {name} template {template}").format(**names))
@@ -87,7 +87,7 @@ def stop_servers() -> None:
 
 
 def _stop(home: Path) -> None:
-    at = layout(home)
+    at = find_layout(home)
     Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log").stop()
     Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").stop()
     shutil.rmtree(home, ignore_errors=True)

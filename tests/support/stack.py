@@ -16,8 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.embedded.ports import next_free
-from config.embedded.programs import beat, web, worker
+from config.embedded.ports import find_free_port
+from config.embedded.programs import build_beat, build_web, build_worker
 from config.embedded.supervisor import Program
 from config.env import ROOT, env
 from tests.support import servers
@@ -67,7 +67,9 @@ class LiveStack:
 
     def start_url(self) -> str:
         """A fresh sign-in link, as `manage.py up` prints it: works once."""
-        code = "from accounts.services import first_run; print('path=' + first_run())"
+        code = (
+            "from accounts.services import prepare_first_run; print('path=' + prepare_first_run())"
+        )
         path = self.manage("shell", "--no-imports", "-c", code).rpartition("path=")[2].strip()
         return f"{self.url}{path}"
 
@@ -76,10 +78,12 @@ class LiveStack:
         return self._start(name, _worker())
 
     def start_beat(self) -> int:
-        return self._start("beat", beat(env().model_copy(update={"mnemoflow_home": self.logs})))
+        return self._start(
+            "beat", build_beat(env().model_copy(update={"mnemoflow_home": self.logs}))
+        )
 
     def start_web(self) -> None:
-        self._start("web", web(env(), self.port))
+        self._start("web", build_web(env(), self.port))
         until = time.monotonic() + 60
         while True:
             try:
@@ -143,7 +147,7 @@ class LiveStack:
 
 
 def _worker() -> Program:
-    return worker(env().model_copy(update={"worker_threads": 8}))
+    return build_worker(env().model_copy(update={"worker_threads": 8}))
 
 
 @pytest.fixture(scope="session")
@@ -163,12 +167,12 @@ def _stack(
     at = servers.place()
     number = 8 + worker_number() % 8  # the lower half is for tests without a stack
     # Another session's server must not come up where this one was killed for a while.
-    port = next_free("127.0.0.1", 18_000 + 100 * worker_number() + os.getpid() % 97)
+    port = find_free_port("127.0.0.1", 18_000 + 100 * worker_number() + os.getpid() % 97)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": at.database_url("mnemoflow_app", database),
-        "DATABASE_OWNER_URL": at.database_url("postgres", database),
+        "DATABASE_URL": at.build_database_url("mnemoflow_app", database),
+        "DATABASE_OWNER_URL": at.build_database_url("postgres", database),
         "BROKER_URL": f"redis+socket://{socket}?virtual_host={number}",
         "REDIS_URL": f"unix://{socket}?db={number}",
         "LOG_LEVEL": "INFO",

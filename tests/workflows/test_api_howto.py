@@ -1,4 +1,4 @@
-"""What docs/howto/use-the-api.md tells a stranger to type is what the API takes."""
+"""What docs/build/use-the-api.md tells a stranger to type is what the API takes."""
 
 import json
 import re
@@ -9,10 +9,10 @@ from config.env import ROOT
 from tests.factories.workflows import within
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
-from workflows.services.samples import copy_sample
+from workflows.services.samples.samples import copy_sample
 
 
-TEXT = (ROOT / "docs/howto/use-the-api.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/build/use-the-api.md").read_text(encoding="utf-8")
 CALL = re.compile(
     r"""call (?:-N )?(?:-X (\w+) )?"\$API(/[^"]+)"(?: -d (?:'([^']+)'|"((?:[^"\\]|\\.)+)"))?"""
 )

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, KeyClient
-from workflows.execution.hub import hub
+from workflows.execution.events.hub import get_hub
 from workflows.execution.worker import Worker
 from workflows.models import Workflow
 
@@ -63,7 +63,7 @@ class AsyncKeyClient(AsyncClient):
 @pytest.fixture
 async def http(api: KeyClient) -> AsyncIterator[AsyncClient]:
     yield AsyncKeyClient(api.secret)
-    await hub().close()
+    await get_hub().close()
 
 
 def start(client: Any, workflow: Workflow, **body: Any) -> Any:

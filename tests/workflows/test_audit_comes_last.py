@@ -13,13 +13,17 @@ from memory import services as memory
 from memory.services import MemoryCaller
 from tests.factories.workflows import make_provider, make_run, make_workflow
 from tests.support.cast import Cast
-from workflows.services import credentials, drafts, folders, publishing, runs
+from workflows.services import publishing
+from workflows.services.catalog import folders
+from workflows.services.editor import drafts
+from workflows.services.models import credentials
+from workflows.services.runs import runs
 
 
 pytestmark = pytest.mark.django_db
 
 LOCKS = re.compile(
-    r'^(?:UPDATE|DELETE FROM) "(\w+)"|FROM "(\w+)".* FOR (?:NO KEY )?UPDATE|FROM (memory_claim)\(',
+    r'^(?:UPDATE|DELETE FROM) "(\w+)"|FROM "(\w+)".* FOR (?:NO KEY )?UPDATE|FROM (memory_lock_for_write)\(',
     re.S,
 )
 CHAIN = 'INSERT INTO "accounts_auditentry"'

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
-from workflows.execution.casing import run_saved_case
+from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.models import RunEvent, TestCase, TestResult, WorkflowSecret
 from workflows.services.debugging import cases
 
@@ -103,7 +103,7 @@ def test_result_is_run_once_though_the_message_comes_twice(alice: Person, chat):
 
 @pytest.mark.django_db(transaction=True)
 def test_secret_in_an_output_is_masked_in_the_result(alice: Person):
-    from config.crypto import encrypt
+    from config.encryption.crypto import encrypt
 
     source = json.loads(json.dumps(CHAT))
     source["workflow"]["environment_variables"] = [

@@ -12,7 +12,7 @@ from tests.support.cast import Cast, Person
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.models import Comment, Workflow
 from workflows.models.comments import LONGEST_COMMENT
-from workflows.services import comments, drafts
+from workflows.services.editor import comments, drafts
 from workflows.templatetags.comments import marked_up
 
 
@@ -167,7 +167,7 @@ def test_every_change_is_audited_without_its_words(cast: Cast, workflow: Workflo
     comments.resolve(cast.bob.principal, comment=row, resolved=False)
     comments.delete(cast.bob.principal, comment=row)
 
-    audit.head(cast.team_a.pk)  # which is written when a request ends
+    audit.read_head(cast.team_a.pk)  # which is written when a request ends
     lines = AuditEntry.objects.unscoped().filter(subject=f"comment:{row.pk}").order_by("seq")
     assert [line.action for line in lines] == [
         "comment.created",
@@ -234,7 +234,7 @@ def test_panel_shows_what_each_may_do(cast: Cast, workflow: Workflow):
     posted = cast.vic.client.post(page, {"body": "Seen", "answers": str(row.pk)})
     assert "Seen" in posted.content.decode()
     empty = cast.vic.client.post(page, {"body": "  "})
-    assert (empty.status_code, "Write something first." in empty.content.decode()) == (422, True)
+    assert (empty.status_code, "Enter a comment first." in empty.content.decode()) == (422, True)
 
 
 def test_api_tells_threads_and_takes_changes(cast: Cast, workflow: Workflow, api_key: Any):
@@ -270,4 +270,4 @@ def test_panel_of_a_node_nobody_spoke_about_calls_it_by_its_title(
 
     html = alice.client.get(f"/workflows/{workflow.pk}/comments/?node=end").content.decode()
 
-    assert "About Finish line" in html
+    assert "Comments on Finish line" in html

@@ -34,7 +34,7 @@ def test_conversation_of_somebody_else_is_not_there(cast: Cast, api_key: Any) ->
     answer = start(api_key(cast.alice), workflow, conversation_id=taken)
 
     error = answer.json()["error"]
-    assert (answer.status_code, error["message"]) == (404, "There is no such conversation.")
+    assert (answer.status_code, error["message"]) == (404, "Conversation not found.")
     assert [one["field"] for one in error["problems"]] == ["conversation_id"]
 
 
@@ -62,4 +62,6 @@ def test_key_that_may_only_read_is_told_which_scope_it_has_not(cast: Cast, api_k
     refused = start(client, make_workflow(cast.alice))
 
     assert refused.status_code == 403
-    assert refused.json()["error"]["message"] == "This key has no scope runs:write."
+    assert (
+        refused.json()["error"]["message"] == "This API key doesn't have the permission runs:write."
+    )

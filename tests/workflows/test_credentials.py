@@ -8,13 +8,14 @@ from django.core.management import call_command
 
 from accounts.errors import NotAllowed, NotFound
 from accounts.tenancy import tenant
-from config.crypto import SecretUnreadable
+from config.encryption.crypto import SecretUnreadable
 from tests.factories.workflows import document, make_provider, make_workflow, within
 from workflows import selectors
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Credential, ModelProvider, WorkflowSecret
-from workflows.services import credentials, drafts
-from workflows.services.rows import secrets_of
+from workflows.services.editor import drafts
+from workflows.services.editor.draft_rows import secrets_of
+from workflows.services.models import credentials
 
 
 pytestmark = pytest.mark.django_db

@@ -9,14 +9,15 @@ from accounts.errors import NotAllowed, NotFound
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_workflow, within
 from workflows import selectors
-from workflows.engine import dsl
-from workflows.engine.document import Dialect
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language import dsl
+from workflows.engine.language.document import Dialect
 from workflows.errors import InvalidValue, NewerDocument, WorkflowArchived
 from workflows.models import Node, Snapshot, Workflow, WorkflowSecret
 from workflows.samples import SAMPLES
-from workflows.services import drafts, importing
-from workflows.services.rows import secrets_of
+from workflows.services.catalog import importing
+from workflows.services.editor import drafts
+from workflows.services.editor.draft_rows import secrets_of
 
 
 pytestmark = pytest.mark.django_db

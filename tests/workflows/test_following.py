@@ -13,11 +13,12 @@ from config.ids import uuid7
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.execution.db import Database
-from workflows.execution.following import Said, follow
-from workflows.execution.hub import Hub, hub
+from workflows.execution.events.hub import Hub, get_hub
+from workflows.execution.events.reader import StreamEvent, follow
+from workflows.execution.events.run_feed import RunFeed
 from workflows.execution.worker import Worker
 from workflows.models import Run
-from workflows.services.runs import start_run
+from workflows.services.runs.runs import start_run
 from workflows.sse import lines
 
 
@@ -62,23 +63,23 @@ def run(cast: Cast, settings: Any, valkey_url: str) -> Run:
     return start_run(cast.alice.principal, workflow=workflow, query="hello", mocks=MOCKS)
 
 
-async def told(run: Run, url: str | None, after: int = 0) -> list[Said]:
+async def told(run: Run, url: str | None, after: int = 0) -> list[StreamEvent]:
     hub = Hub(url)
     try:
         return [
             said
-            async for said in follow(hub, run.team_id, run.pk, after, patience=5)
+            async for said in follow(hub.feed(RunFeed), run.team_id, run.pk, after, patience=5)
             if said is not None
         ]
     finally:
         await hub.close()
 
 
-def rows_of(story: list[Said]) -> list[tuple[int | None, str]]:
+def rows_of(story: list[StreamEvent]) -> list[tuple[int | None, str]]:
     return [(said.seq, said.name) for said in story if said.seq is not None]
 
 
-def text_of(story: list[Said]) -> str:
+def text_of(story: list[StreamEvent]) -> str:
     """As a browser puts it together: text goes to its offset, in UTF-16 units."""
     text = b""
     for said in story:
@@ -138,7 +139,7 @@ async def test_lines_carry_ids_for_rows_only(run: Run, valkey_url: str) -> None:
     try:
         text = b"".join([line async for line in lines(run.team_id, run.pk, 0)]).decode()
     finally:
-        await hub().close()  # a web process keeps it; this loop ends with the test
+        await get_hub().close()  # a web process keeps it; this loop ends with the test
 
     frames = [frame.split("\n") for frame in text.strip().split("\n\n")]
     assert frames[0][0].startswith("retry: ")
@@ -167,7 +168,7 @@ def _answer(team_id: UUID, run_id: UUID) -> str:
 async def test_statements_of_the_hub_show_no_other_teams_run(run: Run, cast: Cast) -> None:
     db = Database()
     try:
-        found = await db.rows(
+        found = await db.fetch_rows(
             "select events, status from execution_read(%s, %s, 0, 100)", (cast.team_b.pk, run.pk)
         )
     finally:
@@ -180,7 +181,7 @@ async def test_hub_ends_although_a_library_swallows_the_cancel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reached = asyncio.Event()
-    hub_ = Hub(None)
+    feed = Hub(None).feed(RunFeed)
 
     async def deaf(*asked: object) -> list[tuple[object, ...]]:
         reached.set()
@@ -188,8 +189,8 @@ async def test_hub_ends_although_a_library_swallows_the_cancel(
             await asyncio.sleep(60)
         return []
 
-    monkeypatch.setattr(hub_.db, "rows", deaf)
-    async with hub_.reading(uuid7(), uuid7()):
+    monkeypatch.setattr(feed.db, "fetch_rows", deaf)
+    async with feed.reading(uuid7(), uuid7()):
         await asyncio.wait_for(reached.wait(), 5)
 
-        await asyncio.wait_for(hub_.close(), 5)
+        await asyncio.wait_for(feed.hub.close(), 5)

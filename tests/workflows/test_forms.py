@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.support.documents import document, node
-from workflows.engine.document import Document
+from workflows.engine.language.document import Document
 from workflows.forms import MAX_DOCUMENT_BYTES, ImportForm, input_fields, read_inputs
 
 
@@ -117,9 +117,9 @@ def test_start_node_that_is_oddly_written_asks_for_nothing(variables: object):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "Paste a document or choose a file."),
+        (b"", "Paste a document or select a file."),
         (b"\xff\xfe", "The file is not UTF-8 text."),
-        (b"x" * (MAX_DOCUMENT_BYTES + 1), "A document may have at most 1 MB."),
+        (b"x" * (MAX_DOCUMENT_BYTES + 1), "The document can be at most 1 MB."),
     ],
 )
 def test_file_that_is_no_document_is_refused_with_a_sentence(content: bytes, sentence: str):

@@ -14,7 +14,7 @@ from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 from workflows.models import Run, WouldBe
 from workflows.models.run import RunStatus
-from workflows.services.debugging.would_be import keep_memories
+from workflows.services.debugging.sandbox_memory import keep_memories
 
 
 pytestmark = pytest.mark.django_db

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.crypto import encrypt
-from workflows.execution.models_port import config_of
+from config.encryption.crypto import encrypt
+from workflows.execution.ports.models import load_config
 from workflows.models import Credential, ModelProvider
 from workflows.models.provider import ProviderKind
 
@@ -36,10 +36,10 @@ def provider(base_url: str, hosts: str) -> ModelProvider:
 def test_secret_goes_only_to_the_hosts_it_was_meant_for(
     base_url: str, hosts: str, goes: bool
 ) -> None:
-    assert config_of(provider(base_url, hosts)).api_key == (SECRET if goes else "")
+    assert load_config(provider(base_url, hosts)).api_key == (SECRET if goes else "")
 
 
 def test_secret_is_not_in_the_representation_of_a_configuration() -> None:
-    config = config_of(provider("https://api.example.com/v1", "api.example.com"))
+    config = load_config(provider("https://api.example.com/v1", "api.example.com"))
 
     assert SECRET not in repr(config)

@@ -15,7 +15,7 @@ from tests.factories.workflows import (
 )
 from workflows import permissions, selectors
 from workflows.models import Conversation, Run, Step, Variable
-from workflows.services import conversations
+from workflows.services.chat import conversations
 
 
 pytestmark = pytest.mark.django_db

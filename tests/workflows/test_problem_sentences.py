@@ -7,10 +7,10 @@ import pytest
 from django.utils import translation
 
 from tests.support.documents import document, node, start
-from workflows.engine.document import Mode
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.problems import Problem
-from workflows.engine.validation import validate
+from workflows.engine.language.document import Mode
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
 from workflows.templatetags.problem_sentences import SENTENCES, translated
 from workflows.templatetags.problems import SENTENCES as BY_CODE
 from workflows.templatetags.problems import in_words
@@ -56,7 +56,7 @@ def test_field_goes_by_its_label_in_the_readers_language():
 
 
 def test_setting_pydantic_alone_knows_about_keeps_its_details():
-    assert chinese("Key: odd", "config.odd") == "节点的一项设置不正确 (Key: odd)"
+    assert chinese("Key: odd", "config.odd") == "设置无效 (Key: odd)"
 
 
 def test_problems_of_a_first_draft_hold_no_english():
@@ -65,7 +65,7 @@ def test_problems_of_a_first_draft_hold_no_english():
         ["start -> i", "i -> a"],
         mode=Mode.CHAT,
     )
-    found = validate(drawn, builtin_kinds())
+    found = validate(drawn, build_kinds())
 
     assert len(found) > 2
     for problem in found:

@@ -6,18 +6,18 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
-from workflows.engine.problems import Problem
+from workflows.engine.language.problems import Problem
 from workflows.templatetags.problems import SENTENCES, by_title, in_words, name_in
 
 
-CIRCLE = Problem("graph.cycle", "The nodes form a circle: a, b", node="a")
+CIRCLE = Problem("graph.cycle", "The nodes form a cycle: a, b", node="a")
 
 
 @pytest.mark.parametrize(
     ("language", "problem", "expected"),
     [
-        ("en", CIRCLE, "The nodes form a circle: a, b"),
-        ("zh-hans", CIRCLE, "节点之间形成了环路 (The nodes form a circle: a, b)"),
+        ("en", CIRCLE, "The nodes form a cycle: a, b"),
+        ("zh-hans", CIRCLE, "节点形成环路 (The nodes form a cycle: a, b)"),
         ("zh-hans", Problem("plugin.odd", "Odd: 7"), "Odd: 7"),
     ],
 )
@@ -51,15 +51,15 @@ TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
             "Begin › b is unknown: there is no node m; did you mean Think › b?",
         ),
         (
-            "n3.x isn't there yet: n3 doesn't run before this node",
-            "Think › x isn't there yet: Think doesn't run before this node",
+            "n3.x is not available yet: n3 doesn't run before this node",
+            "Think › x is not available yet: Think doesn't run before this node",
         ),
         (
             "一个变量 (n3.text is unknown: n3 has no text)",
             "一个变量 (Think › text is unknown: Think has no text)",
         ),
         ("“n3.text” 不存在：没有 “there”", "“Think › text” 不存在：没有 “Elsewhere”"),
-        ("The nodes form a circle: start, n3", "The nodes form a circle: Begin, Think"),
+        ("The nodes form a cycle: start, n3", "The nodes form a cycle: Begin, Think"),
         ("It is not there, and start is a word", "It is not there, and start is a word"),
         ("sys.query is 3.14 long", "sys.query is 3.14 long"),
     ],

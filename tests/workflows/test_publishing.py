@@ -20,7 +20,9 @@ from workflows import selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NothingToPublish
 from workflows.models import Snapshot
-from workflows.services import drafts, importing, publishing
+from workflows.services import publishing
+from workflows.services.catalog import importing
+from workflows.services.editor import drafts
 
 
 pytestmark = pytest.mark.django_db

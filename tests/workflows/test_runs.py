@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from accounts.errors import NotAllowed, NotFound
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_version, make_workflow
@@ -14,8 +14,8 @@ from tests.support.cast import Cast
 from workflows.engine.errors import InputRejected
 from workflows.errors import InvalidValue
 from workflows.models import Run, RunEvent, Workflow
-from workflows.services.runs import cancel_run, start_run
-from workflows.services.samples import copy_sample
+from workflows.services.runs.runs import cancel_run, start_run
+from workflows.services.samples.samples import copy_sample
 
 
 pytestmark = pytest.mark.django_db
@@ -125,7 +125,7 @@ def test_outside_person_of_a_key_is_as_named_and_never_a_members_test_person(
                 principal,
                 workflow=workflow,
                 inputs={"text": "x"},
-                subject=persona_id("ben", cast.alice.user.pk),
+                subject=make_persona_id("ben", cast.alice.user.pk),
             )
 
 

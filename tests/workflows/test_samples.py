@@ -10,27 +10,28 @@ from django.utils import translation
 
 from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory.core.errors import MemoryFault
 from memory.providers.in_memory import InMemoryProvider
 from memory.services import MemoryCaller, recall, remember
 from tests.support.engine import JinjaHere
-from workflows.engine.cases import Case, Turn
-from workflows.engine.dsl import load_document
 from workflows.engine.geometry import note_shape, shape
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.remembering import scopes_of
-from workflows.engine.runner import WorkflowRunner
-from workflows.engine.validation import errors_of, validate
-from workflows.execution.adapters import Services
-from workflows.execution.casing import CaseBench
-from workflows.execution.models_port import models_for
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.validation import errors_of, validate
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.testing.cases import Case, Turn
+from workflows.execution.debugging.test_cases import CaseBench
+from workflows.execution.ports.adapters import Services
+from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
 from workflows.models import TestCase
 from workflows.samples import BY_SLUG, SAMPLES
 from workflows.samples.wording import CONTEXT, FOLDER, texts_of_files
-from workflows.services import publishing, samples
+from workflows.services import publishing
+from workflows.services.samples import samples
 
 
 GAP = 40
@@ -64,7 +65,7 @@ async def given(runner: WorkflowRunner, *, person: str = "ana", talk: str = "c1"
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_sample_has_no_problems_and_four_lines(sample):
     loaded = load_document(sample.source)
-    problems = list(validate(loaded.document, builtin_kinds()))
+    problems = list(validate(loaded.document, build_kinds()))
 
     assert (loaded.warnings, errors_of(problems)) == ((), [])
     # Seed 0's document is kept to the byte, the variable it never declares included.
@@ -75,8 +76,8 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert all(str(line).strip() for line in sample.lines)
     assert len(sample.cases) == 3
     assert bool(sample.memories) == sample.has_memories
-    assert (FOLDER / f"{sample.slug}.memories.yml").exists() == sample.has_memories
-    assert set(sample.scopes) == scopes_of(loaded.document)
+    assert (FOLDER / sample.slug / "memories.yml").exists() == sample.has_memories
+    assert set(sample.scopes) == scopes_of(loaded.document, build_kinds())
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 
 
@@ -85,12 +86,12 @@ def test_gallery_has_the_thirteen_and_begins_with_the_chatbot():
 
     assert (len(thirteen), thirteen[0].slug, SAMPLES[0].slug) == (13, "chatbot", "chatbot")
     assert all(sample.shows for sample in thirteen)
-    assert {path.name.partition(".")[0] for path in FOLDER.glob("*.yml")} == set(BY_SLUG)
+    assert {path.parent.name for path in FOLDER.glob("*/workflow.yml")} == set(BY_SLUG)
 
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[Services]:
-    made = Services(models_for)
+    made = Services(build_models)
     yield made
     made.close()
 
@@ -180,7 +181,7 @@ def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
     document = load_document(sample.source).document
     boxes = {node.parent for node in document.nodes if node.parent}
     shapes = {
-        node.id: shape(node, builtin_kinds(), is_box=node.id in boxes) for node in document.nodes
+        node.id: shape(node, build_kinds(), is_box=node.id in boxes) for node in document.nodes
     }
     nodes = {node.id: node for node in document.nodes}
 
@@ -285,7 +286,7 @@ async def test_chatbot_keeps_statements_and_not_questions():
 
     from memory.core.records import MemoryQuery
 
-    kept = await memory.recall(MemoryQuery(namespace="user:ana"))
+    kept = memory.recall(MemoryQuery(namespace="user:ana"))
     assert sorted(entry.value for entry in kept) == ["I live in Bern.", "My name is Ana."]
 
 
@@ -368,7 +369,7 @@ def test_copy_brings_its_cases_and_its_memories_in_the_scope_they_name(sample, b
         kept = list(TestCase.objects.unscoped().filter(workflow=workflow).order_by("rank"))
     assert [case.name for case in kept] == [case.name for case in sample.cases]
     for seed in sample.memories:
-        user = persona_id(seed.person, bob.user.pk) if seed.person != "somebody" else ""
+        user = make_persona_id(seed.person, bob.user.pk) if seed.person != "somebody" else ""
         entry = entries_of(bob, scope=seed.scope, user=user, workflow=workflow)[seed.key]
         if seed.is_page:
             assert {name: entry.value[name] for name in seed.value} == seed.value
@@ -425,8 +426,8 @@ def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
 
 def test_sample_is_offered_where_all_its_kinds_are(monkeypatch):
     assert samples.offered() == samples.SAMPLES
-    known = builtin_kinds(memory=False, remembers=True)
-    monkeypatch.setattr(samples, "kinds", lambda: known)
+    known = build_kinds(memory=False, remembers=True)
+    monkeypatch.setattr(samples, "load_kinds", lambda: known)
 
     left = {sample.slug for sample in samples.offered()}
 

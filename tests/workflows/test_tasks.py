@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.services.rules import learning_of
+from memory.services.curation.learning_rules import learning_of
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Task, Workflow

@@ -9,8 +9,8 @@ from django.db import connection
 from accounts.tenancy import tenant
 from tests.support.cast import Cast
 from workflows.models import Message, Run
-from workflows.services.runs import start_run
-from workflows.services.samples import copy_sample
+from workflows.services.runs.runs import start_run
+from workflows.services.samples.samples import copy_sample
 
 
 pytestmark = pytest.mark.django_db(transaction=True)

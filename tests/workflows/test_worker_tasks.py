@@ -18,7 +18,7 @@ def test_worker_that_ends_stops_its_runs_and_then_leaves_nothing_to_be_looked_th
         def stop(self) -> None:
             done.append("stopped")
 
-    monkeypatch.setattr(tasks, "worker", Ending)
+    monkeypatch.setattr(tasks, "get_worker", Ending)
     monkeypatch.setattr(tasks.gc, "freeze", lambda: done.append("frozen"))
 
     tasks.end()

@@ -101,7 +101,7 @@ def test_page_that_is_not_there_speaks_the_profiles_language(alice):
     answer = alice.client.get("/no/such/page/", **ENGLISH)
 
     assert answer.status_code == 404
-    assert "这里没有这个页面。" in answer.content.decode()
+    assert "此页面不存在。" in answer.content.decode()
 
 
 def test_dates_are_written_as_the_language_does(alice):

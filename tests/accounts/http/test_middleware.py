@@ -12,20 +12,20 @@ from django.urls import path
 from accounts import audit
 from accounts.errors import NotAllowed
 from accounts.models import AuditEntry, Membership
-from accounts.principals import principal_of
-from accounts.tenancy import current_team_ids, tenant
+from accounts.principals import get_principal
+from accounts.tenancy import get_current_team_ids, tenant
 from config.urls import urlpatterns as site
 from tests.support.cast import make_cast
 
 
 def sees(request):
-    count = Membership.objects.visible_to(principal_of(request)).count()
-    return HttpResponse(f"{len(current_team_ids())} {count}")
+    count = Membership.objects.visible_to(get_principal(request)).count()
+    return HttpResponse(f"{len(get_current_team_ids())} {count}")
 
 
 async def streams(request):
-    principal = principal_of(request)
-    outside = len(await sync_to_async(current_team_ids)())
+    principal = get_principal(request)
+    outside = len(await sync_to_async(get_current_team_ids)())
 
     def ask() -> int:
         with tenant(principal.team_ids):
@@ -36,7 +36,7 @@ async def streams(request):
 
 def records_and(then):
     def view(request):
-        (team_id,) = principal_of(request).team_ids
+        (team_id,) = get_principal(request).team_ids
         for action, success in (("access.refused", False), ("team.renamed", True)):
             audit.record(team_id=team_id, actor="x", action=action, subject="x", success=success)
         return then()
@@ -143,7 +143,7 @@ def test_views_under_asgi_see_their_team(transactional_db, address, body):
 def test_nothing_is_open_after_the_request(cast):
     cast.bob.client.get("/sees")
 
-    assert current_team_ids() == frozenset()
+    assert get_current_team_ids() == frozenset()
 
 
 def test_request_without_a_person_has_no_principal():
@@ -151,4 +151,4 @@ def test_request_without_a_person_has_no_principal():
     request.user = AnonymousUser()
 
     with pytest.raises(Exception, match="Sign in first"):
-        principal_of(request)
+        get_principal(request)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.layout import layout
+from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.valkey import Valkey
 from config.env import ROOT
@@ -22,7 +22,7 @@ def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mnemo-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
-    at = layout(folder)
+    at = find_layout(folder)
     Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log").stop()
     Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -4,22 +4,22 @@ from pathlib import Path
 import pytest
 
 from config.embedded import layout as module
-from config.embedded.layout import LONGEST_SOCKET_PATH, layout, open_to_others
+from config.embedded.layout import LONGEST_SOCKET_PATH, find_layout, is_open_to_others
 
 
 def test_layout_short_home_keeps_sockets_inside(tmp_path: Path):
     home = Path("/tmp/m/.mnemoflow")
 
-    assert layout(home).sockets == home / "run"
+    assert find_layout(home).sockets == home / "run"
 
 
 def test_layout_deep_home_moves_sockets_to_a_short_private_folder():
     deep = Path("/tmp") / ("deep/" * 30) / ".mnemoflow"
 
-    sockets = layout(deep).sockets
+    sockets = find_layout(deep).sockets
 
     assert len(os.fsencode(sockets / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH
-    assert sockets != layout(deep.parent / "other").sockets
+    assert sockets != find_layout(deep.parent / "other").sockets
 
 
 def test_layout_root_with_a_closed_home_puts_the_server_where_its_user_can_go(
@@ -29,9 +29,9 @@ def test_layout_root_with_a_closed_home_puts_the_server_where_its_user_can_go(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
 
-    at = layout(closed / ".mnemoflow")
+    at = find_layout(closed / ".mnemoflow")
 
-    assert at.moved
+    assert at.is_moved
     assert at.server_home.parent == module.SYSTEM_HOME
     assert at.valkey_data.is_relative_to(closed)
     assert closed.stat().st_mode & 0o777 == 0o700  # looked at, not opened
@@ -44,10 +44,10 @@ def test_layout_plain_user_keeps_everything_at_home(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
 
-    assert not layout(closed / ".mnemoflow").moved
+    assert not find_layout(closed / ".mnemoflow").is_moved
 
 
 def test_open_to_others_folder_not_there_yet_is_judged_by_its_parents(tmp_path: Path):
     tmp_path.chmod(0o700)
 
-    assert not open_to_others(tmp_path / "not" / "yet")
+    assert not is_open_to_others(tmp_path / "not" / "yet")

@@ -6,23 +6,23 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.embedded.layout import layout
+from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
-from config.embedded.processes import running
+from config.embedded.processes import find_process
 from config.embedded.session import prepare
 
 
 def server(home: Path) -> Postgres:
-    at = layout(home)
+    at = find_layout(home)
     return Postgres(at.pg_data, at.sockets, at.logs / "postgres.log", settings={"fsync": "off"})
 
 
 def test_postgres_killed_and_started_again_has_the_data(home: Path):
     first = server(home)
     started = first.start()
-    with psycopg.connect(first.url(), autocommit=True) as connection:
+    with psycopg.connect(first.build_url(), autocommit=True) as connection:
         connection.execute("create table kept as select 1 as one")
-    process = first.process()
+    process = first.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
     process.wait(5)
@@ -30,7 +30,7 @@ def test_postgres_killed_and_started_again_has_the_data(home: Path):
     second = server(home)
     restarted = second.start()
 
-    with psycopg.connect(second.url()) as connection:
+    with psycopg.connect(second.build_url()) as connection:
         assert connection.execute("select one from kept").fetchall() == [(1,)]
     assert (started, restarted) == (True, True)
 
@@ -46,9 +46,9 @@ def test_postgres_pid_file_of_somebody_else_is_no_obstacle(home: Path):
     first = server(home)
     first.start()
     first.stop()
-    stale = layout(home).pg_data / "postmaster.pid"
+    stale = find_layout(home).pg_data / "postmaster.pid"
     stale.write_text(
-        f"{os.getpid()}\n{layout(home).pg_data}\n1\n5432\n{layout(home).sockets}\n\n0 0\nready\n"
+        f"{os.getpid()}\n{find_layout(home).pg_data}\n1\n5432\n{find_layout(home).sockets}\n\n0 0\nready\n"
     )
 
     assert server(home).start() is True
@@ -57,13 +57,13 @@ def test_postgres_pid_file_of_somebody_else_is_no_obstacle(home: Path):
 def test_postgres_does_not_run_as_root_and_lets_nobody_else_in(home: Path):
     running_server = server(home)
     running_server.start()
-    process = running_server.process()
+    process = running_server.find_process()
 
     assert process is not None
     assert process.uids().effective != 0
     assert [
-        layout(home).pg_data.stat().st_mode & 0o777,
-        layout(home).sockets.stat().st_mode & 0o777,
+        find_layout(home).pg_data.stat().st_mode & 0o777,
+        find_layout(home).sockets.stat().st_mode & 0o777,
     ] == [0o700, 0o700]
 
 
@@ -72,10 +72,10 @@ def test_postgres_app_role_gets_rights_on_later_tables_but_owns_nothing(home: Pa
     running_server.start()
     prepare(running_server, "site")
     prepare(running_server, "site")  # a second start
-    with psycopg.connect(running_server.url(name="site"), autocommit=True) as owner:
+    with psycopg.connect(running_server.build_url(name="site"), autocommit=True) as owner:
         owner.execute("create table later (id bigserial primary key, word text)")
 
-    with psycopg.connect(running_server.url("mnemoflow_app", "site"), autocommit=True) as app:
+    with psycopg.connect(running_server.build_url("mnemoflow_app", "site"), autocommit=True) as app:
         app.execute("insert into later (word) values ('in')")
         rows = app.execute("select id, word from later").fetchall()
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -90,16 +90,16 @@ def test_postgres_right_taken_away_by_a_migration_stays_away_after_the_next_star
     running_server = server(home)
     running_server.start()
     prepare(running_server, "site")
-    with psycopg.connect(running_server.url(name="site"), autocommit=True) as owner:
+    with psycopg.connect(running_server.build_url(name="site"), autocommit=True) as owner:
         owner.execute("create table trail (id int)")
         owner.execute("revoke update, delete on trail from mnemoflow_app")
 
     prepare(running_server, "site")
 
-    app = psycopg.connect(running_server.url("mnemoflow_app", "site"))
+    app = psycopg.connect(running_server.build_url("mnemoflow_app", "site"))
     with closing(app), pytest.raises(psycopg.errors.InsufficientPrivilege):
         app.execute("delete from trail")
 
 
 def test_process_with_the_pid_but_another_command_is_not_ours():
-    assert running(os.getpid(), argument="no-such-argument") is None
+    assert find_process(os.getpid(), argument="no-such-argument") is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.embedded import session
-from config.embedded.layout import layout
+from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.env import ROOT
 
@@ -18,7 +18,7 @@ HOLD = "import sys; print('ready', flush=True); sys.stdin.readline()"
 
 
 def postgres(home: Path) -> Postgres:
-    at = layout(home)
+    at = find_layout(home)
     return Postgres(at.pg_data, at.sockets, at.logs / "postgres.log")
 
 
@@ -33,7 +33,7 @@ def manage(environment: dict[str, str], *arguments: str) -> subprocess.Completed
 def holding(environment: dict[str, str]):
     """A command that uses the services until the block ends."""
     process = subprocess.Popen(
-        [sys.executable, "-c", f"from config.embedded.session import embedded_services\nwith embedded_services(): {HOLD}"],
+        [sys.executable, "-c", f"from config.embedded.session import run_services\nwith run_services(): {HOLD}"],
         cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout
@@ -57,18 +57,18 @@ def test_command_starts_the_services_and_stops_them_again(home: Path, environmen
     )
 
     assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0)
-    assert postgres(home).process() is None
+    assert postgres(home).find_process() is None
 
 
 def test_command_beside_another_shares_and_leaves_them_running(
     home: Path, environment: dict[str, str]
 ):
     with holding(environment):
-        before = postgres(home).process()
+        before = postgres(home).find_process()
         with holding(environment):
             pass
-        between = postgres(home).process()
-    after = postgres(home).process()
+        between = postgres(home).find_process()
+    after = postgres(home).find_process()
 
     assert (before == between, before is not None, after) == (True, True, None)
 
@@ -79,12 +79,12 @@ def test_command_killed_leaves_nothing_that_blocks_the_next(
     with holding(environment) as process:
         process.kill()
         process.wait()
-    left_running = postgres(home).process() is not None
+    left_running = postgres(home).find_process() is not None
 
     with holding(environment):
         pass
 
-    assert (left_running, postgres(home).process()) == (True, None)
+    assert (left_running, postgres(home).find_process()) == (True, None)
 
 
 def test_down_ends_left_overs_but_nothing_in_use(home: Path, environment: dict[str, str]):
@@ -94,14 +94,17 @@ def test_down_ends_left_overs_but_nothing_in_use(home: Path, environment: dict[s
         process.wait()
     ended = manage(environment, "down")
 
-    assert ("In use" in refused.stderr, ended.stdout) == (True, "Nothing of ours is running now.\n")
-    assert postgres(home).process() is None
+    assert ("In use" in refused.stderr, ended.stdout) == (
+        True,
+        "No embedded services are running.\n",
+    )
+    assert postgres(home).find_process() is None
 
 
 def test_command_that_needs_no_database_starts_none(home: Path, environment: dict[str, str]):
     done = manage(environment, "migrate", "--help")
 
-    assert (done.returncode, layout(home).pg_data.exists()) == (0, False)
+    assert (done.returncode, find_layout(home).pg_data.exists()) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +125,9 @@ def test_services_are_for_commands_that_need_a_database(
         started.append(say)
         yield
 
-    monkeypatch.setattr(session, "embedded_services", embedded_services)
+    monkeypatch.setattr(session, "run_services", embedded_services)
 
-    with session.services_for(["manage.py", *command.split()]):
+    with session.run_services_for(["manage.py", *command.split()]):
         pass
 
     assert bool(started) == starts

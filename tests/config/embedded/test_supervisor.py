@@ -87,9 +87,9 @@ def test_supervisor_child_killed_is_started_again(tmp_path: Path):
     assert child.process
     first = child.process.pid
     os.kill(first, signal.SIGKILL)
-    until(child.died)
+    until(child.has_died)
 
-    assert supervisor._revived(child)
+    assert supervisor._revive(child)
     second = child.process.pid
     supervisor.stop()
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from config.embedded.layout import layout
+from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from tests.config.embedded.conftest import Up
 
@@ -38,7 +38,7 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
         address = first.address()
 
     # A taken port is answered by the next free one, said so; the printed link signs in and works once.
-    assert f"Port {taken} is taken" in first.output
+    assert f"Port {taken} is in use" in first.output
     assert status(address) == 200
     assert status(f"{base(address)}/healthz") == 200
 
@@ -52,8 +52,8 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
     os.kill(first.process.pid, signal.SIGINT)
     assert first.process.wait(40) == 0
     assert [process for process in ours if process.is_running()] == []
-    at = layout(home)
-    assert Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").process() is None
+    at = find_layout(home)
+    assert Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").find_process() is None
 
     # Killed with -9 and started again: within five seconds, with its data, nothing left over in the way.
     third = up()
@@ -65,7 +65,7 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
     address = fourth.address()
     seconds = time.monotonic() - began
     assert status(address) == 200
-    assert "Bringing the database up to date" not in fourth.output
+    assert "Migrating the database" not in fourth.output
     # Five seconds on an idle machine; the suite shares two cores with itself.
     assert seconds < 20, f"{seconds:.1f} s\n{fourth.output}"
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import redis
 
-from config.embedded.layout import layout
+from config.embedded.layout import find_layout
 from config.embedded.valkey import Valkey
 
 
 def server(home: Path) -> Valkey:
-    at = layout(home)
+    at = find_layout(home)
     return Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log")
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from config.crypto import SecretUnreadable, decrypt, encrypt, generate_key, rotate
+from config.encryption.crypto import SecretUnreadable, decrypt, encrypt, generate_key, rotate
 
 
 def test_encrypt_then_decrypt_is_the_same_and_never_looks_alike():

@@ -10,7 +10,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.contrib.staticfiles import finders
 
-from config.assets import Assets, digest
+from config.http.assets import Assets, hash_file
 
 
 SHEET = "css/tokens.css"
@@ -57,7 +57,7 @@ async def test_assets_file_asked_for_is_sent_whole_and_typed() -> None:
 
 
 async def test_assets_address_with_its_digest_may_be_kept_for_good() -> None:
-    _, kept, _ = await _asked(f"/static/{SHEET}", query=digest(_source()))
+    _, kept, _ = await _asked(f"/static/{SHEET}", query=hash_file(_source()))
     _, plain, _ = await _asked(f"/static/{SHEET}")
     _, old, _ = await _asked(f"/static/{SHEET}", query="0123456789ab")
     assert "immutable" in kept["cache-control"]
@@ -106,8 +106,8 @@ def own_folder(tmp_path: Path, settings: Any, request: pytest.FixtureRequest) ->
 async def test_assets_edited_file_is_sent_as_it_is_now(own_folder: Path) -> None:
     front, file = Assets(_django), own_folder / "own.css"
     file.write_text("a {}")
-    _, before, _ = await _asked("/static/own.css", query=digest(file), front=front)
-    old = digest(file)
+    _, before, _ = await _asked("/static/own.css", query=hash_file(file), front=front)
+    old = hash_file(file)
     file.write_text("b { color: red }")
     os.utime(file, ns=(1, 1))
     _, after, body = await _asked("/static/own.css", query=old, front=front)

@@ -6,7 +6,7 @@ import pytest
 from django.core.handlers.asgi import ASGIRequest
 from django.urls import URLResolver
 
-from config.handler import Handler
+from config.http.handler import Handler
 
 
 @pytest.fixture

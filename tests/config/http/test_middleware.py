@@ -25,7 +25,7 @@ def test_form_with_a_nul_is_refused(alice: Person, fields: dict[str, str], kind:
         )
 
     assert answer.status_code == 400
-    assert "No group yet" in alice.client.get(NEW).content.decode()
+    assert "No groups yet" in alice.client.get(NEW).content.decode()
 
 
 def test_form_without_one_and_with_a_file_that_has_some_goes_on(alice: Person):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.strict import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
+from config.http.strict_json import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))

@@ -3,12 +3,12 @@
 from itertools import count
 from random import Random
 
-from workflows.engine.dsl import load_document
 from workflows.engine.editing import Context, EditRefused, Memory, Op, Performed, perform, read_ops
-from workflows.engine.nodes import builtin_kinds
+from workflows.engine.language.dsl import load_document
+from workflows.engine.nodes import build_kinds
 
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 
 FRAGMENT = """
 nodes:

@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 
 from tests.engine.editing.gestures import context
-from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
 from workflows.engine.editing import EditRefused, Memory, perform, read_ops, rebase
 from workflows.engine.editing.ops import Connect
-from workflows.engine.editing.rebasing import Theirs
+from workflows.engine.editing.rebase import Theirs
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 
 
 class Asked(Memory):
@@ -45,7 +45,7 @@ def test_edge_that_heals_is_not_followed_through_the_graph():
 def test_circle_that_leads_over_a_healing_edge_is_refused():
     store = chain("a", "b", "c", "d")
 
-    with pytest.raises(EditRefused, match="circle"):
+    with pytest.raises(EditRefused, match="cycle"):
         did(
             store,
             {"op": "delete", "id": "b", "heal": True},

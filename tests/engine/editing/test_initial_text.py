@@ -3,9 +3,9 @@
 import pytest
 
 from tests.engine.editing.gestures import context
-from workflows.engine.document import Document, Mode, NodeSpec
 from workflows.engine.editing import Memory, perform, read_ops
 from workflows.engine.editing.ops import Add
+from workflows.engine.language.document import Document, Mode, NodeSpec
 
 
 def added(kind, *, behind="llm", handle="source", **data):

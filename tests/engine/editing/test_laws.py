@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.editing.gestures import DOCUMENT, act, context
-from workflows.engine.document import Document
 from workflows.engine.editing import (
     EditRefused,
     Memory,
@@ -21,7 +20,8 @@ from workflows.engine.editing import (
     rebase,
     write_ops,
 )
-from workflows.engine.editing.rebasing import Theirs
+from workflows.engine.editing.rebase import Theirs
+from workflows.engine.language.document import Document
 
 
 SEEDS = st.integers(0, 2**40)

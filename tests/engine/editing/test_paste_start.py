@@ -7,7 +7,7 @@ import pytest
 from tests.engine.editing.gestures import DOCUMENT, context
 from workflows.engine.editing import Memory, apply_all, perform, read_ops
 from workflows.engine.editing.ops import Paste
-from workflows.engine.editing.pasting import leaves_start
+from workflows.engine.editing.paste import leaves_start
 
 
 WHOLE = """

@@ -15,11 +15,11 @@ from tests.support.documents import (
     start,
     template,
 )
-from workflows.engine.document import Mode, VariableSpec
 from workflows.engine.kinds import Execution, Like, Likeness, NodeKind, Output
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.reach import fits, outputs_given, reach
-from workflows.engine.validation import validate_node
+from workflows.engine.language.dependencies import fits, outputs_given, reach
+from workflows.engine.language.document import Mode, VariableSpec
+from workflows.engine.language.validation import validate_node
+from workflows.engine.nodes import build_kinds
 
 
 class Box(NodeKind):
@@ -36,7 +36,7 @@ class Box(NodeKind):
         return (Output("item", "string"), Output("index", "number"))
 
 
-KINDS = builtin_kinds(plugins=[Box()])
+KINDS = build_kinds(plugins=[Box()])
 
 
 def heads(doc, node_id):
@@ -268,7 +268,7 @@ class Sorter(NodeKind):
     ],
 )
 def test_outputs_of_any_kind_take_their_types_from_what_they_are_like(source, expected):
-    kinds = builtin_kinds(plugins=[Sorter()])
+    kinds = build_kinds(plugins=[Sorter()])
     drawn = lists(["start", "tags"], ["inner", "output"], template("inner", ""))
     doc = replace(drawn, nodes=(*drawn.nodes, node("sorter", "sorter", of=source)))
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
-from workflows.engine.graph import Graph
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.language.graph import Graph
 
 
 def graph(*edges, parents=None, nodes=()):

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.schemas import schema_complaint
+from workflows.engine.language.json_schema import schema_complaint
 
 
 PERSON = {

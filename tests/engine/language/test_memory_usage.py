@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from workflows.engine.document import Document, Mode, NodeSpec
-from workflows.engine.remembering import scopes_of
+from workflows.engine.language.document import Document, Mode, NodeSpec
+from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.nodes import build_kinds
 
 
 def document(*nodes: tuple[str, dict[str, Any]]) -> Document:
@@ -17,7 +18,8 @@ def test_scopes_come_from_memory_nodes_and_prompts_that_recall() -> None:
             ("memory-recall", {"scope": "user"}),
             ("memory-store", {"scope": "global"}),
             ("llm", {"enhanced_memory": {"enabled": True}}),
-        )
+        ),
+        build_kinds(),
     )
 
     assert found == {"user", "global", "conversation"}
@@ -29,7 +31,8 @@ def test_what_is_switched_off_or_no_memory_asks_for_nothing() -> None:
             ("llm", {"enhanced_memory": {"enabled": False, "scope": "user"}}),
             ("code", {"scope": "user"}),
             ("memory-recall", {"scope": None}),
-        )
+        ),
+        build_kinds(),
     )
 
     assert found == frozenset()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from workflows.engine.jinja import plain_template
+from workflows.engine.language.simple_jinja import plain_template
 
 
 JINJA = ImmutableSandboxedEnvironment()

@@ -1,8 +1,8 @@
 import pytest
 
-from workflows.engine.document import NodeSpec
 from workflows.engine.errors import InputRejected
-from workflows.engine.inputs import check_inputs, fields_of
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.start_form import check_inputs, fields_of
 
 
 FILE = {"type": "image", "transfer_method": "local_file", "upload_file_id": "1"}

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.templating import Template, references, render_text
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.templating import Template, references, render_text
+from workflows.engine.language.variables import VariablePool
 
 
 FILE = {"type": "document", "transfer_method": "remote_url", "url": "https://x/a.pdf", "name": "a"}

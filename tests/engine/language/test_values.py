@@ -1,7 +1,7 @@
 import pytest
 
 from workflows.engine.errors import ValueMismatch
-from workflows.engine.values import (
+from workflows.engine.language.values import (
     ValueType,
     file_attribute,
     infer,

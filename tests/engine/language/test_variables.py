@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.engine.errors import VariableNotFound
-from workflows.engine.variables import MISSING, VariablePool
+from workflows.engine.language.variables import MISSING, VariablePool
 
 
 def pool():

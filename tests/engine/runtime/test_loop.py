@@ -7,12 +7,12 @@ import pytest
 from tests.support.documents import assign, branch, document, end, llm, node, start, template
 from tests.support.engine import ports, run_plan
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
-from workflows.engine.local import ListJournal
-from workflows.engine.loop import drive
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import compile_plan
-from workflows.engine.records import RunStatus, StepKey, StepStatus
-from workflows.engine.runs import RunControl, RunStart
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.local_ports import ListJournal
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.run_request import RunControl, RunStart
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepStatus
 
 
 pytestmark = pytest.mark.asyncio
@@ -154,7 +154,7 @@ async def test_stop_ends_a_waiting_run_at_once() -> None:
     nap, control = Nap(30), RunControl()
     nodes = [start(), node("slow", "nap"), end()]
     plan = compile_plan(
-        document(nodes, ["start -> slow", "slow -> end"]), builtin_kinds(plugins=[nap])
+        document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[nap])
     )
     task = asyncio.create_task(drive(plan, RunStart("r"), ports(), ListJournal(), control=control))
     await asyncio.sleep(0.02)
@@ -169,7 +169,7 @@ async def test_stop_ends_a_waiting_run_at_once() -> None:
 async def test_cancellation_from_elsewhere_passes_through() -> None:
     nodes = [start(), node("slow", "nap"), end()]
     plan = compile_plan(
-        document(nodes, ["start -> slow", "slow -> end"]), builtin_kinds(plugins=[Nap(30)])
+        document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[Nap(30)])
     )
     task = asyncio.create_task(drive(plan, RunStart("r"), ports(), ListJournal()))
     await asyncio.sleep(0.02)

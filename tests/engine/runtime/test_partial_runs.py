@@ -8,13 +8,15 @@ import pytest
 
 from tests.support.documents import assign, branch, document, end, node, start, template
 from tests.support.engine import ports, run_plan
-from workflows.engine.brake import Brake, name_of
-from workflows.engine.bypass import without_disabled
-from workflows.engine.document import Document
-from workflows.engine.local import ListJournal
-from workflows.engine.loop import drive
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.partial import (
+from workflows.engine.language.disabled_nodes import without_disabled
+from workflows.engine.language.document import Document
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.breakpoints import Brake, name_of
+from workflows.engine.runtime.local_ports import ListJournal
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
     cut,
@@ -26,15 +28,13 @@ from workflows.engine.partial import (
     seeds,
     without_cut_off,
 )
-from workflows.engine.plan import compile_plan
-from workflows.engine.records import RunStatus, StepRecord
-from workflows.engine.runs import RunResult, RunStart
-from workflows.engine.validation import validate
+from workflows.engine.runtime.run_request import RunResult, RunStart
+from workflows.engine.runtime.step_records import RunStatus, StepRecord
 
 
 pytestmark = pytest.mark.asyncio
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 
 
 def chain() -> Document:

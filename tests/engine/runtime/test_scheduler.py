@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.documents import branch, document, end, node, start
-from workflows.engine.document import Document
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import compile_plan
-from workflows.engine.scheduler import EdgeState, Scheduler
+from workflows.engine.language.document import Document
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.nodes import build_kinds
+from workflows.engine.runtime.scheduler import EdgeState, Scheduler
 
 
 @st.composite
@@ -61,7 +61,7 @@ def naive(plan, choices):
 @given(graphs(), st.randoms())
 def test_scheduler_any_order_agrees_with_the_naive_rule(made, random) -> None:
     graph, choices = made
-    plan = compile_plan(graph, builtin_kinds())
+    plan = compile_plan(graph, build_kinds())
     scheduler = Scheduler(plan)
     ready, done, skipped = [plan.root], set(), set()
 
@@ -80,7 +80,7 @@ def test_scheduler_any_order_agrees_with_the_naive_rule(made, random) -> None:
 def test_plan_node_no_path_leads_to_is_left_out() -> None:
     nodes = [start(), node("orphan", "template-transform"), end()]
 
-    plan = compile_plan(document(nodes, ["start -> end", "orphan -> end"]), builtin_kinds())
+    plan = compile_plan(document(nodes, ["start -> end", "orphan -> end"]), build_kinds())
 
     assert [one.id for one in plan.nodes] == ["start", "end"]
     assert plan.unreached == {"orphan"}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from memory.core.scoped import ScopedMemory
+from memory.logic.engine_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
-from workflows.engine.case_runs import run_case
-from workflows.engine.cases import Check, Facts, Turn, judge, read_case, read_cases
-from workflows.engine.dsl import load_document
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.records import StepError, StepKey, StepRecord, StepStatus
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.language.dsl import load_document
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus
+from workflows.engine.testing.case_runs import run_case
+from workflows.engine.testing.cases import Check, Facts, Turn, judge, read_case, read_cases
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.templates import TemplatePool
 
@@ -162,7 +162,7 @@ def making():
             mocks=mocks,
         )
 
-    memory = ScopedMemory(InMemoryProvider())
+    memory = ProviderPort(InMemoryProvider())
     yield make, memory
     pool.close()
 

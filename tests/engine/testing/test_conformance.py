@@ -8,13 +8,13 @@ import pytest
 
 from tests.support.code import CODE
 from tests.support.engine import JinjaHere
-from workflows.engine.backends import InProcess
-from workflows.engine.conformance import Case, judge, read_cases
-from workflows.engine.nodes import builtin_kinds
+from workflows.engine.nodes import build_kinds
+from workflows.engine.testing.backends import InProcess
+from workflows.engine.testing.conformance import Case, judge, read_cases
 
 
-SUITE = Path(__file__).resolve().parents[2].parent / "shared" / "conformance"
-KINDS = builtin_kinds()
+SUITE = Path(__file__).resolve().parents[3].parent / "shared" / "conformance"
+KINDS = build_kinds()
 
 DOCUMENT = {
     "version": "0.6.0",

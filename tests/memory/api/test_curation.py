@@ -7,7 +7,7 @@ import pytest
 
 from accounts.principals import KeyPrincipal
 from memory.logic.curation.work import FinishedWork
-from memory.logic.reviewing import Mode
+from memory.logic.review.review_rules import Mode
 from tests.memory.services.conftest import in_run
 from tests.memory.services.curating import (
     APP,

@@ -110,7 +110,7 @@ def test_persons_own_typing_gives_what_orders_they_like_and_keeps_no_secret(alic
     }
 
 
-TOLD = "There was a secret in it. It was blotted out and isn’t kept."
+TOLD = "It contained a secret, which was removed and not stored."
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.support.cast import Cast, KeyClient
 
 pytestmark = pytest.mark.django_db
 
-TEXT = (ROOT / "docs/howto/use-memory-over-the-api.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/build/use-memory-over-the-api.md").read_text(encoding="utf-8")
 LINE = re.compile(r"^(?:\w+=\$\()?(call .*?)(?: \| python3 .*)?$", re.M)
 BAD = (400, 401, 403, 404, 405, 409, 415, 422, 500)
 

@@ -29,8 +29,8 @@ def test_key_without_the_scope_is_told_which(cast: Cast, api_key: Any) -> None:
     listed = writer.get(f"{API}/entries", PLACE)
 
     assert [(one.status_code, one.json()["error"]["message"]) for one in (stored, listed)] == [
-        (403, "This key has no scope memory:write."),
-        (403, "This key has no scope memory:read."),
+        (403, "This API key doesn't have the permission memory:write."),
+        (403, "This API key doesn't have the permission memory:read."),
     ]
 
 
@@ -38,7 +38,7 @@ def test_language_nobody_knows_is_named(cast: Cast, api_key: Any) -> None:
     answer = post(api_key(cast.alice), "/recall", {**PLACE, "language": "klingon"})
 
     assert answer.status_code == 422
-    assert answer.json()["error"]["message"].startswith("language: 'klingon' is not known")
+    assert answer.json()["error"]["message"].startswith("language: unknown language 'klingon'")
 
 
 def test_value_that_is_too_large_is_413(cast: Cast, api_key: Any) -> None:

@@ -10,10 +10,10 @@ from memory.core.scopes import (
     Scope,
     life_in,
     metadata_namespace,
-    needed,
     notes_namespace,
     parse_namespace,
     plug_in,
+    require_variable,
     resolve_namespace,
     scope_kinds,
     stream_of,
@@ -97,7 +97,9 @@ def test_longest_id_is_eighty() -> None:
 
 
 def _kind(word: str = "device", prefix: str = "device", **more: Any) -> ScopeKind:
-    return ScopeKind(word, prefix, lambda identity: (needed(word, "device_id", identity),), **more)
+    return ScopeKind(
+        word, prefix, lambda identity: (require_variable(word, "device_id", identity),), **more
+    )
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_ids_of_a_plug_in_are_checked(plugged: None, made: tuple[Any, ...]) -> N
 
 
 REFUSED = [
-    ([_kind("user", "person")], "two scopes called 'user'"),
+    ([_kind("user", "person")], "two scopes named 'user'"),
     ([_kind("people", "user")], "would share namespaces"),
     ([_kind("people", "user:x")], "would share namespaces"),
     ([_kind("a", "dev"), _kind("b", "dev:x")], "would share namespaces"),

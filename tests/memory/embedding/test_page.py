@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memory import services
-from memory.core import embedding as contract
-from memory.core.embedding import EmbedderFault
+from memory.core.recall import embedding as contract
+from memory.core.recall.embedding import EmbedderFault
 from memory.embedding import openai_compatible
-from memory.services import embedding
-from memory.services.embedding import in_words
+from memory.services.recall import embedding_status
+from memory.services.recall.embedding_status import in_words
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, signed_in
@@ -37,20 +37,20 @@ def test_admins_see_how_far_it_is_and_what_fails(cast: Cast, tiny: Tiny) -> None
 
     page = shown(signed_in(cast.alice.user))
 
-    assert "Found by meaning" in page
+    assert "Semantic search" in page
     assert "2 / 3" in page
     assert "tiny/1" in page
-    assert "Not prepared yet: 1." in page
-    assert "It gave 0 vectors for 1 texts." in page
+    assert "Failed: 1." in page
+    assert "The embedder returned 0 vectors instead of 1." in page
 
 
 def test_members_who_change_no_limits_see_nothing_of_it(cast: Cast, tiny: Tiny) -> None:
-    assert "Found by meaning" not in shown(signed_in(cast.bob.user))
-    assert "Found by meaning" in shown(signed_in(cast.alice.user))
+    assert "Semantic search" not in shown(signed_in(cast.bob.user))
+    assert "Semantic search" in shown(signed_in(cast.alice.user))
 
 
 def test_without_an_embedder_there_is_nothing_to_say(cast: Cast) -> None:
-    assert "Found by meaning" not in shown(signed_in(cast.alice.user))
+    assert "Semantic search" not in shown(signed_in(cast.alice.user))
 
 
 def said_in(module: object) -> Iterator[str]:
@@ -68,18 +68,18 @@ def said_in(module: object) -> Iterator[str]:
             said = str(one.value)
         else:
             continue
-        if said.startswith(("It ", "Its ")) and said.endswith("."):
+        if said.startswith(("The ", "All ", "Rate ")) and said.endswith("."):
             yield said
 
 
 def test_whatever_an_embedder_says_of_itself_is_said_in_the_readers_language(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(embedding, "_", lambda sentence: f"in Chinese: {sentence}")
+    monkeypatch.setattr(embedding_status, "_", lambda sentence: f"in Chinese: {sentence}")
 
     said = [str(EmbedderFault()), *said_in(contract), *said_in(openai_compatible)]
 
-    assert "It answered 7." in said
+    assert "The server answered with status 7." in said
     assert len(said) > 10
     assert [in_words(one) for one in said] == [f"in Chinese: {one}" for one in said]
     assert in_words("A plug-in’s own words: 503.") == "A plug-in’s own words: 503."

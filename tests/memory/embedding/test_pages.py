@@ -3,7 +3,7 @@
 import pytest
 
 from memory import services
-from memory.services.knowledge import find_pages, write_pages
+from memory.services.knowledge.pages import find_pages, write_pages
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.embedding import EmbedderFault
-from memory.embedding import column, embedders, wakes
+from memory.core.recall.embedding import EmbedderFault
+from memory.embedding import column, embedders, notify
 from memory.models import Embedding
-from memory.services.embedding import embedding_state
+from memory.services.recall.embedding_status import embedding_state
 from memory.upkeep import embedding
 from memory.upkeep.embedding import embed_again, embed_everybodys, embed_team
 from tests.memory.services.conftest import at_door
@@ -78,7 +78,10 @@ def test_failure_is_tried_again_later_and_later_and_shown(alice: Person, tiny: T
             waits.append((of(alice).get().due_at - began).total_seconds())
 
     assert waits == [pytest.approx(30, abs=5), pytest.approx(60, abs=5), pytest.approx(120, abs=5)]
-    assert (state(alice).failing, state(alice).problem) == (1, "It gave 0 vectors for 1 texts.")
+    assert (state(alice).failing, state(alice).problem) == (
+        1,
+        "The embedder returned 0 vectors instead of 1.",
+    )
     tiny.answers = None
     assert embed_team(alice.team.pk) == 0  # not its turn yet
     assert embed_team(alice.team.pk, now=timezone.now() + timedelta(hours=1)) == 1
@@ -87,7 +90,7 @@ def test_failure_is_tried_again_later_and_later_and_shown(alice: Person, tiny: T
 
 def test_endpoint_that_says_how_long_is_left_alone_as_long(alice: Person, tiny: Tiny) -> None:
     def limited(texts: Any) -> Any:
-        raise EmbedderFault("It limits how often it may be asked.", retry_after=600)
+        raise EmbedderFault("Rate limit exceeded.", retry_after=600)
 
     tiny.answers = limited
     store(alice, "a")
@@ -109,7 +112,7 @@ def test_failing_endpoint_is_asked_once_a_round(alice: Person, tiny: Tiny) -> No
 def test_one_text_that_is_refused_keeps_back_no_other(alice: Person, tiny: Tiny) -> None:
     def picky(texts: Any) -> Any:
         if any("bad" in text for text in texts):
-            raise EmbedderFault("It answered 400.", of_texts=True)
+            raise EmbedderFault("The server answered with status 400.", of_texts=True)
         return [[1.0] * 5 for _ in texts]
 
     tiny.answers = picky
@@ -221,14 +224,14 @@ def test_wake_up_comes_after_the_commit_and_once_for_many(
     alice: Person, tiny: Tiny, django_capture_on_commit_callbacks: Any, monkeypatch: Any
 ) -> None:
     told: list[Any] = []
-    monkeypatch.setattr(wakes._told, "teller", lambda team, after: told.append((team, after)))
-    wakes._COVERED.clear()
+    monkeypatch.setattr(notify._told, "teller", lambda team, after: told.append((team, after)))
+    notify._COVERED.clear()
 
     with django_capture_on_commit_callbacks(execute=True):
         store(alice, "a", "b", "c")
         assert told == []
 
-    assert told == [(alice.team.pk, wakes.GATHERED)]
+    assert told == [(alice.team.pk, notify.GATHERED)]
 
 
 def test_command_says_how_far_it_is_and_embeds(alice: Person, tiny: Tiny) -> None:
@@ -240,16 +243,16 @@ def test_command_says_how_far_it_is_and_embeds(alice: Person, tiny: Tiny) -> Non
     call_command("memory_embed", alice.team.slug, "--again", stdout=out)
 
     said = out.getvalue()
-    assert "0 of 2 embedded (0 %)" in said
-    assert "2 embedded now" in said
-    assert "2 are due anew" in said
+    assert "0 of 2 embedded (0%)" in said
+    assert "2 embedded" in said
+    assert "2 queued to be embedded again" in said
 
 
 def test_command_ends_badly_while_something_fails(alice: Person, tiny: Tiny) -> None:
     tiny.answers = lambda texts: []
     store(alice, "a")
 
-    with pytest.raises(CommandError, match="1 could not be embedded"):
+    with pytest.raises(CommandError, match="1 memories could not be embedded"):
         call_command("memory_embed", alice.team.slug, "--now", stdout=StringIO())
 
 
@@ -281,8 +284,8 @@ def test_server_without_pgvector_refuses_the_embedder_and_goes_on_by_words(
         assert embed_team(alice.team.pk) == 0
         assert state(alice).missing == column.MISSING
     finally:
-        owner_db.execute(column.EXTENSION)
-        owner_db.execute(column.ADD)
+        owner_db.execute(column.QUERIES["create_extension"])
+        owner_db.execute(column.QUERIES["add_column"])
         forget()
 
     assert embed_team(alice.team.pk) == 1

@@ -1,11 +1,13 @@
 """A question goes to an embedder only once its asker would be answered."""
 
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from memory import services
 from memory.core.errors import InvalidInput, MemoryFault
+from memory.services.gateway import gateway
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 from tests.support.embedding import Tiny
@@ -56,3 +58,13 @@ def test_question_that_is_nonsense_goes_nowhere(alice: Person, tiny: Tiny) -> No
         services.recall(in_run(alice), scope="user", query_text="my secret boat", top_k=-1)
 
     assert tiny.questions == []
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_asker_is_authorized_once(alice: Person, tiny: Tiny, ask: Any) -> None:
+    services.remember(in_run(alice), scope="user", key="a", value="a boat")
+    with mock.patch.object(gateway, "_admit", wraps=gateway._admit) as admit:
+        ask(in_run(alice), scope="user")
+
+    assert tiny.questions == ["my secret boat"]
+    assert admit.call_count == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.records import Json
-from memory.logic.beside import NOTHING, as_lines, beside, editable, rewritten
+from memory.logic.text_diff import NOTHING, as_lines, beside, editable, rewritten
 
 
 def marked(before: Json, after: Json) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
-from memory.management import leaks
+from memory.management import leak_checks as leaks
 from memory.management.canaries import Canary, foreign_in
 from memory.management.commands import leakcheck
 from memory.management.commands.leakcheck import PLANTS

@@ -10,7 +10,7 @@ import pytest
 import time_machine
 
 from memory.core.records import MemoryQuery
-from memory.core.scoped import ScopedMemory
+from memory.logic.engine_port import ProviderPort
 from memory.notes.metadata import RunBook, RunMetadata, Todo, TodoStatus
 from memory.notes.notebook import Note, Notebook, as_prompt
 from memory.providers.in_memory import InMemoryProvider
@@ -24,6 +24,7 @@ START = datetime(2023, 12, 21, 1, 38, 43, 456_000, UTC)  # 1703122723456
 class Step:
     run_id = RUN
     node_id = "todo"
+    idempotency_key = "todo"
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ class Speaking:
     """What somebody says to a workflow, or to several merged, is remembered there."""
 
     def __init__(self, provider: InMemoryProvider) -> None:
-        self._memory = ScopedMemory(provider)
+        self._memory = ProviderPort(provider)
         self._said = itertools.count()
 
     def to(self, *streams: str, group: str = GROUP, say: str) -> str:
@@ -105,33 +106,33 @@ def test_another_group_of_the_same_workflow_knows_nothing(user: Speaking) -> Non
     assert user.known_to("chat", group="group_456") == []
 
 
-async def test_example_3_each_step_reads_the_notes_of_those_before_newest_first(
+def test_example_3_each_step_reads_the_notes_of_those_before_newest_first(
     notebook: Notebook, clock: Any
 ) -> None:
-    assert await notebook.get_notes(RUN) == []
+    assert notebook.get_notes(RUN) == []
 
-    await notebook.store_note(RUN, "用户需要创建表格，但具体内容未确定", "todo_0")
-    assert as_prompt(await notebook.get_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
+    notebook.store_note(RUN, "用户需要创建表格，但具体内容未确定", "todo_0")
+    assert as_prompt(notebook.get_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
 
     clock.shift(1)
-    await notebook.store_note(RUN, "已询问用户表格内容，等待回复", "todo_1")
+    notebook.store_note(RUN, "已询问用户表格内容，等待回复", "todo_1")
     clock.shift(1)
-    await notebook.store_note(RUN, "已创建Excel文件，包含3行3列数据", "todo_2")
+    notebook.store_note(RUN, "已创建Excel文件，包含3行3列数据", "todo_2")
 
-    assert as_prompt(await notebook.get_notes(RUN)) == (
+    assert as_prompt(notebook.get_notes(RUN)) == (
         "1. 已创建Excel文件，包含3行3列数据\n"
         "2. 已询问用户表格内容，等待回复\n"
         "3. 用户需要创建表格，但具体内容未确定"
     )
 
 
-async def test_note_is_its_content_source_time_and_whether_it_is_temporary(
+def test_note_is_its_content_source_time_and_whether_it_is_temporary(
     notebook: Notebook, provider: InMemoryProvider, clock: Any
 ) -> None:
     content = "用户需要创建表格，但具体内容未确定"
-    note = await notebook.store_note(RUN, content, "todo_0")
+    note = notebook.store_note(RUN, content, "todo_0")
 
-    (kept,) = await provider.recall(MemoryQuery(f"ai:notes:{RUN}"))
+    (kept,) = provider.recall(MemoryQuery(f"ai:notes:{RUN}"))
 
     assert note == Note(content, "todo_0", 1703122723456, temporary=True)
     assert kept.value == {
@@ -141,52 +142,52 @@ async def test_note_is_its_content_source_time_and_whether_it_is_temporary(
         "temporary": True,
     }
     assert kept.expires_at == START + timedelta(seconds=1800)
-    assert await notebook.get_notes(RUN) == [note]
+    assert notebook.get_notes(RUN) == [note]
 
 
-async def test_note_is_gone_after_thirty_minutes(notebook: Notebook, clock: Any) -> None:
-    await notebook.store_note(RUN, "first", "todo_0")
+def test_note_is_gone_after_thirty_minutes(notebook: Notebook, clock: Any) -> None:
+    notebook.store_note(RUN, "first", "todo_0")
     clock.shift(60)
-    await notebook.store_note(RUN, "second", "todo_1")
+    notebook.store_note(RUN, "second", "todo_1")
 
     clock.move_to(START + timedelta(minutes=30) - timedelta(microseconds=1))
-    assert [note.content for note in await notebook.get_notes(RUN)] == ["second", "first"]
+    assert [note.content for note in notebook.get_notes(RUN)] == ["second", "first"]
     clock.move_to(START + timedelta(minutes=30))
-    assert [note.content for note in await notebook.get_notes(RUN)] == ["second"]
+    assert [note.content for note in notebook.get_notes(RUN)] == ["second"]
     clock.move_to(START + timedelta(minutes=31))
-    assert await notebook.get_notes(RUN) == []
+    assert notebook.get_notes(RUN) == []
 
 
-async def test_note_that_is_not_temporary_outlives_them(notebook: Notebook, clock: Any) -> None:
-    await notebook.store_note(RUN, "for now", "todo_0")
-    await notebook.store_note(RUN, "for good", "todo_0", temporary=False)
+def test_note_that_is_not_temporary_outlives_them(notebook: Notebook, clock: Any) -> None:
+    notebook.store_note(RUN, "for now", "todo_0")
+    notebook.store_note(RUN, "for good", "todo_0", temporary=False)
 
     clock.shift(1801)
 
-    assert [note.content for note in await notebook.get_notes(RUN)] == ["for good"]
+    assert [note.content for note in notebook.get_notes(RUN)] == ["for good"]
 
 
 async def test_notes_are_cleared_when_the_run_ends_and_messages_stay(
     notebook: Notebook, provider: InMemoryProvider
 ) -> None:
-    await notebook.store_note(RUN, "用户需要创建表格", "todo_0")
-    await notebook.store_note(RUN, "for good", "todo_0", temporary=False)
-    await notebook.store_note("another", "of another run", "todo_0")
-    memory = ScopedMemory(provider)
+    notebook.store_note(RUN, "用户需要创建表格", "todo_0")
+    notebook.store_note(RUN, "for good", "todo_0", temporary=False)
+    notebook.store_note("another", "of another run", "todo_0")
+    memory = ProviderPort(provider)
     identity = {"workflow_names": ["chat", "desktop"], "group_id": GROUP}
     await memory.store(scope="workflow", identity=identity, origin=Step(), key="m", value="3行3列")
 
-    assert await notebook.clear_notes(RUN) == 2
+    assert notebook.clear_notes(RUN) == 2
 
-    assert await notebook.get_notes(RUN) == []
-    assert [note.content for note in await notebook.get_notes("another")] == ["of another run"]
+    assert notebook.get_notes(RUN) == []
+    assert [note.content for note in notebook.get_notes("another")] == ["of another run"]
     assert [
         entry.value
         for entry in await memory.recall(scope="workflow", identity=identity, origin=Step())
     ] == ["3行3列"]
 
 
-async def test_run_is_described_by_goal_todos_notes_and_stream_for_three_days(
+def test_run_is_described_by_goal_todos_notes_and_stream_for_three_days(
     notebook: Notebook, provider: InMemoryProvider, clock: Any
 ) -> None:
     book = RunBook(provider, notebook)
@@ -200,31 +201,31 @@ async def test_run_is_described_by_goal_todos_notes_and_stream_for_three_days(
         ),
         stream_name="chat-desktop",
     )
-    await book.save(made)
-    note = await notebook.store_note(RUN, "用户需要创建表格", "todo_0")
-    done = await book.set_todo(RUN, "todo_0", TodoStatus.COMPLETED)
+    book.save(made)
+    note = notebook.store_note(RUN, "用户需要创建表格", "todo_0")
+    done = book.set_todo(RUN, "todo_0", TodoStatus.COMPLETED)
 
-    (kept,) = await provider.recall(MemoryQuery(f"ai:workflow:{RUN}"))
+    (kept,) = provider.recall(MemoryQuery(f"ai:workflow:{RUN}"))
     assert kept.value["streamName"] == "chat-desktop"
     assert [todo["status"] for todo in kept.value["todos"]] == ["completed", "pending", "pending"]
-    assert (await book.get(RUN)) == done
+    assert (book.get(RUN)) == done
     assert done.notes == (note,)
     assert done.goal == "帮我做一个表格"
 
     clock.shift(1800)
-    later = await book.get(RUN)
+    later = book.get(RUN)
     assert later is not None
     assert later.notes == ()
     clock.move_to(START + timedelta(days=3) - timedelta(microseconds=1))
-    assert await book.get(RUN) is not None
+    assert book.get(RUN) is not None
     clock.move_to(START + timedelta(days=3))
-    assert await book.get(RUN) is None
+    assert book.get(RUN) is None
 
 
 async def test_value_that_a_node_stored_under_the_run_is_no_note(
     notebook: Notebook, provider: InMemoryProvider
 ) -> None:
-    memory = ScopedMemory(provider)
+    memory = ProviderPort(provider)
     await memory.store(
         scope="run",
         identity={"run_id": RUN},
@@ -234,5 +235,5 @@ async def test_value_that_a_node_stored_under_the_run_is_no_note(
         metadata={"category": "note"},
     )
 
-    assert await notebook.get_notes(RUN) == []
-    assert await notebook.clear_notes(RUN) == 1
+    assert notebook.get_notes(RUN) == []
+    assert notebook.clear_notes(RUN) == 1

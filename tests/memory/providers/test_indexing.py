@@ -166,7 +166,7 @@ def test_revision_keeps_the_place_of_its_time(chat: Cast) -> None:
 
 
 def test_entries_from_before_there_were_postings_get_them(chat: Cast) -> None:
-    """What the migration does, to a table as it was."""
+    """What ``manage.py memory_reindex`` does, to a table as it was."""
     before, answer = postings(chat.team_a.id), asked(chat)
     with tenant([chat.team_a.id]):
         Posting.objects.unscoped().all().delete()

@@ -9,8 +9,9 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.records import Meaning
 from memory.models import Namespace
-from memory.providers.postgres import meanings
-from memory.upkeep.embedding import FREE, embed_team
+from memory.providers.postgres import vectors
+from memory.upkeep import embedding
+from memory.upkeep.embedding import embed_team
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -45,8 +46,8 @@ def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> Non
     with tenant([crowded.team_a.pk]):
         namespace = Namespace.objects.unscoped().get(text="global:p3")
         meaning = Meaning("tiny/1", tuple(vector("ship")))
-        named = meanings.asked(namespace, meaning, None, (7, 8), meanings.MOST_NEAR)
-        nodes = plan(meanings.NEAREST, named=named)
+        named = vectors.asked(namespace, meaning, None, (7, 8), vectors.MOST_NEAR)
+        nodes = plan(vectors.QUERIES["nearest"], named=named)
 
     assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"memory_embedding_of"}
     assert {node["Relation Name"] for node in nodes if "Relation Name" in node} == {
@@ -55,7 +56,7 @@ def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> Non
     assert not any(node["Node Type"] == "Seq Scan" for node in nodes)
     read = [node["Actual Rows"] for node in nodes if node.get("Relation Name")]
     assert read == [EACH + 1]
-    assert nodes[0]["Actual Rows"] == meanings.MOST_NEAR
+    assert nodes[0]["Actual Rows"] == vectors.MOST_NEAR
 
 
 def test_worker_finds_what_is_due_without_reading_what_is_done(crowded: Cast) -> None:
@@ -64,7 +65,7 @@ def test_worker_finds_what_is_due_without_reading_what_is_done(crowded: Cast) ->
     services.remember(at_door(crowded.alice), namespace="global:p3", key="b", value="a cat")
     with tenant([crowded.team_a.pk]):
         now = timezone.now()
-        nodes = plan(FREE, crowded.team_a.pk, now, 64)
+        nodes = plan(embedding.QUERIES["lock_due"], crowded.team_a.pk, now, 64)
 
     assert ("memory_embedding", "memory_embedding_due") in scans(nodes)
     ours = [node for node in nodes if node.get("Relation Name") == "memory_embedding"]

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import selectors
-from memory.core.literal import question
+from memory.core.recall.literal_match import question
 from memory.models import Entry, Namespace
-from memory.providers.postgres import everywhere, indexing, newest, rows, searching
+from memory.providers.postgres import indexing, newest, rows, search_all, searching
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.postings import REGISTER
 from tests.support.cast import Cast
@@ -74,7 +74,11 @@ def test_question_reads_its_terms_alone(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
         namespace = Namespace.objects.unscoped().get(text="global:p3")
         nodes = plan(
-            searching.POSTINGS, namespace.pk, [REGISTER, "w7"], namespace.pk, timezone.now()
+            searching.QUERIES["postings"],
+            namespace.pk,
+            [REGISTER, "w7"],
+            namespace.pk,
+            timezone.now(),
         )
 
     assert scans(nodes) == {
@@ -87,7 +91,7 @@ def test_question_reads_its_terms_alone(crowded: Cast) -> None:
 def test_store_reads_the_rows_it_changes_alone(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
         namespace = Namespace.objects.unscoped().get(text="global:p3")
-        nodes = plan(indexing.READ, "every,w7,.", "1,1,1", namespace.pk)
+        nodes = plan(indexing.QUERIES["read"], "every,w7,.", "1,1,1", namespace.pk)
 
     assert scans(nodes) == {("memory_posting", "memory_posting_pkey")}
 
@@ -235,7 +239,7 @@ def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast
     """Of the texts, only those that may say the question word for word are read, each by its number."""
     with tenant([crowded.team_a.id]):
         places = Namespace.objects.unscoped()
-        sql, params = everywhere.asked_of(places, question("w7", "english"), timezone.now())
+        sql, params = search_all.asked_of(places, question("w7", "english"), timezone.now())
         nodes = plan(sql, *params)
 
     assert scans(nodes) >= {

@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Embedding, Namespace
 from memory.providers.postgres import rows
-from memory.services import bulk
+from memory.services.entries import bulk
 from memory.upkeep.embedding import look_through
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person, make_cast

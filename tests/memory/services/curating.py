@@ -9,13 +9,13 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from memory.core.records import MemoryEntry, Source
 from memory.logic.curation.work import FinishedWork
-from memory.logic.texts import texts_in
+from memory.logic.entries.texts import texts_in
 from memory.models import Curation, Proposal
-from memory.services.caller import MemoryCaller
-from memory.services.curate import Finished, curate, plan_curation
-from memory.services.listing import entries
-from memory.services.recalled import recalled_in
-from memory.services.rules import Learning, set_rule
+from memory.services.curation.curate import Finished, curate, plan_curation
+from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.run_texts import recalled_in
+from memory.services.entries.listing import entries
+from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +15,15 @@ from django.db import OperationalError, connection
 from accounts.audit import verify
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from config.again import WAITS, tried_again, why_lost
+from config.retry import WAITS, find_conflict, retry_on_conflict
 from memory import services
 from memory.core.errors import ProviderError
 from memory.models import Entry, Policy
 from memory.providers.postgres import rows
-from memory.services import deciding, door, erasures
-from memory.services.policy import Limits, change_limits
+from memory.services.access.quotas import Limits, change_limits
+from memory.services.erasure import erasure_jobs
+from memory.services.gateway import gateway
+from memory.services.review import review_decisions
 from memory.upkeep.erasing import erase_soon
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
@@ -29,7 +32,9 @@ from tests.support.cast import Person, make_cast
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-erasing = import_module("memory.services.erase")  # the package has the function by that name
+erasing = import_module(
+    "memory.services.erasure.erase"
+)  # the package has the function by that name
 ONE, TWO = "global:one", "global:two"
 ROUNDS = 8
 
@@ -108,7 +113,9 @@ def test_reviews_of_the_same_places_from_both_ends_get_through(ann: Person) -> N
         return found
 
     def accepts(pairs: list[list[UUID]]) -> Callable[[], Any]:
-        return in_a_request(ann, lambda: deciding.accept_many(at_door(ann), item_ids=pairs.pop()))
+        return in_a_request(
+            ann, lambda: review_decisions.accept_many(at_door(ann), item_ids=pairs.pop())
+        )
 
     wrong = at_the_same_time(accepts(held(ONE, TWO)), accepts(held(TWO, ONE)))
 
@@ -175,7 +182,7 @@ def _crossed(person: Person, first: str, second: str, both: Barrier) -> Callable
 
 def test_deadlock_ends_one_and_that_one_is_tried_again(ann: Person) -> None:
     both = Barrier(2)
-    acts = [tried_again(_crossed(ann, *pair, both)) for pair in ((ONE, TWO), (TWO, ONE))]
+    acts = [retry_on_conflict(_crossed(ann, *pair, both)) for pair in ((ONE, TWO), (TWO, ONE))]
 
     def run(act: Callable[[], int]) -> int:
         try:
@@ -191,14 +198,14 @@ def test_deadlock_ends_one_and_that_one_is_tried_again(ann: Person) -> None:
 
 def test_inside_somebody_elses_transaction_nothing_is_tried_again(ann: Person) -> None:
     both = Barrier(2)
-    acts = [tried_again(_crossed(ann, *pair, both)) for pair in ((ONE, TWO), (TWO, ONE))]
+    acts = [retry_on_conflict(_crossed(ann, *pair, both)) for pair in ((ONE, TWO), (TWO, ONE))]
 
     def run(act: Callable[[], int]) -> int | str | None:
         try:
             with tenant([ann.team.pk]):
                 return act()
         except OperationalError as error:
-            return why_lost(error)
+            return find_conflict(error)
         finally:
             connection.close()
 
@@ -209,10 +216,10 @@ def test_inside_somebody_elses_transaction_nothing_is_tried_again(ann: Person) -
 
 
 def test_other_failures_and_the_last_deadlock_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.again.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("config.retry.time.sleep", lambda _seconds: None)
     tries = 0
 
-    @tried_again
+    @retry_on_conflict
     def fails(error: Exception) -> None:
         nonlocal tries
         tries += 1
@@ -272,13 +279,13 @@ def test_what_was_changed_elsewhere_is_not_changed_again_when_the_transaction_is
     clears = partial(services.clear, run, scope="workflow")
     page = [{"title": "Tea", "content": "Green tea is best at eighty degrees."}]
     writes = partial(services.write_pages, run, scope="workflow", pages=page)
-    record = door.record
+    record = gateway.record
 
     def lost(act: Callable[[], Any]) -> None:
-        monkeypatch.setattr(door, "record", losing_once(record))
+        monkeypatch.setattr(gateway, "record", losing_once(record))
         with pytest.raises(ProviderError, match="could not be written into the trail"):
             act()
-        monkeypatch.setattr(door, "record", record)
+        monkeypatch.setattr(gateway, "record", record)
 
     lost(remembers)
     assert remembers().revision == 2
@@ -289,7 +296,7 @@ def test_what_was_changed_elsewhere_is_not_changed_again_when_the_transaction_is
     remembers()
     lost(clears)
     assert services.recall(run, scope="workflow") == []
-    monkeypatch.setattr(door, "record", losing_once(record))
+    monkeypatch.setattr(gateway, "record", losing_once(record))
     assert clears().count == 0  # nothing went: tried again, as ever
 
 
@@ -311,18 +318,18 @@ def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
 ) -> None:
     services.remember(in_run(ann, user_id="ben@example.org"), scope="user", key="k", value="tea")
     there = Cleared()
-    monkeypatch.setattr(erasing, "elsewhere", lambda *_: there)
+    monkeypatch.setattr(erasing, "external_provider", lambda *_: SimpleNamespace(provider=there))
     if where == "inside":
         monkeypatch.setattr(erasing, "_erased", losing_once(erasing._erased))
         receipt = erasing.erase(at_door(ann), subject="ben@example.org")
         assert receipt.tables["elsewhere"] == 3
         return
-    monkeypatch.setattr(erasures, "_receipt", losing_once(erasures._receipt))
-    row = erasures.order_erasure(
+    monkeypatch.setattr(erasure_jobs, "_receipt", losing_once(erasure_jobs._receipt))
+    row = erasure_jobs.order_erasure(
         at_door(ann),
         subject="ben@example.org",
-        typed=erasures.confirmation_of("ben@example.org"),
+        typed=erasure_jobs.confirmation_of("ben@example.org"),
     )
     erase_soon(row.team_id, row.pk)
-    found = erasures.erasure_for(at_door(ann), row.pk)
+    found = erasure_jobs.erasure_for(at_door(ann), row.pk)
     assert (found.status, (found.receipt or {})["tables"]["elsewhere"]) == ("done", 3)

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Namespace
-from memory.services.linked import superseding
-from memory.services.shelves import shelves
+from memory.services.entries.linked_entries import superseding
+from memory.services.knowledge.knowledge_bases import shelves
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast

@@ -15,12 +15,13 @@ from memory import services
 from memory.logic.curation.work import FinishedWork
 from memory.models import Namespace
 from memory.models.jobs import JobStatus
-from memory.services import CallOrigin, deciding, proposals
-from memory.services.bulk import Act, Chosen, carry_out
-from memory.services.erasures import order_erasure
-from memory.services.review_sample import fill_review
-from memory.services.seeking import Sought
-from memory.services.waiting import waiting
+from memory.services import CallOrigin
+from memory.services.entries.bulk import Act, Chosen, carry_out
+from memory.services.erasure.erasure_jobs import order_erasure
+from memory.services.recall.search import EntrySearch
+from memory.services.review import proposals, review_decisions
+from memory.services.review.review_queue import waiting
+from memory.services.review.review_sample import fill_review
 from memory.upkeep.erasing import erase_soon
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.curating import answer, curated, learns, scripted
@@ -34,9 +35,9 @@ pytestmark = pytest.mark.django_db
 PLACES = ("global:m", "global:z", "global:a")
 
 LOCK = re.compile(r'FROM "?(\w+)"?\b.* FOR (?:NO KEY )?UPDATE', re.S)
-CLAIMED = re.compile(r"FROM memory_claim\('[^']+'::uuid, '([^']+)'::uuid")
+CLAIMED = re.compile(r"FROM memory_lock_for_write\(.*?p_namespace => '([^']+)'::uuid")
 CHANGED = re.compile(r'^(?:UPDATE|DELETE FROM) "?(\w+)"?')
-ERASED = re.compile(r"memory_erase\('([0-9a-f-]{36})'")
+ERASED = re.compile(r"memory_erase_namespace\('([0-9a-f-]{36})'")
 CHAIN = 'INSERT INTO "accounts_auditentry"'
 
 # What is taken first stands first; within namespaces the id decides.
@@ -155,18 +156,18 @@ def _undoing_undone(person: Person) -> Callable[[], Any]:
 
 def _many_accepted(person: Person) -> Callable[[], Any]:
     held = _held(person)
-    return lambda: deciding.accept_many(at_door(person), item_ids=held)
+    return lambda: review_decisions.accept_many(at_door(person), item_ids=held)
 
 
 def _many_rejected(person: Person) -> Callable[[], Any]:
     held = _held(person)
-    return lambda: deciding.reject_many(at_door(person), item_ids=held)
+    return lambda: review_decisions.reject_many(at_door(person), item_ids=held)
 
 
 def _many_taken_back(person: Person) -> Callable[[], Any]:
     held = _held(person)
-    deciding.accept_many(at_door(person), item_ids=held)
-    return lambda: deciding.take_back(at_door(person), item_ids=held)
+    review_decisions.accept_many(at_door(person), item_ids=held)
+    return lambda: review_decisions.take_back(at_door(person), item_ids=held)
 
 
 def _file() -> Any:
@@ -191,7 +192,7 @@ def _import_undone(person: Person) -> Callable[[], Any]:
 
 def _forgotten_in_bulk(person: Person) -> Callable[[], Any]:
     _everywhere(person)
-    chosen = Chosen(PLACES[0], sought=Sought())
+    chosen = Chosen(PLACES[0], sought=EntrySearch())
     return lambda: carry_out(at_door(person), act=Act.FORGET, chosen=chosen, expected=1)
 
 
@@ -325,7 +326,7 @@ def test_wrong_order_is_heard() -> None:
     ids = {"a": "01", "b": "02"}
     said = [
         """SELECT * FROM "memory_namespace" WHERE text = 'b' FOR UPDATE""",
-        """SELECT (found.place)."id" FROM memory_claim('00'::uuid, '01'::uuid, 'key') AS found""",
+        """SELECT (result.entry).* FROM memory_lock_for_write(p_team => '00'::uuid, p_namespace => '01'::uuid) AS result""",
         f"{CHAIN} (...)",
         """UPDATE "memory_proposal" SET x = 1""",
     ]

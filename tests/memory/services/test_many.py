@@ -11,7 +11,7 @@ from memory import services
 from memory.core.errors import AlreadyExists
 from memory.core.records import MemoryEntry
 from memory.models import Entry, Namespace, Revision
-from memory.providers.postgres import many, rows
+from memory.providers.postgres import bulk, rows
 from memory.services import MemoryCaller
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
@@ -122,7 +122,7 @@ def test_more_than_a_statement_takes_is_written_in_several(
 ) -> None:
     ids = [one.id for one in stored(alice, 7)]
     before = everything(alice)
-    monkeypatch.setattr(many, "CHUNK", 1_500)  # of bytes: two or three entries
+    monkeypatch.setattr(bulk, "CHUNK", 1_500)  # of bytes: two or three entries
     monkeypatch.setattr(rows, "MOST_BYTES", 60)
 
     with CaptureQueriesContext(connection) as asked:

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry, Revision
-from memory.services.page_exchange import pack, unpack
+from memory.services.transfer.page_archive import pack, unpack
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -52,7 +52,7 @@ def test_page_with_a_secret_is_blotted_out_and_one_with_orders_waits(alice: Pers
     assert out["fine.md"] == FILES["fine.md"]
     assert out["keys.md"].endswith(b"The key is [redacted: API key].\n")
     assert services.find_pages(at_door(alice), namespace=WIKI, query="password instructions") == ()
-    held = services.quarantined(at_door(alice), namespace=WIKI).entries
+    held = services.list_quarantined(at_door(alice), namespace=WIKI).entries
     assert {one.key for one in held} == {"held:page:orders", "held:page:head"}
     with tenant([alice.team.pk]):
         for model in (Entry, Revision, AuditEntry):
@@ -65,12 +65,12 @@ def test_held_page_takes_nothing_out_of_use_and_approved_it_is_its_file(alice: P
     brought(alice, {"orders.md": FILES["orders.md"]})
 
     assert shelf(alice) == {"orders.md": b"# Shoes\nBrown ones.\n"}
-    (held,) = services.quarantined(at_door(alice), namespace=WIKI).entries
+    (held,) = services.list_quarantined(at_door(alice), namespace=WIKI).entries
     services.approve(at_door(alice), entry_ids=[held.id])
     assert shelf(alice) == {"orders.md": FILES["orders.md"]}
     again = brought(alice, {"orders.md": FILES["orders.md"]})
     assert ([one.id for one in again.pages], again.caught) == (["orders"], ())
-    assert services.quarantined(at_door(alice), namespace=WIKI).entries == []
+    assert services.list_quarantined(at_door(alice), namespace=WIKI).entries == []
 
 
 def test_dry_run_of_pages_says_the_same_and_leaves_nothing(alice: Person) -> None:
@@ -90,7 +90,7 @@ def test_dry_run_where_another_provider_keeps_it_is_refused_since_nothing_is_tak
 ) -> None:
     run = in_run(alice, workflow_id="w1", group_id="g")
 
-    with pytest.raises(InvalidInput, match="takes nothing back"):
+    with pytest.raises(InvalidInput, match="not supported by external providers"):
         services.import_pages(run, scope="workflow", files=FILES, dry_run=True)
 
     assert services.recall(run, scope="workflow") == []
@@ -139,7 +139,7 @@ def test_api_and_page_say_what_was_blotted_out_and_held(alice: Person, api_key: 
     sent = [SimpleUploadedFile(name, data) for name, data in FILES.items()]
     form = {"namespace": "global:other", "files": sent}
     page = alice.client.post("/memory/knowledge/import/", form, follow=True).content.decode()
-    assert "Pages brought in: 2." in page
-    assert "because they read like orders: orders.md, head.md." in page
-    assert "kept: keys.md." in page
+    assert "Pages imported: 2." in page
+    assert "Held for review (possible prompt injection): orders.md, head.md." in page
+    assert "Secrets found and removed: keys.md." in page
     assert KEY not in page

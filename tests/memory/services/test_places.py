@@ -10,14 +10,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from memory import places, services
+from memory import routing, services
 from memory.core.errors import AccessDenied, ProviderError, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import parse_namespace
 from memory.models import Entry, Policy, Read
 from memory.services import CallOrigin, reach_of
-from memory.services.notes import clear_run_notes
-from memory.services.sandbox import SandboxMemory
+from memory.services.entries.run_notes import clear_run_notes
+from memory.services.sandbox.sandbox import SandboxMemory
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Cast, Person
@@ -110,7 +110,7 @@ def test_import_into_what_is_kept_elsewhere_is_refused_and_writes_nothing(
 
     (refusal,) = report.refusals
     assert (refusal.namespace, refusal.key, refusal.line) == (text, "", 2)
-    assert "elsewhere" in refusal.why
+    assert "external provider" in refusal.why
     assert (report.new, report.overwritten, report.refused) == (0, 0, 2)
     there = services.recall(of_workflow(alice), scope="workflow")
     assert [(one.key, one.value) for one in there] == [("k", "mine")]
@@ -186,10 +186,10 @@ def test_rule_of_one_team_is_no_other_teams(alice: Person, settings: Any, valkey
     settings.MEMORY_PLACES = (f"workflow@{alice.team.pk}=redis",)
     named, policy = parse_namespace("ai:memory:w:g"), MemorySecurityPolicy()
 
-    kept = places.elsewhere(alice.team.pk, named, policy)
+    kept = routing.external_provider(alice.team.pk, named, policy)
     assert kept is not None
     assert kept.name == "redis"
-    assert places.elsewhere(uuid4(), named, policy) is None
+    assert routing.external_provider(uuid4(), named, policy) is None
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ def test_rule_that_cannot_be_kept_stops_the_start(settings: Any, rule: str, why:
     settings.MEMORY_PLACES = (rule,)
 
     with pytest.raises(ImproperlyConfigured, match=why):
-        places.check()
+        routing.check()
 
 
 def test_rule_for_another_installation_is_taken(settings: Any):
     settings.MEMORY_HTTP_URL, settings.MEMORY_HTTP_KEY = "https://memory.example.org", "key"
     settings.MEMORY_PLACES = (f"run@{TEAM}=http", "run=postgres")
 
-    places.check()
+    routing.check()

@@ -8,9 +8,9 @@ from accounts.errors import NotAllowed
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, NotFound
-from memory.services.caller import MemoryCaller
-from memory.services.policy import Limits, change_limits, follow_team
-from memory.services.rules import Learning, set_rule
+from memory.services.access.quotas import Limits, change_limits, follow_team
+from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 

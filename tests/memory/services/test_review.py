@@ -6,11 +6,11 @@ import pytest
 
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
-from memory.logic.applying import Outdated
 from memory.logic.curation.work import FinishedWork
-from memory.logic.reviewing import Mode, Precision
+from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.review_rules import Mode, Precision
 from memory.models import Proposal
-from memory.services import proposals
+from memory.services.review import proposals
 from tests.memory.services.conftest import at_door, trail
 from tests.memory.services.curating import (
     answer,

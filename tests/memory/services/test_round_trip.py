@@ -8,7 +8,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AlreadyExists, NotFound, QuotaExceeded
 from memory.models import Namespace, Policy, Read, Revision
-from memory.services.edit import RevisionConflict
+from memory.services.entries.edit import RevisionConflict
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -44,7 +44,7 @@ def test_forgotten_is_gone_and_undone_is_back(alice: Person) -> None:
     namespace = f"user:{alice.user.pk}"
     before = counts(alice, namespace)
 
-    done = services.forget(run, scope="user", key="cat", reason="asked to")
+    done = services.forget(run, scope="user", key="cat", reason="confirmation text")
     assert done.count == 1
     assert services.recall(run, scope="user", query_text="cat") == []
     assert counts(alice, namespace) == (0, 0)
@@ -78,7 +78,7 @@ def test_undo_that_meets_a_new_entry_of_that_key_changes_nothing(alice: Person) 
     done = services.clear(door, namespace="global:x")
     services.remember(door, namespace="global:x", key="b", value=2)
 
-    with pytest.raises(AlreadyExists, match="remembered anew"):
+    with pytest.raises(AlreadyExists, match="stored again since"):
         services.undo(door, change_id=done.change_id or "")
 
     assert [(e.key, e.value) for e in services.recall(door, namespace="global:x")] == [("b", 2)]

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
-from accounts.personas import key_subject, persona_id
-from accounts.principals import KeyPrincipal, key_id_of
+from accounts.personas import make_key_subject, make_persona_id
+from accounts.principals import KeyPrincipal, get_key_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
@@ -59,7 +59,7 @@ def test_run_for_an_outside_id_that_is_an_account_is_refused(
 ) -> None:
     run = in_run(cast.people[name], user_id=str(cast.alice.user.pk), outside=True)
 
-    with pytest.raises(AccessDenied, match="somebody else"):
+    with pytest.raises(AccessDenied, match="another user"):
         services.recall(run, scope="user")
 
 
@@ -78,7 +78,7 @@ def test_run_reaches_only_its_own_namespaces(alice: Person, secret: str) -> None
 def test_test_person_is_seen_by_the_member_who_plays_it_alone(
     alice: Person, bob: Person, api_key: Any
 ) -> None:
-    mia = persona_id("mia", alice.user.pk)
+    mia = make_persona_id("mia", alice.user.pk)
     services.remember(in_run(alice, user_id=mia, outside=True), scope="user", key="k", value=1)
 
     assert [e.key for e in services.recall(at_door(alice), namespace=f"user:{mia}")] == ["k"]
@@ -94,14 +94,14 @@ def test_what_a_programme_keeps_for_itself_is_no_other_programmes(
 ) -> None:
     mine = key_caller(api_key, alice, {"memory:read", "memory:write"})
     other = key_caller(api_key, alice, {"memory:read", "memory:write"})
-    own = key_id_of(mine.principal)
+    own = get_key_id(mine.principal)
     assert own is not None
-    services.remember(mine, namespace=f"user:{key_subject(own)}", key="k", value=1)
+    services.remember(mine, namespace=f"user:{make_key_subject(own)}", key="k", value=1)
 
-    assert len(services.recall(mine, namespace=f"user:{key_subject(own)}")) == 1
+    assert len(services.recall(mine, namespace=f"user:{make_key_subject(own)}")) == 1
     for stranger in (other, at_door(alice)):
         with pytest.raises(NotFound):
-            services.recall(stranger, namespace=f"user:{key_subject(own)}")
+            services.recall(stranger, namespace=f"user:{make_key_subject(own)}")
 
 
 def test_member_can_not_introduce_a_programmes_customer_to_read_along(

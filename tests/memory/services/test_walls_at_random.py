@@ -23,10 +23,10 @@ from hypothesis.stateful import (
 
 from accounts import audit
 from accounts.models import AuditEntry, Role, User
-from accounts.principals import user_principal
+from accounts.principals import load_user_principal
 from accounts.services import add_member, create_team
 from accounts.tenancy import tenant
-from memory import permissions, places, services
+from memory import permissions, routing, services
 from memory.core.errors import MemoryFault
 from memory.models import Namespace, Policy
 from memory.providers.http import HttpProvider
@@ -168,7 +168,7 @@ class Walls(RuleBasedStateMachine):
         change, text, gone = data.draw(st.sampled_from(team.changes))
         shelf = team.shelf(text)
         back = {key: value for key, value in gone.items() if key not in shelf.living}
-        caller = MemoryCaller(user_principal(self.teams[of].people[who]), team.row.pk)
+        caller = MemoryCaller(load_user_principal(self.teams[of].people[who]), team.row.pk)
         may = (
             self._may(number, of, who, "write", text)
             and change not in team.undone
@@ -183,7 +183,7 @@ class Walls(RuleBasedStateMachine):
     @rule(of=TEAMS, who=PEOPLE)
     def person_looks_around(self, of: int, who: int) -> None:
         """No row in the trail: it names the places, not what is in them."""
-        principal = user_principal(self.teams[of].people[who])
+        principal = load_user_principal(self.teams[of].people[who])
         for number, team in enumerate(self.teams):
             found = {one.text for one in services.namespaces(MemoryCaller(principal, team.row.pk))}
             made = {text for text, shelf in team.shelves.items() if shelf.is_made}
@@ -296,7 +296,7 @@ class Walls(RuleBasedStateMachine):
         }
         self.count += 1
         caller = MemoryCaller(
-            user_principal(user),
+            load_user_principal(user),
             self.teams[team].row.pk,
             identity=known,
             reach=reach_of(known),
@@ -316,7 +316,9 @@ class Walls(RuleBasedStateMachine):
     ) -> tuple[MemoryCaller, str, bool]:
         """Somebody of one team at the other's door, too."""
         text = data.draw(st.sampled_from(self._everywhere(team)))
-        caller = MemoryCaller(user_principal(self.teams[of].people[who]), self.teams[team].row.pk)
+        caller = MemoryCaller(
+            load_user_principal(self.teams[of].people[who]), self.teams[team].row.pk
+        )
         return caller, text, self._may(team, of, who, verb, text)
 
     def _everywhere(self, team: int) -> list[str]:
@@ -386,7 +388,7 @@ def over_http(url: str, settings: Any) -> type[Walls]:
     class OverHttp(Walls):
         @staticmethod
         def placed(teams: list[Team]) -> set[tuple[int, str]]:
-            places.close()
+            routing.close()
             settings.MEMORY_HTTP_URL = url
             settings.MEMORY_HTTP_KEY = new_guest()
             settings.MEMORY_PLACES = tuple(
@@ -423,9 +425,9 @@ def test_nothing_crosses_a_wall_over_http(
     examples: int,
 ) -> None:
     here = partial(HttpProvider, allow=["127.0.0.1:*"], timeout=SLOW_MACHINE)
-    monkeypatch.setattr(places, "provider_factory", lambda _name, _offered: here)
+    monkeypatch.setattr(routing, "provider_factory", lambda _name, _offered: here)
     play(over_http(served, settings), examples // 2)
-    places.close()
+    routing.close()
 
 
 @pytest.mark.django_db

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from accounts.principals import KeyPrincipal, Principal, run_principal
+from accounts.principals import KeyPrincipal, Principal, load_run_principal
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
@@ -21,8 +21,8 @@ from memory.services import CallOrigin, MemoryCaller, reach_of
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.models import Conversation
-from workflows.services.conversations import open_conversation
-from workflows.services.runs import subject_of
+from workflows.services.chat.conversations import open_conversation
+from workflows.services.runs.runs import subject_of
 
 
 pytestmark = pytest.mark.django_db
@@ -160,7 +160,7 @@ def test_conversations_namespace_made_at_a_door_is_of_all_who_take_part(
 
 def in_their_run(actor: Actor, key: str, run_id: str = "r1") -> MemoryCaller:
     identity = {"conversation_id": key, "run_id": run_id}
-    principal = run_principal(
+    principal = load_run_principal(
         run_id=actor.team_id,  # any UUID
         team_id=actor.team_id,
         user_id=actor.principal.user_id,

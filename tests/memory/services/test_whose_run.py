@@ -11,10 +11,10 @@ from memory.models import Policy
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, Person
 from workflows.engine.ports import Origin
-from workflows.execution.adapters import memory_of
 from workflows.execution.claims import Claim
+from workflows.execution.ports.adapters import build_memory
 from workflows.models import Run
-from workflows.services.runs import start_run
+from workflows.services.runs.runs import start_run
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +38,7 @@ def test_members_own_run_writes_global_memory_and_an_outside_persons_does_not(ca
     with tenant([cast.team_a.pk]):
         assert _rows(own, outside) == [cast.bob.user.pk, None]
     assert _in_wall(cast, own) == f"global:{own.workflow_id}"
-    with pytest.raises(AccessDenied, match="outside people may only read"):
+    with pytest.raises(AccessDenied, match="external users can only read"):
         _in_wall(cast, outside)
 
 
@@ -68,7 +68,7 @@ def _stored(run: Run) -> str:
         "started_by_id": str(run.started_by_id) if run.started_by_id else None,
         "api_key_id": None,
     }
-    port = memory_of(_claim(run, row))
+    port = build_memory(_claim(run, row))
     at: dict[str, Any] = {"identity": {}, "origin": Origin(str(run.pk), "store", "s1")}
     entry: Any = asyncio.run(port.store(scope="global", key="k", value="v", **at))
     return str(entry.namespace)

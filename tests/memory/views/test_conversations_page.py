@@ -50,8 +50,8 @@ def test_folded_messages_stand_beside_what_is_kept_and_pairs_together(alice: Per
     assert pair is not None
     assert "weather</b>" in pair[0]
     assert "Rain" in pair[0]
-    assert "In place of what was folded" in kept
-    assert "Older than the turns that are kept" in folded
+    assert "Summary of older messages" in kept
+    assert "Older than the kept turns" in folded
     assert "My cat is called Miso." in folded
 
 
@@ -60,7 +60,7 @@ def test_conversation_without_a_history_says_what_keeps_one(alice: Person) -> No
 
     page = page_of(alice)
 
-    assert "This conversation has no history yet" in page
+    assert "No history yet" in page
     assert "/api/v1/memory/conversation?namespace=conv:c1" in page
 
 
@@ -75,7 +75,7 @@ def test_history_is_those_who_take_part_in_it_alone(alice: Person, bob: Person) 
 def test_long_conversation_is_shown_page_by_page_from_its_end(
     alice: Person, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
-    monkeypatch.setattr("memory.views.conversation.GROUPS", 3)
+    monkeypatch.setattr("memory.views.conversations.GROUPS", 3)
     caller = replace(in_run(alice, conversation_id="c1"), origin=CallOrigin("r1", "history", "s"))
     converse(
         caller,

@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from memory.logic.curation.work import FinishedWork
-from memory.logic.reviewing import Mode
+from memory.logic.review.review_rules import Mode
 from memory.models import Curation
-from memory.services.learners import learners
-from memory.services.rules import Learning, learning_of
+from memory.services.curation.learning_applications import learners
+from memory.services.curation.learning_rules import Learning, learning_of
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import APP, answer, curated, learns, scripted
 from tests.support.cast import Cast, Person
@@ -79,15 +79,15 @@ def test_applications_that_learn_are_listed_with_whose_rule_they_follow(alice: P
 
     page = words_of(alice.client.get(PAGE))
 
-    assert "The whole team" in page
+    assert "Whole team" in page
     assert f"?app={APP}" in page
-    assert page.count("learns</span>") == 2
+    assert page.count("on</span>") == 2
 
 
 def test_viewer_reads_the_rule_and_does_not_change_it(cast: Cast) -> None:
     page = words_of(cast.vic.client.get(PAGE))
 
-    assert "Editors of the team change this." in page
+    assert "Only editors can change this." in page
     assert cast.vic.client.post(PAGE, RULE).status_code == 403
     assert learning_of(cast.team_a.pk, "") == Learning()
 
@@ -103,7 +103,7 @@ def test_run_that_taught_nothing_is_shown_with_that(cast: Cast) -> None:
 
     nothing = words_of(alice.client.get(PAGE))
 
-    assert ("nothing to remember" in taught, "nothing to remember" in nothing) == (False, True)
+    assert ("nothing to store" in taught, "nothing to store" in nothing) == (False, True)
 
 
 def test_failed_curation_is_shown_with_its_reason_and_tried_again(cast: Cast) -> None:
@@ -118,5 +118,5 @@ def test_failed_curation_is_shown_with_its_reason_and_tried_again(cast: Cast) ->
     assert "Failed" in page
     address = f"/memory/curations/{row.pk}/retry/"
     assert cast.bob.client.post(address).status_code == 404
-    assert "tried again in the background" in words_of(alice.client.post(address, follow=True))
-    assert "Only what failed" in words_of(alice.client.post(address, follow=True))
+    assert "Retrying in the background" in words_of(alice.client.post(address, follow=True))
+    assert "Only failed curations" in words_of(alice.client.post(address, follow=True))

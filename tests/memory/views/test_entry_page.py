@@ -14,8 +14,8 @@ from memory.services import CallOrigin, MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 from workflows.models import Run
-from workflows.services.runs import start_run
-from workflows.services.samples import copy_sample
+from workflows.services.runs.runs import start_run
+from workflows.services.samples.samples import copy_sample
 
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +75,7 @@ def test_run_that_wrote_it_and_runs_that_read_it_are_named_and_open(alice: Perso
     assert re.search(rf'href="/runs/{read.pk}/">{name}</a> <span[^>]*>“Who is my cat', page)
     assert re.search(r"score \d\.\d\d", page)
     assert "words 0." in page
-    assert "reached the prompt" in page
+    assert "added to the prompt" in page
     assert '<dd class="break">You</dd>' in page
 
 
@@ -87,7 +87,7 @@ def test_run_of_somebody_else_is_not_told(alice: Person, bob: Person) -> None:
 
     page = page_of(alice, entry)
 
-    assert "A run that isn't yours to see" in page
+    assert "A run that you don't have access to" in page
     assert "secret of bob" not in page
     assert ">Bob</dd>" in page  # who acted is the team's to know, in words
     assert f">user:{bob.user.pk}" not in page
@@ -102,7 +102,7 @@ def test_history_says_word_by_word_what_changed_who_and_why(alice: Person) -> No
     page = page_of(alice, entry)
 
     assert "My <del>cat</del><ins>dog</ins> is Miso." in page
-    assert "Why: a dog!" in page
+    assert "Reason: a dog!" in page
     assert page.index("a dog!") < page.index("stored")  # newest first
 
 
@@ -114,7 +114,7 @@ def test_any_revision_comes_back_with_a_reason(alice: Person) -> None:
     alice.client.post(f"/memory/entries/{entry.id}/restore/", body)
 
     assert services.look(at_door(alice), entry_id=entry.id).value == "Miso"
-    assert "Why: it was right" in page_of(alice, entry)
+    assert "Reason: it was right" in page_of(alice, entry)
 
 
 def test_late_edit_shows_theirs_and_yours_and_saves_when_said_again(alice: Person) -> None:
@@ -139,9 +139,9 @@ def test_what_waits_is_approved_with_a_reason_and_undone(alice: Person) -> None:
     caller = in_run(alice)
     entry = services.remember(caller, scope="user", key="tip", value="Ask Ana.", tier="quarantine")
     asked = page_of(alice, entry)
-    assert "Approve for good" in asked
-    assert "Keep for good" not in asked  # from quarantine nothing leads there
-    assert "put it into quarantine" in asked
+    assert "Approve as long-term" in asked
+    assert "Move to long-term" not in asked  # from quarantine nothing leads there
+    assert "It was quarantined when" in asked
 
     body = {"move": "approve long_term", "reason": "seen"}
     moved = alice.client.post(f"/memory/entries/{entry.id}/move/", body, follow=True)
@@ -162,7 +162,7 @@ def test_what_the_gate_held_back_says_why_before_it_is_let_in(alice: Person) -> 
 
     page = page_of(alice, entry)
 
-    assert "It reads like an order to the assistant" in page
+    assert "Looks like a prompt injection" in page
     assert page.index('id="tier-title"') < page.index('id="source-title"')
 
 
@@ -173,7 +173,7 @@ def test_move_that_its_tier_does_not_allow_is_refused_in_words(alice: Person) ->
         f"/memory/entries/{entry.id}/move/", {"move": "approve long_term"}, follow=True
     )
 
-    assert "go there from the tier it is in" in answer.content.decode()
+    assert "possible from its current tier" in answer.content.decode()
     assert row_of(alice, entry).revision == 1
 
 
@@ -191,11 +191,11 @@ def test_links_lead_both_ways_and_say_what_is_gone(alice: Person) -> None:
     of_new, of_old = page_of(alice, new), page_of(alice, old)
 
     link = rf'href="/memory/entries/{old.id}/">old</a>'
-    assert re.search(rf"<dt>Supersedes</dt>.{{0,90}}{link}", of_new)
+    assert re.search(rf"<dt>Replaces</dt>.{{0,90}}{link}", of_new)
     assert re.search(rf"<dt>Related</dt>.{{0,90}}{link}", of_new)
-    assert re.search(r"<dt>Merged from</dt>.{0,90}part</span>.{0,60}not there any more", of_new)
-    assert "said 3 times" in of_new
-    assert re.search(rf'<dt>Superseded by</dt>.{{0,90}}/{new.id}/">new</a>', of_old)
+    assert re.search(r"<dt>Merged from</dt>.{0,90}part</span>.{0,60}no longer exists", of_new)
+    assert "mentioned 3 times" in of_new
+    assert re.search(rf'<dt>Replaced by</dt>.{{0,90}}/{new.id}/">new</a>', of_old)
 
 
 def test_reader_may_look_and_is_offered_no_change(alice: Person, vic: Person) -> None:

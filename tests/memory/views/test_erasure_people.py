@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from memory import services
 from memory.core.errors import MemoryFault
-from memory.services.erasures import plan_erasure, subject_named
+from memory.services.erasure.erasure_jobs import plan_erasure, subject_named
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -38,8 +38,8 @@ def world(alice: Person, bob: Person, ada: Person, carol: Person) -> dict[str, s
     ids = {
         "outside": "customer-7",
         "other": "mia@shop.example",
-        "bobs": persona_id("ben", bob.user.pk),
-        "adas": persona_id("eve", ada.user.pk),
+        "bobs": make_persona_id("ben", bob.user.pk),
+        "adas": make_persona_id("eve", ada.user.pk),
     }
     told(ada, ids["outside"], outside=True)
     told(ada, ids["other"], outside=True)
@@ -59,7 +59,7 @@ def test_owner_is_offered_members_by_address_and_everybody_remembered(
     assert alice.user.email not in found  # who has "Mine" for themselves
     assert str(bob.user.pk) not in found
     assert "customer-of-carol" not in found
-    assert found["customer-7"] == "customer-7 (outside person)"
+    assert found["customer-7"] == "customer-7 (external user)"
     assert set(offered(alice, "SHOP.ex")) == {"mia@shop.example"}
     assert set(offered(alice, bob.user.email[:4])) >= {bob.user.email}
     assert offered(alice, "zebra") == offered(alice, "%") == {}

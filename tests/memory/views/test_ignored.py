@@ -8,7 +8,7 @@ from django.urls import reverse
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from accounts.views.audit_words import VALUES
-from memory.logic.ingress import Outcome, Reason
+from memory.logic.entries.ingress import Outcome, Reason
 from memory.providers.postgres import rows
 from tests.support.cast import Cast
 
@@ -20,7 +20,7 @@ ASKED = [
     ("memory:list", {"tier": "odd"}, "Tier “odd”", "?q=kept"),
     ("memory:review", {"kind": "odd"}, "Kind “odd”", "/memory/review/?q=kept"),
     ("memory:review", {"place": "nonsense"}, "Namespace “nonsense”", "/memory/review/?q=kept"),
-    ("memory:review", {"run": LONG}, f"Id of a run “{LONG[:80]}”", "/memory/review/?q=kept"),
+    ("memory:review", {"run": LONG}, f"Run ID “{LONG[:80]}”", "/memory/review/?q=kept"),
     ("memory:knowledge", {"tag": LONG}, f"Tag “{LONG[:80]}”", "?q=kept"),
     ("memory:knowledge_shelf", {"tag": LONG}, f"Tag “{LONG[:80]}”", "{path}?q=kept"),
     ("workflows:runs", {"since": "32.13."}, "From “32.13.”", "?q=kept"),
@@ -45,8 +45,8 @@ def test_filter_nobody_understands_is_named_with_the_way_to_drop_it(
 
     assert answer.status_code == 200
     shown = html.unescape(answer.content.decode())
-    assert f"Left out, since it can't be understood: {said}." in shown
-    assert f'href="{way_out.format(path=path)}">Drop it' in shown
+    assert f"Ignored: {said}." in shown
+    assert f'href="{way_out.format(path=path)}">Remove' in shown
 
 
 @pytest.mark.django_db
@@ -58,7 +58,7 @@ def test_filters_that_are_understood_are_not_named(cast: Cast) -> None:
     ):
         answer = cast.alice.client.get(reverse(page), asked)
 
-        assert "Left out" not in answer.content.decode(), page
+        assert "Ignored:" not in answer.content.decode(), page
 
 
 @pytest.mark.django_db
@@ -78,6 +78,6 @@ def test_trail_says_in_words_what_the_gate_did(cast: Cast) -> None:
 
     page = html.unescape(cast.alice.client.get(reverse("accounts:audit")).content.decode())
 
-    assert '<dt>What the gate did</dt><dd class="break">held for a person</dd>' in page
-    assert "<dt>What the gate found</dt>" in page
-    assert "held a secret, which was taken out, comes from outside, new one<" in page
+    assert '<dt>Content filter action</dt><dd class="break">held for review</dd>' in page
+    assert "<dt>Content filter findings</dt>" in page
+    assert "contained a secret, which was removed, from an external source, new one<" in page

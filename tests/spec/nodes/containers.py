@@ -17,8 +17,8 @@ from tests.support.documents import (
     start,
     template,
 )
-from workflows.engine.backends import Request
-from workflows.engine.document import Mode, NodeSpec
+from workflows.engine.language.document import Mode, NodeSpec
+from workflows.engine.testing.backends import Request
 
 
 LETTERS = ("array[string]", ["a", "b", "c"])

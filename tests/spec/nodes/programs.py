@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.spec.nodes.rows import Row
 from tests.support.documents import document, end, node, start
-from workflows.engine.backends import Request
+from workflows.engine.testing.backends import Request
 
 
 def _code(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workflows.engine.backends import Request
+from workflows.engine.testing.backends import Request
 
 
 @dataclass(frozen=True)

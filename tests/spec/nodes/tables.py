@@ -18,8 +18,8 @@ from tests.support.documents import (
     start,
     template,
 )
-from workflows.engine.backends import Request
-from workflows.engine.document import Mode
+from workflows.engine.language.document import Mode
+from workflows.engine.testing.backends import Request
 
 
 def _joined(q: str, expected: Mapping[str, Any]) -> Row:

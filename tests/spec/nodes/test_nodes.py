@@ -5,7 +5,7 @@ import pytest
 from tests.spec.nodes.tables import ROWS, Row
 from tests.support.code import CODE
 from tests.support.engine import EchoModels, JinjaHere
-from workflows.engine.backends import Backend, InProcess
+from workflows.engine.testing.backends import Backend, InProcess
 
 
 @pytest.fixture

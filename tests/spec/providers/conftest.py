@@ -1,7 +1,8 @@
 """One provider at a time, behind the same few words, so that every table runs against each."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -9,8 +10,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
-from memory.core.provider import MemoryProvider
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.own_server import own_server
 
@@ -42,39 +43,46 @@ class Memory:
         self.clock = clock
 
     def store(self, key: str, value: Any, namespace: str = "user:mia", **more: Any) -> MemoryEntry:
-        return run(self.provider.store(StoreParams(namespace, key, value, **more)))
+        return self.provider.store(StoreParams(namespace, key, value, **more))
 
     def recall(self, namespace: str = "user:mia", **query: Any) -> list[MemoryEntry]:
-        return run(self.provider.recall(MemoryQuery(namespace, **query)))
+        return self.provider.recall(MemoryQuery(namespace, **query))
 
     def keys(self, namespace: str = "user:mia", **query: Any) -> list[str]:
         return [entry.key for entry in self.recall(namespace, **query)]
 
     def delete(self, key: str, namespace: str = "user:mia") -> bool:
-        return run(self.provider.delete(namespace, key))
+        return self.provider.delete(namespace, key)
 
     def clear(self, namespace: str = "user:mia") -> int:
-        return run(self.provider.clear_namespace(namespace))
+        return self.provider.clear_namespace(namespace)
 
     def history(self, key: str, namespace: str = "user:mia") -> list[MemoryEntry]:
-        return list(run(self.provider.history(namespace, key)))
+        return list(self.provider.history(namespace, key))
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """In a loop that ends with it, and with the connections that were made in it."""
+    return asyncio.run(work)
 
-    async def through() -> T:
+
+def together(calls: Iterable[Callable[[], T]]) -> list[T | Exception]:
+    """All at once, each in a thread of its own: what they gave, or raised."""
+    from django.db import connections
+
+    def outcome(call: Callable[[], T]) -> T | Exception:
         try:
-            return await work
+            return call()
+        except Exception as error:
+            return error
         finally:
-            for close in CLOSED_AFTERWARDS:
-                await close()
+            connections.close_all()
 
-    return asyncio.run(through())
+    listed = list(calls)
+    with ThreadPoolExecutor(len(listed)) as threads:
+        return list(threads.map(outcome, listed))
 
 
 SLOW_MACHINE = 60.0  # seconds; what is late is not what is tested here
-CLOSED_AFTERWARDS: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 # Threads have connections of their own, so what Postgres is told must be committed.
 COMMITTED = pytest.mark.django_db(transaction=True)
@@ -121,20 +129,20 @@ class Asking(MemoryProvider):
     def __init__(self, provider: MemoryProvider, clock: Ticking, door: DoorClock) -> None:
         self._provider, self._clock, self._door = provider, clock, door
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
-        return await self._here().store(params)
+    def store(self, params: StoreParams) -> MemoryEntry:
+        return self._here().store(params)
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        return await self._here().recall(query)
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        return self._here().recall(query)
 
-    async def delete(self, namespace: str, key: str) -> bool:
-        return await self._here().delete(namespace, key)
+    def delete(self, namespace: str, key: str) -> bool:
+        return self._here().delete(namespace, key)
 
-    async def clear_namespace(self, namespace: str) -> int:
-        return await self._here().clear_namespace(namespace)
+    def clear_namespace(self, namespace: str) -> int:
+        return self._here().clear_namespace(namespace)
 
-    async def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        return await self._here().history(namespace, key)
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        return self._here().history(namespace, key)
 
     def _here(self) -> MemoryProvider:
         self._door.asking = self._clock
@@ -147,7 +155,7 @@ def make_http(served: str, monkeypatch: pytest.MonkeyPatch) -> Make:
     from memory.providers.http import HttpProvider
 
     door = DoorClock()
-    monkeypatch.setattr("memory.services.door.timezone", door)
+    monkeypatch.setattr("memory.services.gateway.gateway.timezone", door)
 
     def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
         clock = clock or Ticking()
@@ -162,7 +170,7 @@ def make_http(served: str, monkeypatch: pytest.MonkeyPatch) -> Make:
 def new_guest(policy: MemorySecurityPolicy = NO_LIMITS) -> str:
     """The key of another installation, in a team that is its memory."""
     from accounts.models import User
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from accounts.services import create_team, issue_key
     from accounts.tenancy import tenant
     from memory.models import Policy
@@ -171,7 +179,7 @@ def new_guest(policy: MemorySecurityPolicy = NO_LIMITS) -> str:
     owner = User.objects.create_user(f"{name}@example.org", name="Owner")
     team = create_team(owner=owner, name=name)
     _row, key = issue_key(
-        principal=user_principal(owner),
+        principal=load_user_principal(owner),
         team=team,
         name="guest",
         scopes={"memory:read", "memory:write", "memory:serve"},
@@ -196,16 +204,18 @@ def make_redis(valkey_url: str) -> Iterator[Make]:
     from memory.providers.redis import RedisProvider
 
     spaces: list[str] = []
+    providers: list[RedisProvider] = []
 
     def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
         clock = clock or Ticking()
         spaces.append(uuid4().hex)
         provider = RedisProvider(valkey_url, space=spaces[-1], clock=clock, policy=policy)
-        CLOSED_AFTERWARDS.append(provider.aclose)
+        providers.append(provider)
         return Memory(provider, clock)
 
     yield make
-    CLOSED_AFTERWARDS.clear()
+    for provider in providers:
+        provider.close()
     with Redis.from_url(valkey_url) as server:
         for space in spaces:
             for key in server.scan_iter(f"mnemoflow:memory:{{{space}:*"):

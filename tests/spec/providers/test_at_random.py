@@ -4,7 +4,7 @@ The short form always runs; the long one by night.
 """
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from memory.core.errors import QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import resolve_namespace
-from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
+from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory
 
 
 TEAMS = ("red", "blue")
@@ -94,40 +94,40 @@ def _nothing(_chance: random.Random, _place: str) -> dict[str, Any]:
     return {}
 
 
-async def _store(memory: Memory, act: Act) -> Any:
+def _store(memory: Memory, act: Act) -> Any:
     try:
-        return _seen(await memory.provider.store(StoreParams(act.namespace, **act.details)))
+        return _seen(memory.provider.store(StoreParams(act.namespace, **act.details)))
     except QuotaExceeded:
         return "full"
 
 
-async def _recall(memory: Memory, act: Act) -> Any:
+def _recall(memory: Memory, act: Act) -> Any:
     asked = dict(act.details)
     past = asked.pop("past")
     then = memory.clock.now - timedelta(seconds=past) if past else None
-    found = await memory.provider.recall(MemoryQuery(act.namespace, **asked, as_of=then))
+    found = memory.provider.recall(MemoryQuery(act.namespace, **asked, as_of=then))
     assert {one.metadata["place"] for one in found} <= {f"{act.team} {act.namespace}"}, act
     return [_seen(one) for one in found]
 
 
-async def _delete(memory: Memory, act: Act) -> Any:
-    return await memory.provider.delete(act.namespace, act.details["key"])
+def _delete(memory: Memory, act: Act) -> Any:
+    return memory.provider.delete(act.namespace, act.details["key"])
 
 
-async def _clear(memory: Memory, act: Act) -> Any:
-    return await memory.provider.clear_namespace(act.namespace)
+def _clear(memory: Memory, act: Act) -> Any:
+    return memory.provider.clear_namespace(act.namespace)
 
 
-async def _history(memory: Memory, act: Act) -> Any:
-    past = await memory.provider.history(act.namespace, act.details["key"])
+def _history(memory: Memory, act: Act) -> Any:
+    past = memory.provider.history(act.namespace, act.details["key"])
     return [_seen(one) for one in past]
 
 
-async def _sleep(memory: Memory, act: Act) -> None:
+def _sleep(memory: Memory, act: Act) -> None:
     memory.clock.sleep(act.details["seconds"])
 
 
-Do = Callable[[Memory, Act], Awaitable[Any]]
+Do = Callable[[Memory, Act], Any]
 Details = Callable[[random.Random, str], dict[str, Any]]
 VERBS: dict[str, tuple[int, Details, Do]] = {
     "store": (45, _stored, _store),
@@ -152,10 +152,10 @@ def play(make: Make, seed: int, acts: int) -> dict[str, int]:
     """How often each verb was asked; raises at the first answer that differs."""
     oracles = {team: make_in_memory(policy=POLICY, clock=Ticking()) for team in TEAMS}
     others = {team: make(policy=POLICY, clock=Ticking()) for team in TEAMS}
-    return run(_play(oracles, others, seed, acts))
+    return _play(oracles, others, seed, acts)
 
 
-async def _play(
+def _play(
     oracles: dict[str, Memory], others: dict[str, Memory], seed: int, acts: int
 ) -> dict[str, int]:
     chance = random.Random(seed)
@@ -163,23 +163,23 @@ async def _play(
     for number in range(acts):
         act = act_by(chance)
         oracle, other = oracles[act.team], others[act.team]
-        expected = await VERBS[act.verb][2](oracle, act)
-        assert await VERBS[act.verb][2](other, act) == expected, (seed, number, act)
+        expected = VERBS[act.verb][2](oracle, act)
+        assert VERBS[act.verb][2](other, act) == expected, (seed, number, act)
         other.clock.now = oracle.clock.now
         done[act.verb] += 1
         done["full"] += expected == "full"
-    await _compare(oracles, others)
+    _compare(oracles, others)
     return done
 
 
-async def _compare(oracles: dict[str, Memory], others: dict[str, Memory]) -> None:
+def _compare(oracles: dict[str, Memory], others: dict[str, Memory]) -> None:
     """Whatever is left, everywhere."""
     spaces = {resolve_namespace(scope, identity(who)) for scope in SCOPES for who in PEOPLE}
     for team in TEAMS:
         for namespace in sorted(spaces):
             act = Act("recall", team, namespace, {"past": None})
-            left = await _recall(oracles[team], act)
-            assert await _recall(others[team], act) == left
+            left = _recall(oracles[team], act)
+            assert _recall(others[team], act) == left
             others[team].clock.now = oracles[team].clock.now
 
 

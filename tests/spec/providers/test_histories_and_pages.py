@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from memory.logic.hearing import STAND_IN
+from memory.logic.conversations.conversation_gate import STAND_IN
 from tests.spec.providers.conftest import COMMITTED, KINDS, run
 from tests.support.documents import document, end, node, start
-from workflows.engine.document import Document
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.language.document import Document
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 SYSTEM = {"workflow_id": "wf", "user_id": "mia", "conversation_id": "c1", "app_id": "wiki"}
@@ -152,8 +152,8 @@ def test_nodes_do_the_same_behind_the_door(case: Case, how: str) -> None:
     """The sandbox gives the same answers and changes nothing."""
     from accounts.tenancy import tenant
     from memory.models import Revision
-    from memory.services.port import RunMemory
-    from memory.services.sandbox import SandboxMemory
+    from memory.services.gateway.engine_port import RunMemory
+    from memory.services.sandbox.sandbox import SandboxMemory
     from tests.memory.services.conftest import in_run
     from tests.support.cast import make_cast
 

@@ -10,8 +10,8 @@ import pytest
 from memory.core.records import StoreParams, Tier
 from tests.spec.providers.conftest import COMMITTED, KINDS, run
 from tests.support.documents import document, end, node, start
-from workflows.engine.document import Document
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.language.document import Document
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 SYSTEM = {"workflow_id": "wf", "group_id": "g1", "user_id": "mia", "conversation_id": "c1"}
@@ -108,7 +108,7 @@ def test_nodes_do_the_same_with_every_provider(
     here: dict[str, Callable[[], Any]] = {"in_memory": make_in_memory, "postgres": make_postgres}
     memory = here[kind]() if kind in here else request.getfixturevalue(f"make_{kind}")()
     for params in case.before:
-        run(memory.provider.store(params))
+        memory.provider.store(params)
 
     result = played(case, memory.provider)
 
@@ -123,15 +123,15 @@ def test_nodes_do_the_same_with_every_provider(
 def test_nodes_do_the_same_behind_the_door(case: Case, how: str) -> None:
     """The sandbox gives the same answers and changes nothing."""
     from memory.providers.postgres import PostgresProvider
-    from memory.services.port import RunMemory
-    from memory.services.sandbox import SandboxMemory
+    from memory.services.gateway.engine_port import RunMemory
+    from memory.services.sandbox.sandbox import SandboxMemory
     from tests.memory.services.conftest import in_run
     from tests.support.cast import make_cast
 
     alice = make_cast().alice
     there = PostgresProvider(alice.team.pk)
     for params in case.before:
-        run(there.store(params))
+        there.store(params)
     caller = in_run(alice, outside=True, **SYSTEM)
     ledger = Kept()
     port = RunMemory(caller) if how == "for real" else SandboxMemory(caller, ledger)
@@ -143,7 +143,7 @@ def test_nodes_do_the_same_behind_the_door(case: Case, how: str) -> None:
     for one in case.before:
         kept[one.namespace] += 1
     for namespace, count in case.left.items():
-        left = len(run(there.recall(query_of(namespace))))
+        left = len(there.recall(query_of(namespace)))
         assert left == (count if how == "for real" else kept[namespace])
     if how == "sandbox":
         gone = [change for change in ledger.load() if change.operation == "forget"]

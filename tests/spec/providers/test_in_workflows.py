@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from memory.core.provider import MemoryProvider
+from memory.providers.base import MemoryProvider
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.spec.providers.conftest import Memory, run
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.offline import OfflineModels
 
 

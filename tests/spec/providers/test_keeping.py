@@ -1,14 +1,14 @@
 """What goes in comes out: storing, overwriting, forgetting, expiring, limits."""
 
-import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, QuotaExceeded, Serialization
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.records import MemoryQuery, Source, StoreParams, Tier
-from tests.spec.providers.conftest import Make, Memory, run
+from memory.core.records import Source, Tier
+from tests.spec.providers.conftest import Make, Memory, together
 
 
 VALUES = [
@@ -277,13 +277,7 @@ def test_value_nested_too_deep_is_refused(memory: Memory) -> None:
 
 
 def test_concurrent_writers_of_one_key_leave_every_revision(memory: Memory) -> None:
-    async def write_all() -> None:
-        stores = [
-            memory.provider.store(StoreParams("user:mia", "key", number)) for number in range(8)
-        ]
-        await asyncio.gather(*stores)
-
-    run(write_all())
+    together(partial(memory.store, "key", number) for number in range(8))
 
     assert [old.revision for old in memory.history("key")] == list(range(1, 9))
     assert sorted(old.value for old in memory.history("key")) == list(range(8))
@@ -292,22 +286,13 @@ def test_concurrent_writers_of_one_key_leave_every_revision(memory: Memory) -> N
 def test_concurrent_writers_at_the_limit_store_exactly_the_limit(make: Make) -> None:
     memory = make(MemorySecurityPolicy(max_entries_per_namespace=5))
 
-    async def write_all() -> list[object]:
-        stores = [
-            memory.provider.store(StoreParams("user:mia", f"k{number}", number))
-            for number in range(12)
-        ]
-        return list(await asyncio.gather(*stores, return_exceptions=True))
-
-    results = run(write_all())
+    results = together(partial(memory.store, f"k{number}", number) for number in range(12))
 
     assert sum(isinstance(one, QuotaExceeded) for one in results) == 7
     assert len(memory.recall()) == 5
 
 
 def test_write_is_visible_to_the_very_next_recall(memory: Memory) -> None:
-    async def both() -> list[Any]:
-        await memory.provider.store(StoreParams("user:mia", "key", "value"))
-        return [e.value for e in await memory.provider.recall(MemoryQuery("user:mia", key="key"))]
+    memory.store("key", "value")
 
-    assert run(both()) == ["value"]
+    assert [entry.value for entry in memory.recall(key="key")] == ["value"]

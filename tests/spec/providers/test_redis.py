@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryQuery, StoreParams, Tier
 from memory.providers.redis import RedisProvider
 from memory.providers.redis.rows import moment_of, ticks
-from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, run
+from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, together
 from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, agree_all_along, do, told
 
 
@@ -95,16 +96,16 @@ def keys_of(url: str, space: str) -> list[str]:
 
 
 def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> None:
-    async def both() -> tuple[Any, list[Any], list[Any]]:
+    def both() -> Any:
         provider = own_clock(valkey_url, space)
-        stored = await provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.3))
-        early = await provider.recall(MemoryQuery("ai:notes:r"))
-        await asyncio.sleep(0.31)
-        late = await provider.recall(MemoryQuery("ai:notes:r"))
-        await provider.aclose()
+        stored = provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.3))
+        early = provider.recall(MemoryQuery("ai:notes:r"))
+        time.sleep(0.31)
+        late = provider.recall(MemoryQuery("ai:notes:r"))
+        provider.close()
         return stored, early, late
 
-    stored, early, late = asyncio.run(both())
+    stored, early, late = both()
 
     assert abs((stored.created_at - datetime.now(UTC)).total_seconds()) < 5
     assert stored.expires_at - stored.created_at == timedelta(seconds=0.3)
@@ -113,12 +114,12 @@ def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> N
 
 
 def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, space: str) -> None:
-    async def write() -> None:
+    def write() -> Any:
         provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.1))
-        await provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.1))
-        await provider.aclose()
+        provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.1))
+        provider.close()
 
-    asyncio.run(write())
+    write()
     assert keys_of(valkey_url, space) == ["bytes", "ends", "log", "rows"]
 
     time.sleep(0.3)
@@ -126,17 +127,17 @@ def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, 
 
 
 def test_namespace_where_something_stays_stays_whole(valkey_url: str, space: str) -> None:
-    async def write() -> list[Any]:
+    def write() -> Any:
         provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.05))
-        await provider.store(StoreParams("user:mia", "ends", "v", ttl_seconds=0.05))
-        await provider.store(StoreParams("user:mia", "stays", "v"))
-        await asyncio.sleep(0.2)
-        found = await provider.recall(MemoryQuery("user:mia"))
-        await provider.clear_namespace("user:mia")
-        await provider.aclose()
+        provider.store(StoreParams("user:mia", "ends", "v", ttl_seconds=0.05))
+        provider.store(StoreParams("user:mia", "stays", "v"))
+        time.sleep(0.2)
+        found = provider.recall(MemoryQuery("user:mia"))
+        provider.clear_namespace("user:mia")
+        provider.close()
         return found
 
-    assert [entry.key for entry in asyncio.run(write())] == ["stays"]
+    assert [entry.key for entry in write()] == ["stays"]
     time.sleep(0.1)
     assert keys_of(valkey_url, space) == []  # emptied, nothing keeps it
 
@@ -144,52 +145,55 @@ def test_namespace_where_something_stays_stays_whole(valkey_url: str, space: str
 def test_two_processes_worth_of_writers_never_pass_the_limit(valkey_url: str, space: str) -> None:
     policy = MemorySecurityPolicy(max_entries_per_namespace=50, max_namespace_bytes=120)
 
-    async def write() -> list[Any]:
+    def write() -> Any:
         providers = [own_clock(valkey_url, space, policy=policy) for _ in range(4)]
-        stores = [providers[n % 4].store(StoreParams("user:mia", f"k{n}", "xx")) for n in range(60)]
-        done = await asyncio.gather(*stores, return_exceptions=True)
-        count = await providers[0].recall(MemoryQuery("user:mia"))
+        done = together(
+            partial(providers[n % 4].store, StoreParams("user:mia", f"k{n}", "xx"))
+            for n in range(60)
+        )
+        count = providers[0].recall(MemoryQuery("user:mia"))
         for provider in providers:
-            await provider.aclose()
+            provider.close()
         return [sum(isinstance(one, QuotaExceeded) for one in done), len(count)]
 
-    assert asyncio.run(write()) == [30, 30]  # thirty values of four bytes
+    assert write() == [30, 30]  # thirty values of four bytes
 
 
 def test_scripts_survive_a_server_that_forgot_them(valkey_url: str, space: str) -> None:
-    async def both() -> list[Any]:
+    def both() -> Any:
         provider = own_clock(valkey_url, space)
-        await provider.store(StoreParams("user:mia", "k", 1))
+        provider.store(StoreParams("user:mia", "k", 1))
         with Redis.from_url(valkey_url) as server:
             server.script_flush()
-        found = await provider.recall(MemoryQuery("user:mia"))
-        await provider.clear_namespace("user:mia")
-        await provider.aclose()
+        found = provider.recall(MemoryQuery("user:mia"))
+        provider.clear_namespace("user:mia")
+        provider.close()
         return [entry.value for entry in found]
 
-    assert asyncio.run(both()) == [1]
+    assert both() == [1]
 
 
 # -- a server that doesn't answer -------------------------------------------------------------------
 
 
-async def _everything(provider: RedisProvider) -> list[Any]:
-    calls = [
-        provider.store(StoreParams("user:mia", "k", 1)),
-        provider.recall(MemoryQuery("user:mia")),
-        provider.delete("user:mia", "k"),
-        provider.clear_namespace("user:mia"),
-        provider.history("user:mia", "k"),
-    ]
-    done = await asyncio.gather(*calls, return_exceptions=True)
-    await provider.aclose()
-    return list(done)
+def _everything(provider: RedisProvider) -> list[Any]:
+    done = together(
+        [
+            lambda: provider.store(StoreParams("user:mia", "k", 1)),
+            lambda: provider.recall(MemoryQuery("user:mia")),
+            lambda: provider.delete("user:mia", "k"),
+            lambda: provider.clear_namespace("user:mia"),
+            lambda: provider.history("user:mia", "k"),
+        ]
+    )
+    provider.close()
+    return done
 
 
 def test_server_that_is_not_there_is_a_provider_error_without_its_address() -> None:
     provider = RedisProvider("redis://user:secret@127.0.0.1:1/0", timeout=2)
 
-    done = asyncio.run(_everything(provider))
+    done = _everything(provider)
 
     assert [type(one) for one in done] == [ProviderError] * 5
     assert not [one for one in done if "127.0.0.1" in str(one) or "secret" in str(one)]
@@ -204,7 +208,9 @@ def test_server_that_is_silent_is_a_provider_error_in_time() -> None:
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         began = time.monotonic()
-        done = await _everything(RedisProvider(f"redis://127.0.0.1:{port}/0", timeout=0.5))
+        done = await asyncio.to_thread(
+            _everything, RedisProvider(f"redis://127.0.0.1:{port}/0", timeout=0.5)
+        )
         took = time.monotonic() - began
         server.close()
         return done, took
@@ -240,4 +246,4 @@ def test_empty_key_names_nothing(make_redis: Make) -> None:
     assert memory.recall(key="") == []
     assert memory.delete("") is False
     assert memory.history("") == []
-    assert run(memory.provider.recall(MemoryQuery("user:mia")))[0].value == 1
+    assert memory.recall()[0].value == 1

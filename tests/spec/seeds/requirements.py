@@ -16,13 +16,13 @@ KEEPING = "spec/providers/test_keeping.py::"
 RECALLING = "spec/providers/test_recalling.py::"
 NODES = "engine/test_memory_nodes.py::"
 RETRIEVAL = "engine/test_memory_retrieval.py::"
-CONTEXT = "engine/test_history_context.py::"
-CURATE = "memory/services/test_curate.py::"
+CONTEXT = "engine/nodes/memory/test_history_context.py::"
+CURATE = "memory/services/curation/test_curate.py::"
 CURATOR = "memory/logic/curation/test_curator.py::"
 NOTES = "memory/notes/test_seed_examples.py::"
-STORE = "memory/core/test_store.py::"
-TALK = "memory/logic/test_conversation.py::"
-PAGES = "memory/logic/test_pages.py::"
+STORE = "memory/core/item_store/test_store.py::"
+TALK = "memory/logic/conversations/test_conversation.py::"
+PAGES = "memory/logic/knowledge/test_pages.py::"
 OFF = "config/test_memory_off.py::"
 PLUGINS = "config/test_plugins_reach.py::"
 
@@ -118,7 +118,7 @@ ROWS = (
         "memory/test_expiry.py::test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else"),
     row(1, "Stage 2.4", "In batches", "memory/logic/curation/test_prompt.py::test_batches_keep_order_and_budget"),
     row(1, "Stage 3.1", "Full text", RECALLING + "test_question_finds_its_answer_first"),
-    row(1, "Stage 3.3", "Taken out as a file", "memory/services/test_exchange.py::test_imported_into_an_empty_team_answers_as_the_exported_did"),
+    row(1, "Stage 3.3", "Taken out as a file", "memory/services/transfer/test_file_format.py::test_imported_into_an_empty_team_answers_as_the_exported_did"),
     row(1, "Stage 3.4", "Links across tasks",
         "memory/services/test_review.py::test_links_across_runs_are_made_without_a_person_where_nobody_reviews"),
     row(1, "Acceptance 1", "A finished task starts curation by itself",
@@ -148,10 +148,10 @@ ROWS = (
         RETRIEVAL + "test_missing_group_is_told_by_name"),
     row(2, "Tiers", "Quarantine takes no part", RETRIEVAL + "test_quarantined_entries_never_reach_the_text",
         KEEPING + "test_quarantine_is_never_recalled"),
-    row(2, "Tiers", "Working memory has a gate and lives a day", "memory/logic/test_ingress.py::test_gate_decides",
-        "memory/services/test_tiers.py::test_working_entry_lives_a_day_unless_its_author_says_otherwise"),
+    row(2, "Tiers", "Working memory has a gate and lives a day", "memory/logic/entries/test_ingress.py::test_gate_decides",
+        "memory/services/entries/test_tiers.py::test_working_entry_lives_a_day_unless_its_author_says_otherwise"),
     row(2, "Tiers", "Long-term memory is what was verified, and stays",
-        "memory/logic/test_tiers.py::test_nothing_verified_is_lost_by_expiry",
+        "memory/logic/entries/test_tiers.py::test_nothing_verified_is_lost_by_expiry",
         "memory/test_settling.py::test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends"),
     row(2, "Process 1, 7", "Events: running, then completed with the length",
         RETRIEVAL + "test_events_say_running_then_completed_with_the_length"),
@@ -211,9 +211,9 @@ ROWS = (
         STORE + "test_check_interval_looks_every_so_many_writes"),
     row(4, "§5.4", "Eviction first, then tool results are shortened", TALK + "test_compaction_shortens_tool_results_first_and_leaves_the_rest_alone",
         TALK + "test_compaction_leaves_recent_messages_untouched"),
-    row(4, "§8", "The retriever by overlap", "memory/logic/test_retriever.py::test_overlap_is_dice_of_terms_and_pairs",
-        "memory/logic/test_retriever.py::test_retrieval_end_to_end",
-        "memory/logic/test_retriever.py::test_what_scores_too_little_is_left_out"),
+    row(4, "§8", "The retriever by overlap", "memory/logic/knowledge/test_retriever.py::test_overlap_is_dice_of_terms_and_pairs",
+        "memory/logic/knowledge/test_retriever.py::test_retrieval_end_to_end",
+        "memory/logic/knowledge/test_retriever.py::test_what_scores_too_little_is_left_out"),
     row(4, "§8", "Written down and read back", STORE + "test_item_written_as_json_is_read_back_the_same"),
     row(4, "§8", "Everything public is documented", STORE + "test_everything_public_is_documented"),
     row(4, "§8", "No file over three hundred lines", STORE + "test_modules_have_three_hundred_lines_at_most",

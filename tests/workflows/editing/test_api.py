@@ -3,7 +3,7 @@
 import pytest
 
 from tests.factories.workflows import make_version, make_workflow
-from workflows.services import drafts
+from workflows.services.editor import drafts
 
 
 pytestmark = pytest.mark.django_db

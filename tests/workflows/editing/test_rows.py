@@ -9,14 +9,14 @@ from django.db import transaction
 from accounts.tenancy import tenant
 from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
 from tests.factories.workflows import make_workflow
-from workflows.engine.dsl import document_tree
-from workflows.engine.dsl.strict import size_of
 from workflows.engine.editing import EditRefused, Memory, apply_all, perform, read_ops
+from workflows.engine.language.dsl import document_tree
+from workflows.engine.language.dsl.strict import size_of
 from workflows.models.documents import to_json, without_secrets
-from workflows.services import drafts
 from workflows.services.editing.gestures import prepared
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
+from workflows.services.editor import drafts
 
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ import pytest
 from tests.factories.workflows import make_workflow
 from tests.journeys.canvas_document import document as one_of_everything
 from workflows.samples.catalogue import SAMPLES
-from workflows.services.editing.shape import mark_of, shape_of
-from workflows.services.samples import copy_sample
+from workflows.services.editing.draft_checksum import mark_of, shape_of
+from workflows.services.samples.samples import copy_sample
 
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ EDGE = re.compile(r'<path\b[^>]*class="wf-edge\b[^>]*>')
 
 
 def drawn(html: str) -> dict[str, int]:
-    """As static/js/editor/shape.js reads it off the page."""
+    """As static/js/editor/collaboration/draft_checksum.js reads it off the page."""
 
     def of(tag: str, name: str) -> str:
         found = re.search(rf'\bdata-{name}="([^"]*)"', tag)

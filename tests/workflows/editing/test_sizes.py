@@ -8,13 +8,13 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
-from workflows.engine.dsl.strict import MAX_BYTES, checked_tree, size_of
 from workflows.engine.editing import EditRefused
-from workflows.engine.editing.reading import read_ops
+from workflows.engine.editing.decode import read_ops
+from workflows.engine.language.dsl.strict import MAX_BYTES, checked_tree, size_of
 from workflows.models import Workflow
 from workflows.models.documents import from_json, to_json
-from workflows.services import drafts, snapshots
-from workflows.services.editing import gestures, undoing
+from workflows.services.editing import gestures, undo
+from workflows.services.editor import drafts, snapshots
 
 
 pytestmark = pytest.mark.django_db
@@ -81,9 +81,9 @@ def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch)
 
     edit(alice, workflow, {"op": "set", "id": "t0", "path": ["template"], "value": "hello"})
     edit(alice, workflow, {"op": "move", "id": "t0", "x": 1, "y": 1})
-    undoing.undo(alice.principal, workflow=workflow)
+    undo.undo(alice.principal, workflow=workflow)
     with pytest.raises(EditRefused):
-        undoing.undo(alice.principal, workflow=workflow)
+        undo.undo(alice.principal, workflow=workflow)
 
     assert size_of(to_json(drafts.draft_document(workflow))) < PART
 

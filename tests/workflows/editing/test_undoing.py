@@ -11,20 +11,19 @@ from accounts.tenancy import tenant
 from config.env import ROOT
 from tests.engine.editing.gestures import DOCUMENT, random_gesture
 from tests.factories.workflows import make_workflow
-from workflows.engine.dsl import document_tree
 from workflows.engine.editing import EditRefused, Memory, read_ops
+from workflows.engine.language.dsl import document_tree
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision
-from workflows.services import drafts
-from workflows.services.editing import gestures, undoing
-from workflows.services.editing.stacks import Entry, stacked
+from workflows.services.editing import gestures
+from workflows.services.editing import undo as undoing
+from workflows.services.editing.undo_stacks import Entry, stacked
+from workflows.services.editor import drafts
 
 
 pytestmark = pytest.mark.django_db
 
-SOURCES = [
-    p for p in sorted((ROOT / "workflows" / "samples").glob("*.yml")) if p.stem.count(".") == 0
-]
+SOURCES = sorted((ROOT / "workflows" / "samples").glob("*/workflow.yml"))
 
 
 def decided(clashed, holds):

@@ -1,31 +1,29 @@
 """A workflow's own memory and a run's notes, in runs that a worker drives."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from accounts.errors import NotFound
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from memory.core.errors import AccessDenied
+from memory.core.errors import InvalidInput
 from memory.models import Entry, Namespace
 from memory.notes.metadata import RunMetadata, Todo
-from memory.services.notes import book_of, clear_run_notes, notebook_of
+from memory.services.entries.run_notes import clear_run_notes, open_notebook, open_run_book
 from memory.upkeep.notes import sweep_notes
 from tests.factories.workflows import make_run, make_workflow
-from tests.support.cast import Cast, Person, make_cast
+from tests.support.cast import Cast, Person
 from workflows.errors import InvalidValue
 from workflows.execution.worker import Worker
 from workflows.memory_names import streams
 from workflows.models import Run, Workflow
-from workflows.services.runs import start_run
-from workflows.services.streams import Stream
+from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.runs import start_run
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -238,7 +236,8 @@ def test_notes_of_a_run_that_failed_are_cleared_too(cast: Cast, drive: Drive) ->
 
 
 def _about(run: Run) -> RunMetadata | None:
-    return asyncio.run(book_of(run.team_id, run.pk).get(str(run.pk)))
+    with open_run_book(run.team_id, run.pk, "view") as book:
+        return book.get(str(run.pk))
 
 
 def test_run_that_remembers_writes_down_what_it_is_about(cast: Cast, drive: Drive) -> None:
@@ -275,8 +274,9 @@ def test_run_that_noted_nothing_leaves_no_trace_of_clearing(cast: Cast, drive: D
     assert clear_run_notes(run.team_id, run.pk) == 0
 
 
-async def _note(team_id: Any, run_id: Any) -> None:
-    await notebook_of(team_id, run_id).store_note(str(run_id), "remember the milk", "todo_0")
+def _note(team_id: Any, run_id: Any) -> None:
+    with open_notebook(team_id, run_id, "write") as notebook:
+        notebook.store_note(str(run_id), "remember the milk", "todo_0")
 
 
 def test_sweep_clears_notes_of_runs_that_ended_unheard_and_of_no_others(cast: Cast) -> None:
@@ -285,7 +285,7 @@ def test_sweep_clears_notes_of_runs_that_ended_unheard_and_of_no_others(cast: Ca
         running = make_run(cast.alice, workflow)
         ended = make_run(cast.alice, workflow)
     for run in (running, ended):
-        asyncio.run(_note(run.team_id, run.pk))
+        _note(run.team_id, run.pk)
     with tenant([cast.team_a.pk]):
         Run.objects.unscoped().filter(pk=ended.pk).update(
             status="failed", finished_at=timezone.now()
@@ -297,20 +297,23 @@ def test_sweep_clears_notes_of_runs_that_ended_unheard_and_of_no_others(cast: Ca
     assert [one["why"] for one in _cleared(ended)] == ["the run ended"]
 
 
-async def test_run_reads_its_notes_and_what_it_is_about_through_the_door() -> None:
-    cast = await sync_to_async(make_cast)()
+def test_run_reads_its_notes_and_what_it_is_about_through_the_gateway(cast: Cast) -> None:
     run, other = uuid4(), uuid4()
     team = cast.team_a.pk
-    book, notebook = book_of(team, run), notebook_of(team, run)
 
-    await book.save(RunMetadata(str(run), "make a table", (Todo("t", "ask"),), (), "chat-desktop"))
-    note = await notebook.store_note(str(run), "asked", "t")
+    with open_run_book(team, run, "write") as book:
+        book.save(RunMetadata(str(run), "make a table", (Todo("t", "ask"),), (), "chat-desktop"))
+    with open_notebook(team, run, "write") as notebook:
+        note = notebook.store_note(str(run), "asked", "t")
 
-    found = await book.get(str(run))
+    with open_run_book(team, run, "view") as book:
+        found = book.get(str(run))
     assert found == RunMetadata(
         str(run), "make a table", (Todo("t", "ask"),), (note,), "chat-desktop"
     )
-    with pytest.raises(AccessDenied):
-        await notebook_of(team, other).get_notes(str(run))
-    assert await notebook.clear_notes(str(run)) == 1
-    assert await notebook.get_notes(str(run)) == []
+    with pytest.raises(InvalidInput), open_notebook(team, other, "view") as notebook:
+        notebook.get_notes(str(run))
+    with open_notebook(team, run, "forget") as notebook:
+        assert notebook.clear_notes(str(run)) == 1
+    with open_notebook(team, run, "view") as notebook:
+        assert notebook.get_notes(str(run)) == []

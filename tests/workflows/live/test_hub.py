@@ -14,13 +14,15 @@ from accounts.models import Membership
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
+from workflows.execution.events.hub import Hub
 from workflows.live import announce
+from workflows.live.draft_feed import DraftFeed
 from workflows.live.following import follow
-from workflows.live.hub import LiveHub
-from workflows.live.seats import QUEUE, Said, Seat, card_of
-from workflows.live.speaking import channel
+from workflows.live.publish import channel
+from workflows.live.seats import QUEUE, LiveEvent, Seat, build_card
 from workflows.models import Workflow
-from workflows.services import comments, publishing
+from workflows.services import publishing
+from workflows.services.editor import comments
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,7 +47,7 @@ def seat_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Sea
         user_id=person.user.pk,
         client=client,
         revision=workflow.revision,
-        card=card_of(person.user, client, can_edit=True),
+        card=build_card(person.user, client, can_edit=True),
     )
 
 
@@ -53,7 +55,7 @@ class Listener:
     """Reads a seat's stream in the background."""
 
     def __init__(self) -> None:
-        self.heard: list[Said] = []
+        self.heard: list[LiveEvent] = []
         self.ended = asyncio.Event()
 
     async def until(self, name: str, fits: Any = lambda data: True, seconds: float = 8) -> Any:
@@ -71,7 +73,7 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(hub: LiveHub, seat: Seat) -> AsyncIterator[Listener]:
+async def listening(hub: DraftFeed, seat: Seat) -> AsyncIterator[Listener]:
     listener = Listener()
 
     async def listen() -> None:
@@ -89,10 +91,10 @@ async def listening(hub: LiveHub, seat: Seat) -> AsyncIterator[Listener]:
 
 
 @asynccontextmanager
-async def open_hub(url: str | None) -> AsyncIterator[LiveHub]:
-    hub = LiveHub(url)
+async def open_hub(url: str | None) -> AsyncIterator[DraftFeed]:
+    hub = Hub(url)
     try:
-        yield hub
+        yield hub.feed(DraftFeed)
     finally:
         await hub.close()
 
@@ -110,7 +112,7 @@ async def test_everybody_sees_who_came_and_who_left(
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Vic"])
         told = [names_in(said.data) for said in alice.heard if said.name == "presence"]
         alice.heard.clear()
-        await hub.look_now()
+        await hub.poll()
         await asyncio.sleep(0.1)
         again = [names_in(said.data) for said in alice.heard if said.name == "presence"]
     assert (told + again)[-1] == ["Alice"]
@@ -174,7 +176,7 @@ async def test_revision_is_told_by_the_bus_with_its_tab(
 
         said = await bob.until("revision")
 
-    assert said == Said(
+    assert said == LiveEvent(
         "revision", {"revision": workflow.revision + 1, "client": "tab-0009"}, workflow.revision + 1
     )
 
@@ -188,7 +190,7 @@ async def test_revision_unheard_is_found_in_the_rows_once(
         await sync_to_async(_bump)(workflow)
 
         said = await bob.until("revision")
-        await hub.look_now()
+        await hub.poll()
         await asyncio.sleep(0.1)
     assert said.data == {"revision": workflow.revision + 1, "client": None}
     assert len([each for each in bob.heard if each.name == "revision"]) == 1
@@ -231,7 +233,7 @@ async def test_stream_ends_with_the_session(cast: Cast, workflow: Workflow, url:
 async def test_stream_ends_when_the_workflow_is_archived(
     cast: Cast, workflow: Workflow, url: str | None
 ):
-    from workflows.services import drafts
+    from workflows.services.editor import drafts
 
     async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
@@ -260,7 +262,7 @@ async def test_stranger_with_a_seat_is_shown_the_door(
 async def test_comment_is_told_to_all_tabs(cast: Cast, workflow: Workflow, url: str | None):
     async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
-        await hub.look_now()
+        await hub.poll()
 
         await sync_to_async(_within)(
             cast.alice,
@@ -315,7 +317,7 @@ async def test_cursor_reaches_the_others_and_not_its_own_tab(
 
 
 async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflow, url: str | None):
-    from workflows.services.runs import start_run
+    from workflows.services.runs.runs import start_run
 
     async with (
         open_hub(url) as hub,
@@ -330,7 +332,7 @@ async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflo
         )
 
         said = await bob.until("run")
-        await hub.look_now()
+        await hub.poll()
         await asyncio.sleep(0.1)
     assert said.data == {"id": str(run.pk), "status": "queued"}
     assert [each for each in alice.heard if each.name == "run"] == []
@@ -343,5 +345,5 @@ async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workfl
         seat.tell_revision(workflow.revision + revision, None)
 
     assert seat.cut_off
-    heard = [said async for said in follow(LiveHub(None), seat, patience=0.1)]
+    heard = [said async for said in follow(Hub(None).feed(DraftFeed), seat, patience=0.1)]
     assert heard == []

@@ -212,7 +212,7 @@ def test_rate_limit_tells_how_long_to_wait(server: FakeOpenAI) -> None:
 def test_wrong_key_is_a_refused_credential(server: FakeOpenAI) -> None:
     failed = failure_of(provider(server, api_key="sk-wrong-canary"))
 
-    assert failed.message == "acme refused the credential. Check its API key."
+    assert failed.message == "acme rejected the credential. Check the API key."
 
 
 def test_silence_between_pieces_ends_after_the_idle_limit(server: FakeOpenAI) -> None:
@@ -243,14 +243,14 @@ def test_nobody_listening_says_so() -> None:
 
     failed = failure_of(OpenAICompatible(config, allow=(f"127.0.0.1:{port}",)))
 
-    assert failed.message == "Nothing answers at the address of acme. Is it running?"
+    assert failed.message == "acme is not responding at its base URL. Is it running?"
     assert failed.retryable
 
 
 def test_address_that_is_not_allowed_is_refused_without_contact(server: FakeOpenAI) -> None:
     config = ProviderConfig("acme", base_url=server.base_url.replace("127.0.0.1", "localhost"))
 
-    with pytest.raises(ModelFailed, match="may not be called from here") as failed:
+    with pytest.raises(ModelFailed, match="is blocked") as failed:
         chunks_of(OpenAICompatible(config, allow=()))
 
     assert not failed.value.retryable
@@ -274,7 +274,7 @@ def test_models_are_listed_and_the_connection_tested(server: FakeOpenAI) -> None
 def test_connection_test_with_a_wrong_key_says_why(server: FakeOpenAI) -> None:
     found = asyncio.run(provider(server, api_key="sk-wrong").test_connection())
 
-    assert (found.ok, found.message) == (False, "acme refused the credential. Check its API key.")
+    assert (found.ok, found.message) == (False, "acme rejected the credential. Check the API key.")
 
 
 def test_key_is_in_no_representation() -> None:

@@ -21,7 +21,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
     from config.net import allow, clients
 
     with FakeOpenAI() as fake:
-        monkeypatch.setattr(clients, "_operators_list", lambda: allow.parse_allowed((fake.allow,)))
+        monkeypatch.setattr(clients, "_load_allow_list", lambda: allow.parse_allowed((fake.allow,)))
         yield fake
 
 
@@ -56,7 +56,7 @@ def test_provider_nobody_connected_is_answered_offline_and_labelled() -> None:
 
 
 def test_provider_nobody_connected_is_named_when_nothing_may_stand_in() -> None:
-    with pytest.raises(ModelFailed, match=r"'openai' isn't connected.*Model providers"):
+    with pytest.raises(ModelFailed, match=r"'openai' is not connected.*under Models"):
         answer(TeamModels(fallback="error"))
     assert "offline demo provider" in answer(TeamModels(fallback="error"), "offline")
 
@@ -89,15 +89,15 @@ def test_plugin_adds_a_kind() -> None:
             return {"echo": Echo}
 
     plugin = Plugin()
-    plugins.manager().register(plugin)
+    plugins.get_plugin_manager().register(plugin)
     try:
         assert set(kinds()) == {"echo", "offline", "openai_compatible"}
         models = TeamModels([ProviderConfig("mine", kind="echo")])
         assert answer(models, "mine") == "mine heard Hi there"
     finally:
-        plugins.manager().unregister(plugin)
+        plugins.get_plugin_manager().unregister(plugin)
 
 
 def test_kind_of_a_plugin_that_is_gone_says_so() -> None:
-    with pytest.raises(ModelFailed, match="kind 'gone'"):
+    with pytest.raises(ModelFailed, match="type 'gone'"):
         answer(TeamModels([ProviderConfig("mine", kind="gone")]), "mine")

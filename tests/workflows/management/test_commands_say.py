@@ -15,7 +15,7 @@ def test_conformance_group_that_is_none_lists_those_there_are(tmp_path: Path) ->
     listed = ", ".join(cases % group for group in ("loops", "answers", "loops"))
     (tmp_path / "cases.json").write_text(f'{{"cases": [{listed}]}}', encoding="utf-8")
 
-    with pytest.raises(CommandError, match=r"no such group of cases. Known: answers, loops\.$"):
+    with pytest.raises(CommandError, match=r"Unknown group of cases. Available: answers, loops\.$"):
         call_command("conformance", str(tmp_path), "--only", "nonsense", stdout=StringIO())
 
 

@@ -36,7 +36,7 @@ def surroundings(owner_db: psycopg.Connection[Any], valkey_url: str) -> dict[str
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": servers.place().database_url("mnemoflow_app", database_name()),
+        "DATABASE_URL": servers.place().build_database_url("mnemoflow_app", database_name()),
         "BROKER_URL": f"redis+socket://{socket}?virtual_host={worker_number()}",
         "REDIS_URL": valkey_url,
     }

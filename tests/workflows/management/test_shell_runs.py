@@ -85,7 +85,7 @@ def test_run_workflow_forgets_with_the_command_unless_told_where_to_remember(
         (["--memory", "redis"], "url"),
         (["--memory", "in_memory", "--memory-option", "what=1"], "what"),
         (["--memory", "postgres"], "--durable"),
-        (["--memory", "redis", "--durable"], "where the server does"),
+        (["--memory", "redis", "--durable"], "use the server's memory"),
         (["--memory", "http", "--memory-option", "url=@/nowhere/at/all"], "can't be read"),
         (["--memory-option", "url"], "takes name=value"),
     ],

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from workflows.sandbox import process
@@ -51,14 +52,16 @@ print(json.dumps({"walls": standing, "results": results, "program": version.retu
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the walls are made of Linux")
-def test_what_escapes_the_interpreter_reaches_nothing_outside(tmp_path: Path) -> None:
+def test_what_escapes_the_interpreter_reaches_nothing_outside(
+    walls_around: str, tmp_path: Path
+) -> None:
     victim = tmp_path / "victim"
     victim.write_text("")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
         words = [str(ROOT), port, str(os.getpid()), str(MONTY), str(victim)]
         done = subprocess.run(
-            [sys.executable, "-I", "-c", PROBE, *words],
+            [*process.jail(), sys.executable, "-I", "-c", PROBE, *words],
             env={},
             capture_output=True,
             timeout=30,
@@ -82,16 +85,20 @@ def test_what_escapes_the_interpreter_reaches_nothing_outside(tmp_path: Path) ->
 
 
 def test_code_runner_names_its_walls_and_carries_no_environment(
-    monkeypatch: pytest.MonkeyPatch,
+    walls_around: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgres://canary-secret@db/x")
     runner = Runner("code_child")
     try:
-        children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
-        environments = [Path(f"/proc/{pid}/environ") for pid in (str(runner.pid), *children)]
+        family = [
+            psutil.Process(runner.pid),
+            *psutil.Process(runner.pid).children(recursive=True),
+        ]
+        environments = [Path(f"/proc/{member.pid}/environ") for member in family]
         said = [path.read_bytes() for path in environments] if os.geteuid() == 0 else []
-        (interpreter,) = children
-        status = Path(f"/proc/{interpreter}/status").read_text()
+        interpreter = family[-1]
+        assert interpreter.name() == "monty"
+        status = Path(f"/proc/{interpreter.pid}/status").read_text()
     finally:
         runner.kill()
 
@@ -108,13 +115,13 @@ def test_code_runner_is_started_in_bubblewrap_where_that_works(
     stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n')
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    process._jail.cache_clear()
+    process.jail.cache_clear()
     try:
         command = process.command("code_child")
         runner = Runner("code_child")
         runner.kill()
     finally:
-        process._jail.cache_clear()
+        process.jail.cache_clear()
 
     assert command[0] == str(stand_in)
     assert "--unshare-all" in command

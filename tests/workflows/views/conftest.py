@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.cast import Person
 from workflows.models import Workflow
-from workflows.services.samples import copy_sample
+from workflows.services.samples.samples import copy_sample
 
 
 HTMX = {"HX-Request": "true"}

@@ -6,7 +6,7 @@ from django.urls import reverse
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from workflows.models import Step
-from workflows.views.editor.previews import preview_of
+from workflows.views.editor.debugging.edge_previews import preview_of
 
 
 @pytest.mark.parametrize(

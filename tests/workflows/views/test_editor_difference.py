@@ -9,12 +9,12 @@ from tests.factories.workflows import document, make_version, make_workflow
 from tests.journeys.canvas_document import document as one_of_everything
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
-from workflows.engine import dsl
-from workflows.engine.nodes import builtin_kinds
+from workflows.engine.language import dsl
+from workflows.engine.nodes import build_kinds
 from workflows.models import Workflow
-from workflows.services import importing
-from workflows.views.editor.drawing import draw_editor
-from workflows.views.editor.marks import Mark
+from workflows.services.catalog import importing
+from workflows.views.canvas.cards import Mark
+from workflows.views.canvas.drawing import draw
 
 
 ADDED = Mark("added", "+", "Added")
@@ -28,9 +28,7 @@ def place(name: str, workflow: Workflow, *more: object) -> str:
 def test_marks_are_on_the_canvas_own_cards_and_edges():
     drawn = dsl.load_document(one_of_everything()).document
     edge = drawn.edges[0].id
-    html = str(
-        draw_editor(drawn, (), builtin_kinds(), marks={"begin": ADDED, "each": ADDED, edge: ADDED})
-    )
+    html = str(draw(drawn, (), build_kinds(), marks={"begin": ADDED, "each": ADDED, edge: ADDED}))
 
     assert re.findall(r'<wf-node [^>]*data-id="(\w+)"[^>]*data-mark="added"', html) == [
         "each",
@@ -44,7 +42,7 @@ def test_marks_are_on_the_canvas_own_cards_and_edges():
 def test_note_that_differs_is_marked_too():
     drawn = dsl.load_document(one_of_everything()).document
     note = drawn.notes[0].id
-    html = str(draw_editor(drawn, (), builtin_kinds(), marks={note: ADDED}).html)
+    html = str(draw(drawn, (), build_kinds(), marks={note: ADDED}).html)
 
     assert re.search(rf'<wf-node id="node-{note}"[^>]*data-mark="added"', html)
     assert html.count('class="diff-mark"') == 1
@@ -52,7 +50,7 @@ def test_note_that_differs_is_marked_too():
 
 def test_frame_of_a_marked_drawing_is_around_every_card():
     drawn = dsl.load_document(one_of_everything()).document
-    drawing = draw_editor(drawn, (), builtin_kinds(), marks={"each": ADDED})
+    drawing = draw(drawn, (), build_kinds(), marks={"each": ADDED})
     left, top, width, height = drawing.frame
 
     places = [
@@ -125,5 +123,5 @@ def test_node_that_was_moved_and_changed_shows_both_by_the_words_of_its_form(ali
     page = text_of(alice.client.get(place("difference", workflow, "1", "draft")))
 
     assert "Changed · Moved" in page
-    assert re.search(r">Place</span>.*?10, 20.*?300, 20", page, re.DOTALL)
+    assert re.search(r">Position</span>.*?10, 20.*?300, 20", page, re.DOTALL)
     assert re.search(r">Outputs( ›[^<]*)?</span>", page)

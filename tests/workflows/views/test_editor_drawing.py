@@ -9,17 +9,19 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from tests.journeys.canvas_document import document as one_of_everything
-from workflows.engine import dsl, geometry
-from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.problems import Problem, warning
-from workflows.views.editor.drawing import FAR_FROM, css_name, draw_editor
-from workflows.views.editor.fragments import fragments_for
-from workflows.views.editor.notes import markdown, note_view
-from workflows.views.editor.picture import picture_of
+from workflows.engine import geometry
+from workflows.engine.language import dsl
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
+from workflows.engine.language.problems import Problem, warning
+from workflows.engine.nodes import build_kinds
+from workflows.views.canvas.drawing import FAR_FROM, draw
+from workflows.views.canvas.fragments import render_fragments
+from workflows.views.canvas.notes import build_note_view, render_markdown
+from workflows.views.canvas.picture import build_picture
+from workflows.views.canvas.styles import escape_css_name
 
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def everything() -> Document:
 
 
 def html_of(document: Document, problems=()) -> str:
-    return str(draw_editor(document, problems, KINDS).html)
+    return str(draw(document, problems, KINDS).html)
 
 
 def card_of(html: str, id_: str) -> str:
@@ -59,7 +61,7 @@ def test_note_lies_in_the_scope_of_its_container_and_in_the_picture_where_that_i
     _, _, inside = html_of(document).partition('data-scope="box"')
 
     assert 'data-id="n"' in inside
-    [drawn] = picture_of(document, KINDS).notes
+    [drawn] = build_picture(document, KINDS).notes
     assert (drawn.x, drawn.y) == ("110", "220")
 
 
@@ -68,14 +70,14 @@ def test_every_way_out_has_a_port_and_its_word(everything):
 
     assert re.findall(r'data-port="(\w+)"', card) == ["urgent", "false"]
     assert "count &gt; 2" in card
-    assert re.findall(r"<em>(.*?)</em>", card) == ["if", "else"]
+    assert re.findall(r"<em>(.*?)</em>", card) == ["If", "Else"]
 
 
 def test_failure_that_goes_its_own_way_has_a_port():
     card = alone("llm", error_strategy="fail-branch", model={"name": "m"})
 
     assert re.findall(r'data-port="([\w-]+)"', card) == ["source", "fail-branch"]
-    assert "on failure" in card
+    assert "On failure" in card
 
 
 def test_start_has_no_way_in_and_end_none_out(everything):
@@ -88,7 +90,7 @@ def test_start_has_no_way_in_and_end_none_out(everything):
 def test_memory_is_said_on_the_card(everything):
     html = html_of(everything)
 
-    assert "This person · topic" in card_of(html, "recall")
+    assert "User · topic" in card_of(html, "recall")
     assert "remembers" in card_of(html, "reply")
     assert "remembers" not in card_of(html, "inner")
 
@@ -105,14 +107,14 @@ def test_problems_are_on_the_card_and_in_its_name(everything):
 
     card = card_of(html_of(everything, wrong), "reply")
 
-    assert 'aria-label="Answer, LLM, problems: 2"' in card
+    assert 'aria-label="Answer, LLM, Problems: 2"' in card
     assert 'title="Broken &amp; bent\nPerhaps"' in card
     assert "wf-bad" in card
 
 
 def test_words_are_the_readers(everything):
     with override("zh-hans"):
-        assert "This person" not in html_of(everything)
+        assert "User" not in html_of(everything)
 
 
 @pytest.mark.parametrize("kind", ["llm", "if-else", "iteration", "http-request", "nobody-knows"])
@@ -120,7 +122,7 @@ def test_hostile_node_is_only_text(kind):
     evil = '"><script>alert(1)</script>'
     spec = NodeSpec(evil, kind, {"model": {"name": evil}, "cases": [{"case_id": evil}]}, evil)
 
-    drawing = draw_editor(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
+    drawing = draw(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
 
     assert "<script" not in drawing.html
     assert "<script" not in drawing.rules
@@ -146,18 +148,18 @@ def test_half_written_node_is_drawn_all_the_same(kind, data):
 def test_positions_are_rules_with_escaped_names():
     spec = NodeSpec("a b.c", "llm", {}, "A", position=Position(8, 16.5))
 
-    drawing = draw_editor(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
+    drawing = draw(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
 
     assert "#node-a\\20 b\\2e c{left:8px;top:16.5px;height:80px}" in drawing.rules
     assert "style=" not in drawing.html
-    assert css_name("记忆-1_x") == "记忆-1_x" or css_name("记忆-1_x").startswith("\\")
+    assert escape_css_name("记忆-1_x") == "记忆-1_x" or escape_css_name("记忆-1_x").startswith("\\")
 
 
 def test_document_nobody_placed_is_laid_out():
     nodes = tuple(NodeSpec(n, "llm", {}, n) for n in "abc")
     edges = (EdgeSpec("1", "a", "b"), EdgeSpec("2", "b", "c"))
 
-    drawing = draw_editor(Document(Mode.WORKFLOW, nodes, edges), (), KINDS)
+    drawing = draw(Document(Mode.WORKFLOW, nodes, edges), (), KINDS)
 
     xs = [float(x) for x in re.findall(r'data-x="([\d.-]+)"', drawing.html)]
     assert drawing.is_unplaced
@@ -185,7 +187,9 @@ def test_change_costs_what_it_touches(everything):
     node = next(n for n in everything.nodes if n.id == "reply")
     edge = everything.edges[0]
 
-    made = fragments_for([replace(node, title="New")], [edge], gone=["x"], problems=[], kinds=KINDS)
+    made = render_fragments(
+        [replace(node, title="New")], [edge], gone=["x"], problems=[], kinds=KINDS
+    )
 
     assert list(made["nodes"]) == ["reply"]
     assert made["nodes"]["reply"].startswith("<wf-node ")
@@ -198,7 +202,7 @@ def test_pinned_and_disabled_are_seen(everything):
     node = next(n for n in everything.nodes if n.id == "reply")
     off = replace(node, data={**node.data, "disabled": True})
 
-    made = fragments_for([off], pinned=["reply"], kinds=KINDS)["nodes"]["reply"]
+    made = render_fragments([off], pinned=["reply"], kinds=KINDS)["nodes"]["reply"]
 
     assert "data-disabled" in made
     assert "is-pinned" in made
@@ -215,7 +219,7 @@ def test_pinned_and_disabled_are_seen(everything):
     ],
 )
 def test_note_is_markdown_that_does_no_harm(text, wanted, unwanted):
-    html = note_view(Note("n", {"text": text})).html
+    html = build_note_view(Note("n", {"text": text})).html
 
     assert wanted in html
     assert unwanted not in html
@@ -224,19 +228,19 @@ def test_note_is_markdown_that_does_no_harm(text, wanted, unwanted):
 def test_note_too_deep_to_read_is_shown_as_it_is():
     text = '{"root":' * 5000
 
-    assert markdown(text[:100]) in note_view(Note("n", {"text": text[:100]})).html
+    assert render_markdown(text[:100]) in build_note_view(Note("n", {"text": text[:100]})).html
 
 
 def test_graph_of_hundreds_is_begun_as_its_picture():
     few = tuple(NodeSpec(f"n{i}", "llm", {}, "") for i in range(FAR_FROM - 1))
     more = (*few, NodeSpec("last", "llm", {}, ""))
 
-    assert not draw_editor(Document(Mode.WORKFLOW, few, ()), (), KINDS).is_far
-    assert draw_editor(Document(Mode.WORKFLOW, more, ()), (), KINDS).is_far
+    assert not draw(Document(Mode.WORKFLOW, few, ()), (), KINDS).is_far
+    assert draw(Document(Mode.WORKFLOW, more, ()), (), KINDS).is_far
 
 
 def test_browser_is_told_where_the_picture_begins():
-    drawing = draw_editor(Document(Mode.WORKFLOW, (), ()), (), KINDS)
+    drawing = draw(Document(Mode.WORKFLOW, (), ()), (), KINDS)
 
     page = render_to_string("canvas/_canvas.html", {"drawing": drawing})
 
@@ -252,9 +256,9 @@ def test_five_hundred_nodes_take_a_blink():
     )
     edges = tuple(EdgeSpec(f"e{i}", f"n{i % 500}", f"n{(i * 7 + 1) % 500}") for i in range(700))
     document = Document(Mode.WORKFLOW, nodes, edges)
-    draw_editor(document, (), KINDS)  # compiled, icons read
+    draw(document, (), KINDS)  # compiled, icons read
 
     begun = time.process_time()
-    draw_editor(document, (), KINDS)
+    draw(document, (), KINDS)
 
     assert time.process_time() - begun < 0.15  # 0.6 s for 2,000

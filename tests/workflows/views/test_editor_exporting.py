@@ -10,16 +10,16 @@ from django.urls import reverse
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
-from workflows.engine.dsl import load_document
-from workflows.engine.editing.pasting import read_fragment
-from workflows.engine.editing.reading import read_ops
+from workflows.engine.editing.decode import read_ops
+from workflows.engine.editing.paste import read_fragment
+from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG
-from workflows.services.drafts import draft_document
 from workflows.services.editing import gestures
+from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.exporting import fragment_of
-from workflows.views.editor.picture import picture_of
+from workflows.views.canvas.picture import build_picture
+from workflows.views.editor.export import fragment_of
 
 
 def place(name: str, workflow: Workflow) -> str:
@@ -42,9 +42,9 @@ def test_copied_text_pastes_into_another_workflow(alice: Person, chat: Workflow,
 
     document = draft_document(other)
     titles = {node.title for node in document.nodes}
-    assert titles >= {"Find the newest", "Think of an answer"}
+    assert titles >= {"Recall recent memories", "Generate answer"}
     pasted = {n.id: n.title for n in document.nodes}
-    assert ("Find the newest", "Think of an answer") in {
+    assert ("Recall recent memories", "Generate answer") in {
         (pasted[e.source], pasted[e.target]) for e in document.edges
     }
 
@@ -138,7 +138,7 @@ def test_picture_says_what_is_written_and_runs_none_of_it(alice: Person):
 def test_picture_of_every_sample_holds_its_nodes_inside_the_frame(slug: str):
     document = load_document(BY_SLUG[slug].source).document
 
-    picture = picture_of(document, installed_kinds())
+    picture = build_picture(document, installed_kinds())
 
     left, top, width, height = map(float, picture.view_box.split())
     for card in picture.cards:

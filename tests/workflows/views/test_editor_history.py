@@ -12,7 +12,7 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.history_told import MOST, Named, told
+from workflows.views.editor.history.descriptions import MOST, Named, told
 
 
 NODES = {
@@ -83,7 +83,7 @@ EDGE = {"id": "e", "source": "n1", "target": "n2", "handle": "source", "target_h
         (
             {"op": "reparent", "id": "n2", "parent": "n3", "x": 0, "y": 0},
             {"op": "reparent", "id": "n2", "parent": None, "x": 0, "y": 0},
-            ("Say it: into LLM", None, None),
+            ("Moved Say it into LLM", None, None),
         ),
         (
             {
@@ -120,7 +120,7 @@ def test_field_set_twice_in_one_edit_is_told_from_first_to_last():
 def test_moves_are_counted_and_nothing_else_is_said_of_them():
     moves = [{"op": "move", "id": id_, "x": 1, "y": 2} for id_ in ("n1", "n2")]
 
-    assert lines(moves, moves) == [("Moved: 2", None, None)]
+    assert lines(moves, moves) == [("Moved nodes: 2", None, None)]
     assert told([], [], NODES, installed_kinds()) is None
 
 
@@ -171,12 +171,12 @@ def test_history_of_one_and_of_three_edits_asks_as_often(alice: Person, django_a
     with django_assert_num_queries(16):
         page = text_of(client.get(place))
 
-    assert ("Moved: 1" in page, "→ Z" in page) == (True, True)
+    assert ("Moved nodes: 1" in page, "→ Z" in page) == (True, True)
 
 
 @pytest.mark.django_db
 def test_edit_that_holds_too_much_is_named_only(alice: Person, monkeypatch):
-    monkeypatch.setattr("workflows.views.editor.history.TOLD_SIZE", 10)
+    monkeypatch.setattr("workflows.views.editor.history.history.TOLD_SIZE", 10)
     workflow = make_workflow(alice)
     edit(alice, workflow, {"op": "rename", "id": "end", "title": "Zed"}, label="Another name")
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
-from workflows.engine.dsl import load_document
+from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
-from workflows.services.drafts import draft_document
+from workflows.services.editor.drafts import draft_document
 from workflows.views.editor.outline import rows_of
 
 
@@ -67,7 +67,7 @@ def test_rows_read_from_the_start_along_the_edges_and_loose_ones_last():
 def test_row_names_the_branch_that_leads_on():
     rows = {row.id: row for row in rows_of(load_document(BRANCHES).document)}
 
-    assert [(link.label, link.title) for link in rows["which"].links] == [("else", "No")]
+    assert [(link.label, link.title) for link in rows["which"].links] == [("Else", "No")]
     assert [(link.label, link.title) for link in rows["start"].links] == [("", "Which?")]
 
 

@@ -9,12 +9,12 @@ from django.urls import reverse
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Workflow
-from workflows.services import importing
+from workflows.services.catalog import importing
 
 
 pytestmark = pytest.mark.django_db
 
-READ_ONLY = "You may look at it, and not change it."
+READ_ONLY = "You have view-only access."
 JUMP = re.compile(r'<button type="button" class="ed-problem".*?</button>', re.S)
 
 
@@ -56,8 +56,8 @@ def test_list_with_nothing_in_it_speaks_of_publishing_to_who_publishes_alone(cas
     viewers, of_viewer = listed(cast.vic, workflow)
 
     assert of_editor == of_viewer == []
-    assert "Nothing stands in the way of publishing this draft." in editors
-    assert "Nothing is missing or wrong in this workflow." in viewers
+    assert "No problems. Ready to publish." in editors
+    assert "No problems in this workflow." in viewers
     assert "draft" not in viewers
 
 

@@ -5,12 +5,12 @@ from django.urls import reverse
 
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
-from workflows.engine.dsl import load_document
+from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
-from workflows.services.drafts import draft_document
+from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.palette import offered
-from workflows.views.editor.searching import hits_in
+from workflows.views.editor.palette import list_offers
+from workflows.views.editor.search import hits_in
 
 
 def found(workflow: Workflow, query: str) -> list[tuple[str, str, str]]:
@@ -45,9 +45,9 @@ def test_problem_is_found_at_its_node():
         "edges": [],
     }
 
-    hits = hits_in(load_document(source).document, "no path leads")
+    hits = hits_in(load_document(source).document, "not reachable")
 
-    assert [(hit.node, hit.where) for hit in hits] == [("lost", "problem")]
+    assert [(hit.node, hit.where) for hit in hits] == [("lost", "Problem")]
 
 
 def test_page_marks_the_match_and_escapes_the_rest(alice: Person, chat: Workflow):
@@ -55,12 +55,12 @@ def test_page_marks_the_match_and_escapes_the_rest(alice: Person, chat: Workflow
     nothing = text_of(alice.client.get(reverse("workflows:find", args=[chat.pk]), {"q": "<b>"}))
 
     assert "<mark>friendly</mark>" in page
-    assert "“&lt;b&gt;” is nowhere in this workflow." in nothing
+    assert "No results for “&lt;b&gt;”." in nothing
 
 
 @pytest.mark.parametrize(("mode", "missing"), [("advanced-chat", "end"), ("workflow", "answer")])
 def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, missing: str):
-    kinds = [offer.kind for group in offered(mode) for offer in group.offers]
+    kinds = [offer.kind for group in list_offers(mode) for offer in group.offers]
 
     entries = {name for name, kind in installed_kinds().items() if kind.execution == "entry"}
     assert sorted(kinds) == sorted(set(installed_kinds()) - entries - {missing})
@@ -68,7 +68,7 @@ def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, 
 
 
 def test_palette_says_what_fits_where():
-    offers = {o.kind: o for group in offered("advanced-chat") for o in group.offers}
+    offers = {o.kind: o for group in list_offers("advanced-chat") for o in group.offers}
 
     assert (offers["start"].takes, offers["start"].gives) == (False, True)
     assert offers["loop"].holds is True

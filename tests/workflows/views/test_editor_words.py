@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import make_run, make_version, make_workflow
-from workflows.engine.document import NodeSpec
+from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.summaries import summary, ways
+from workflows.views.canvas.summaries import build_ways, summarize_node
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     }
     node = NodeSpec("c", "if-else", {"cases": [{"case_id": "true", "conditions": [condition]}]})
 
-    [way] = ways(node, installed_kinds().get("if-else"), ["true"])
+    [way] = build_ways(node, installed_kinds(), ["true"])
 
     assert way.text == said
 
@@ -56,7 +56,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     ],
 )
 def test_card_names_variables_and_no_ids(kind, data, said):
-    assert summary(NodeSpec("c", kind, data), installed_kinds()[kind]).startswith(said)
+    assert summarize_node(NodeSpec("c", kind, data), installed_kinds()).startswith(said)
 
 
 @pytest.mark.django_db
@@ -69,7 +69,7 @@ def test_history_says_how_long_ago_with_the_day_at_hand(alice, language, said):
 
     with translation.override(language):
         html = render_to_string(
-            "editor/_history.html",
+            "editor/history/_history.html",
             {"workflow": workflow, "versions": [version]},
         )
 

@@ -93,7 +93,7 @@ def test_published_workflow_names_the_sites_that_may_frame_it(
 
     shown = text_of(page(alice, published, published="1"))
 
-    assert f"In frames on: {WIKI}" in shown
+    assert f"Allowed sites: {WIKI}" in shown
     assert "EMBED_ORIGINS" not in shown
 
 

@@ -11,7 +11,7 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG, SAMPLES
-from workflows.services.drafts import draft_document
+from workflows.services.editor.drafts import draft_document
 
 
 IMPORT = reverse("workflows:import")
@@ -51,7 +51,7 @@ def test_document_with_problems_shows_all_of_them_and_what_was_pasted(alice: Per
 
     assert answer.status_code == 422
     page = text_of(answer)
-    assert "This document can&#x27;t be read" in page or "This document can't be read" in page
+    assert "This document can&#x27;t be read" in page or "This document can't be imported" in page
     assert page.count("<li>") >= 2
     assert "&quot;nodes&quot;" in page
     with within(alice):
@@ -72,7 +72,7 @@ def test_nothing_pasted_asks_for_something(alice: Person):
     answer = alice.client.post(IMPORT, {})
 
     assert answer.status_code == 422
-    assert "Paste a document or choose a file." in text_of(answer)
+    assert "Paste a document or select a file." in text_of(answer)
 
 
 def test_document_of_a_newer_version_waits_for_a_yes(alice: Person):

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memory.services.rules import Learning, set_rule
+from memory.services.curation.learning_rules import Learning, set_rule
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.memory.services.conftest import at_door
 from workflows.engine.kinds import Field, NodeKind, Output, Widget
-from workflows.engine.nodes.code import OUTPUT_TYPES
+from workflows.engine.nodes.data.code import OUTPUT_TYPES
 from workflows.models import Step
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor import inspector
+from workflows.views.editor.inspector import panel
 
 
 def document(kind: str, **data: Any) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def fragment(person: Any, workflow: Any, node: str = "n1") -> str:
 
 
 def held(html: str) -> dict[str, Any]:
-    found = re.search(r'<script id="insp-held" type="application/json">(.*?)</script>', html, re.S)
+    found = re.search(r'<script id="insp-data" type="application/json">(.*?)</script>', html, re.S)
     assert found
     return json.loads(found[1])
 
@@ -78,7 +78,7 @@ class Plugged(NodeKind[Any, Any]):
 @pytest.fixture
 def plugged(monkeypatch):
     kinds = installed_kinds().extended([Plugged()])
-    monkeypatch.setattr(inspector, "installed_kinds", lambda: kinds)
+    monkeypatch.setattr(panel, "installed_kinds", lambda: kinds)
 
 
 def test_node_of_a_plugin_has_a_form_and_docs_without_work_here(alice, plugged):
@@ -124,7 +124,7 @@ def test_node_of_an_unknown_kind_is_shown_as_it_is(alice):
 
     html = fragment(alice, workflow)
 
-    assert "installed here. It is kept as it is." in html
+    assert "installed. The node is kept unchanged." in html
     assert "Mars" in html
 
 
@@ -202,9 +202,9 @@ def test_overview_says_whether_runs_teach_and_where_that_is_switched(alice):
     on = alice.client.get(url).content.decode()
 
     assert switch in off
-    assert "Learns from its runs" in off
-    assert '<span class="pill">off</span>' in off
-    assert '<span class="pill pill-ok">learns</span>' in on
+    assert "Learn from runs" in off
+    assert '<span class="pill">Off</span>' in off
+    assert '<span class="pill pill-ok">On</span>' in on
 
 
 def test_overview_of_several_names_them(alice):
@@ -213,7 +213,7 @@ def test_overview_of_several_names_them(alice):
     url = reverse("workflows:inspector", args=[workflow.pk])
     html = alice.client.get(f"{url}?node=start&node=n1").content.decode()
 
-    assert "2 nodes chosen" in html
+    assert "2 nodes selected" in html
     assert 'data-go="start"' in html
 
 

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from tests.factories.workflows import make_workflow, within
 from tests.support.cast import Person
 from workflows.models import Workflow
-from workflows.views import paging
+from workflows.views import pagination
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from workflows.views import paging
         ("two", 1),
         ("1.5", 1),
         ("²", 1),
-        ("99999", paging.LAST_PAGE),
+        ("99999", pagination.LAST_PAGE),
         ("9" * 400, 1),
     ],
 )
@@ -30,19 +30,19 @@ from workflows.views import paging
 def test_page_asked_for_is_a_page_there_can_be(asked: str, number: int):
     request = RequestFactory().get("/", {"page": asked})
 
-    assert paging.page_of(request, Workflow.objects.unscoped().none()).number == number
+    assert pagination.page_of(request, Workflow.objects.unscoped().none()).number == number
 
 
 @pytest.mark.django_db
 def test_pages_together_show_every_row_once(alice: Person, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(paging, "PER_PAGE", 2)
+    monkeypatch.setattr(pagination, "PER_PAGE", 2)
     for name in ("a", "b", "c", "d"):
         make_workflow(alice, name)
 
     with within(alice):
         rows = Workflow.objects.unscoped().order_by("name")
         pages = [
-            paging.page_of(RequestFactory().get("/", {"page": number, "q": "x&y"}), rows)
+            pagination.page_of(RequestFactory().get("/", {"page": number, "q": "x&y"}), rows)
             for number in (1, 2, 3)
         ]
 
@@ -58,7 +58,9 @@ def test_only_page_has_no_pager(alice: Person):
     make_workflow(alice)
 
     with within(alice):
-        page = paging.page_of(RequestFactory().get("/"), Workflow.objects.unscoped().order_by("id"))
+        page = pagination.page_of(
+            RequestFactory().get("/"), Workflow.objects.unscoped().order_by("id")
+        )
 
     assert (len(page.items), page.has_other_pages, page.next_url) == (1, False, "?page=2")
 
@@ -68,7 +70,7 @@ def test_pages_by_time_show_every_row_once_both_ways_whatever_is_added(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ):
     """Several of one moment, and new ones at the top while somebody turns."""
-    monkeypatch.setattr(paging, "PER_PAGE", 3)
+    monkeypatch.setattr(pagination, "PER_PAGE", 3)
     start = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for hours in (0, 1, 1, 1, 1, 2, 3):
         made_at(alice, start + timedelta(hours=hours))
@@ -99,7 +101,7 @@ def test_pages_by_time_show_every_row_once_both_ways_whatever_is_added(
 def test_page_by_time_keeps_the_filters_and_says_its_days(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(paging, "PER_PAGE", 2)
+    monkeypatch.setattr(pagination, "PER_PAGE", 2)
     for days in range(4):
         made_at(alice, datetime(2026, 3, 1 + days, 12, tzinfo=UTC))
 
@@ -110,8 +112,8 @@ def test_page_by_time_keeps_the_filters_and_says_its_days(
 
     assert first.next_url.startswith("?q=x%26y&before=2026-03-03T12%3A00%3A00.000000Z~")
     assert [first.label, second.label] == [
-        "March 3, 2026 to March 4, 2026",
-        "March 1, 2026 to March 2, 2026",
+        "March 3, 2026–March 4, 2026",
+        "March 1, 2026–March 2, 2026",
     ]
     assert (list(beyond.items), beyond.previous_url, beyond.has_previous_page) == ([], "?", True)
 
@@ -122,6 +124,6 @@ def made_at(alice: Person, at: datetime) -> None:
         Workflow.objects.unscoped().filter(pk=made.pk).update(created_at=at)
 
 
-def turned(address: str) -> paging.TimedPage[Workflow]:
+def turned(address: str) -> pagination.TimedPage[Workflow]:
     request = RequestFactory().get(f"/{address}")
-    return paging.timed_page_of(request, Workflow.objects.unscoped())
+    return pagination.timed_page_of(request, Workflow.objects.unscoped())

@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Cast
 from tests.workflows.views.conftest import text_of
-from workflows.execution.hub import hub
+from workflows.execution.events.hub import get_hub
 from workflows.models import Run, RunEvent, Step, Task, WouldBe
 from workflows.models.run import RunStatus
 
@@ -85,14 +85,14 @@ def test_maker_of_the_run_sees_whose_it_is_and_the_trail_that_they_looked(cast: 
 
     for one in (page, panel):
         assert FACT["value"] in one
-        assert "private, about uma; that you looked is in the trail" in one
+        assert "Private memory of uma. Your access is logged." in one
         assert f"/memory/entries/{FACT['id']}/" not in one  # it would lead nowhere
     rows = looks(cast)
     assert [(actor, run_id) for actor, _, run_id in rows] == [
         (f"user:{cast.bob.user.pk}", str(run.pk))
     ] * 2  # once a page
     trail = text_of(cast.ada.client.get("/team/audit/"))
-    assert "looked into private memory" in trail
+    assert "viewed private memory" in trail
 
 
 @pytest.mark.parametrize("name", ["alice", "ada", "vic", "carol"])
@@ -137,7 +137,7 @@ def test_page_of_a_task_for_somebody_outside_says_so_as_well(cast: Cast) -> None
 
     page = text_of(cast.bob.client.get(f"/tasks/{task.pk}/"))
 
-    assert (FACT["value"] in page, "private, about uma" in page) == (True, True)
+    assert (FACT["value"] in page, "Private memory of uma" in page) == (True, True)
     assert len(looks(cast)) == 1
 
 
@@ -205,7 +205,7 @@ def streamed(cast: Cast, path: str, **more: Any) -> str:
         try:
             return b"".join([part async for part in answer.streaming_content]).decode()
         finally:
-            await hub().close()
+            await get_hub().close()
 
     client = AsyncClient()
     client.cookies = cast.bob.client.cookies
@@ -235,6 +235,6 @@ def test_stream_of_ones_own_run_asks_the_trail_nothing(
 ) -> None:
     settings.REDIS_URL = ""
     run = run_for(cast, f"ben@{cast.bob.user.pk}")
-    monkeypatch.setattr(audit, "has_of_run", None)  # whoever asks breaks
+    monkeypatch.setattr(audit, "is_recorded_for_run", None)  # whoever asks breaks
 
     assert FACT["value"] in streamed(cast, f"/runs/{run.pk}/events/")

@@ -7,7 +7,7 @@ from tests.factories.workflows import make_provider, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import ModelProvider
-from workflows.services.credentials import secret_of, update_provider
+from workflows.services.models.credentials import secret_of, update_provider
 
 
 PAGE = reverse("workflows:providers")
@@ -126,7 +126,7 @@ def test_removed_provider_takes_its_key_along(ada: Person):
 
     answer = ada.client.post(reverse("workflows:delete_provider", args=[made.pk]), follow=True)
 
-    assert "“openai” and its key are gone." in text_of(answer)
+    assert "Removed “openai” and its key." in text_of(answer)
     with within(ada):
         assert not ModelProvider.objects.unscoped().exists()
         assert not type(made.credential).objects.unscoped().exists()

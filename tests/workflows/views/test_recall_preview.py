@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from memory.models import Read
-from memory.services.caller import MemoryCaller
-from memory.services.remember import remember
+from memory.services.entries.remember import remember
+from memory.services.gateway.caller import MemoryCaller
 from tests.factories.workflows import make_workflow, within
-from workflows.services.conversations import open_conversation
+from workflows.services.chat.conversations import open_conversation
 
 
 def document(**memory: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_preview_shows_entries_with_scores_and_the_message_that_would_be_injecte
     assert status == 200
     assert "peanuts make me ill" in html
     assert "[Memory Context]\n- allergy: peanuts make me ill" in html
-    assert "Put after the system message:" in html
+    assert "Inserted after the system message:" in html
     assert "<meter" in html
 
 
@@ -73,13 +73,13 @@ def test_preview_counts_for_no_run(alice):
 def test_preview_never_shows_another_members_memory(cast):
     workflow = make_workflow(cast.alice, "w", document())
     knows(cast.alice, str(cast.alice.user.pk), "allergy", "peanuts make me ill")
-    knows(cast.alice, persona_id("ben", cast.alice.user.pk), "allergy", "walnuts are worse")
+    knows(cast.alice, make_persona_id("ben", cast.alice.user.pk), "allergy", "walnuts are worse")
 
     own = look(cast.bob, workflow, query="peanuts walnuts")
     as_alice = look(cast.bob, workflow, query="peanuts", person=str(cast.alice.user.pk))
     as_ben = look(cast.bob, workflow, query="walnuts", person="ben")
     as_her_ben = look(
-        cast.bob, workflow, query="walnuts", person=persona_id("ben", cast.alice.user.pk)
+        cast.bob, workflow, query="walnuts", person=make_persona_id("ben", cast.alice.user.pk)
     )
 
     for status, html in (own, as_alice, as_ben, as_her_ben):
@@ -91,7 +91,7 @@ def test_preview_never_shows_another_members_memory(cast):
 
 def test_preview_for_a_test_person_shows_what_they_told(alice):
     workflow = make_workflow(alice, "w", document())
-    knows(alice, persona_id("ben", alice.user.pk), "allergy", "walnuts are worse")
+    knows(alice, make_persona_id("ben", alice.user.pk), "allergy", "walnuts are worse")
 
     _status, html = look(alice, workflow, query="walnuts", person="ben")
 
@@ -104,7 +104,7 @@ def test_preview_by_conversation_asks_for_one(alice):
     caller = MemoryCaller(alice.principal, alice.team.pk, identity={"conversation_id": talk.key})
     remember(caller, scope="conversation", key="mood", value="cheerful today")
 
-    assert "Choose a conversation" in look(alice, workflow)[1]
+    assert "Select a conversation" in look(alice, workflow)[1]
     assert "cheerful today" in look(alice, workflow, conversation=talk.key, query="mood")[1]
 
 
@@ -131,7 +131,7 @@ def test_preview_writes_the_entries_as_the_node_would(alice):
     _status, html = look(alice, workflow, query="peanuts")
 
     assert "&lt;allergy&gt;" in html
-    assert "Put before the question:" in html
+    assert "Inserted before the user message:" in html
 
 
 def test_preview_of_a_broken_template_says_what_is_wrong(alice):
@@ -178,7 +178,7 @@ def test_preview_of_history_shows_the_text_it_would_give(alice):
     status, html = look(alice, workflow, query="peanuts")
 
     assert status == 200
-    assert "As text for a prompt:" in html
+    assert "Text for the prompt:" in html
     first = "### Record 1 (relevance: 1.00)\nWe met at noon today"
     assert f"## History\n\n{first}\n\n### Record 2 (relevance: " in html
     assert "peanuts make me ill" in html
@@ -190,8 +190,8 @@ def test_preview_of_history_by_group_asks_for_one(alice):
     _, without = look(alice, workflow)
     _, with_one = look(alice, workflow, group="project-1")
 
-    assert "Name a group: this node remembers by group." in without
-    assert "Nothing would be recalled." in with_one
+    assert "Enter a group. This node uses group memory." in without
+    assert "No memories found." in with_one
     assert f"ai:memory:{workflow.pk}:project-1" in with_one
 
 
@@ -208,8 +208,8 @@ def test_preview_of_forgetting_shows_what_would_go(alice):
 
 
 UNDECIDED = [
-    ({"key": "a_{{#start.text#}}"}, "Its key is filled in by the run"),
-    ({}, "Say which memory to forget"),
+    ({"key": "a_{{#start.text#}}"}, "The key is only known during the run"),
+    ({}, "Set a key or a metadata filter"),
 ]
 
 

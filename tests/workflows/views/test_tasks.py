@@ -58,7 +58,7 @@ def test_task_is_written_down_alone_and_its_page_says_what_to_do(alice: Person) 
     assert (sent.status_code, sent["Location"]) == (302, url_of(task))
     assert (task.title, task.description, task.run) == ("Quick sort", "In Rust", None)
     html = page_of(alice, task)
-    assert "not executed yet" in html
+    assert "Not run yet" in html
     assert "In Rust" in html
     assert reverse("workflows:execute_task", args=[task.pk]) in html
     assert "load delay" not in html
@@ -70,7 +70,7 @@ def test_task_is_executed_where_it_is_written_down_and_its_page_waits_for_it(ali
     task = only_task(alice)
     assert task.run is not None
     html = page_of(alice, task)
-    assert "It is being done." in html
+    assert "Running…" in html
     assert f'hx-get="{url_of(task)}" hx-trigger="load delay:1500ms"' in html
     assert reverse("workflows:execute_task", args=[task.pk]) not in html
 
@@ -118,10 +118,10 @@ def test_done_task_shows_its_result_what_it_was_told_and_what_it_taught(alice: P
     html = page_of(alice, task)
 
     assert "Sorted in Rust" in html
-    assert "Told from earlier tasks" in html
-    assert html.index("Told from earlier tasks") < html.index("Use a stable sort")
+    assert "Lessons from earlier tasks" in html
+    assert html.index("Lessons from earlier tasks") < html.index("Use a stable sort")
     assert LEARNT in html
-    assert "Execute again" in html
+    assert "Run again" in html
     assert reverse("workflows:run", args=[run.pk]) in html
     fragment = page_of(alice, task, headers=HTMX)
     assert "<html" not in fragment
@@ -140,7 +140,7 @@ def test_who_may_make_no_workflow_is_told_what_a_first_task_needs(cast: Cast) ->
     sent = vic.client.post(TASKS, {"title": "Quick sort", "then": "execute"})
 
     assert sent.status_code == 403
-    assert "It can&#x27;t be executed yet." in text_of(sent).replace("’", "&#x27;").replace(
+    assert "This task can&#x27;t run yet." in text_of(sent).replace("’", "&#x27;").replace(
         "'", "&#x27;"
     )
     assert only_task(vic).run is None
@@ -181,9 +181,9 @@ def test_task_that_a_key_wrote_for_somebody_else_has_no_button_and_says_why(
     html = page_of(alice, task)
     pressed = alice.client.post(execute)
 
-    assert (button in html, "Only a key can execute it." in html) == (False, True)
+    assert (button in html, "Only an API key can run it." in html) == (False, True)
     assert (pressed.status_code, button in text_of(pressed)) == (403, False)
-    assert "Only a key can execute it." in text_of(pressed)
+    assert "Only an API key can run it." in text_of(pressed)
     assert only_task(alice).run is None
 
 

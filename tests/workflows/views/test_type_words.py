@@ -8,7 +8,7 @@ from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
 from workflows.templatetags.type_words import WORDS, type_word
-from workflows.views.editor.inspector_fields import FORM_TYPES, TYPES
+from workflows.views.editor.inspector.fields import FORM_TYPES, TYPES
 
 
 def test_every_type_offered_has_a_word():

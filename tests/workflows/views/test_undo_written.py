@@ -64,15 +64,15 @@ def living(person: Person) -> dict[str, Any]:
 
 def test_undoing_is_counted_first_done_as_one_and_brought_back(alice: Person, run: Run) -> None:
     address = f"/runs/{run.pk}/memory/undo/"
-    assert "Undo what it wrote…" in alice.client.get(f"/runs/{run.pk}/").content.decode()
+    assert "Undo memory changes…" in alice.client.get(f"/runs/{run.pk}/").content.decode()
 
     planned = alice.client.post(address).content.decode()
-    assert "as they were before this run: 2" in planned
+    assert "their state before this run: 2" in planned
     assert living(alice) == {"city": "Basel", "cat": "Miso"}  # a dry run changes nothing
     done = alice.client.post(address, {"sure": "1", "reason": "nonsense"}, follow=True)
 
     page = done.content.decode()
-    assert "What this run wrote is undone." in page
+    assert "Memory changes of this run undone." in page
     assert living(alice) == {"city": "Bern"}
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', page)
     assert undo is not None
@@ -88,8 +88,8 @@ def test_what_somebody_changed_since_is_left_and_said_so(alice: Person, run: Run
     planned = alice.client.post(f"/runs/{run.pk}/memory/undo/").content.decode()
     alice.client.post(f"/runs/{run.pk}/memory/undo/", {"sure": "1"})
 
-    assert "as they were before this run: 1" in planned
-    assert "left as they are: 1" in planned
+    assert "their state before this run: 1" in planned
+    assert "Skipped because they changed after this run: 1" in planned
     assert living(alice) == {"city": "Bern", "cat": "Mochi"}
 
 
@@ -99,8 +99,8 @@ def test_run_whose_writings_are_gone_says_there_is_nothing_left(alice: Person, r
     again = alice.client.post(f"/runs/{run.pk}/memory/undo/", {"sure": "1"}, follow=True)
     planned = alice.client.post(f"/runs/{run.pk}/memory/undo/").content.decode()
 
-    assert "There is nothing left to undo." in again.content.decode()
-    assert "There is nothing here for you to undo." in planned
+    assert "Nothing to undo." in again.content.decode()
+    assert "There is nothing you can undo." in planned
 
 
 def test_run_of_somebody_else_is_not_there(bob: Person, run: Run) -> None:

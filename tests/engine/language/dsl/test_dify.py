@@ -2,9 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from workflows.engine.document import Dialect, Mode, Position
-from workflows.engine.dsl import document_tree, dump_document, export_document, load_document
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import Dialect, Mode, Position
+from workflows.engine.language.dsl import (
+    document_tree,
+    dump_document,
+    export_document,
+    load_document,
+)
+from workflows.engine.nodes import KNOWN_KINDS
 
 
 def tree(**changes):
@@ -144,9 +150,9 @@ def test_load_unknown_parts_are_kept_and_reported():
 
 
 def test_load_too_many_nodes_is_refused_before_they_are_read():
-    with pytest.raises(DocumentInvalid, match="2500 nodes, not 2501"):
+    with pytest.raises(DocumentInvalid, match="2500 nodes, this one has 2501"):
         load_document(with_graph([{}] * 2501))
-    with pytest.raises(DocumentInvalid, match="5000 edges, not 5001"):
+    with pytest.raises(DocumentInvalid, match="at most 5000 edges, this one has 5001"):
         load_document(with_graph([], [{}] * 5001))
 
 
@@ -190,7 +196,7 @@ def test_export_names_what_dify_does_not_know():
     llm = {"id": "l", "data": {"type": "llm", "enhanced_memory": {"enabled": True}}}
     document = load_document(with_graph([node("m", "memory-recall"), llm])).document
 
-    warnings = export_document(document, Dialect.DIFY).warnings
+    warnings = export_document(document, Dialect.DIFY, kinds=KNOWN_KINDS).warnings
 
     assert [(problem.code, problem.node) for problem in warnings] == [
         ("export.kind", "m"),

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.dsl import load_document
-from workflows.engine.dsl.loading import load_tree
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.dsl.loading import load_tree
 
 
 def yaml_anchors():

@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.engine.document import Dialect
-from workflows.engine.dsl import digest, document_tree, dump_document, load_document
-from workflows.engine.dsl.emit import to_yaml
-from workflows.engine.dsl.loading import load_tree
+from workflows.engine.language.document import Dialect
+from workflows.engine.language.dsl import digest, document_tree, dump_document, load_document
+from workflows.engine.language.dsl.emit import to_yaml
+from workflows.engine.language.dsl.loading import load_tree
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tests.support.engine import ports
-from workflows.engine.document import Dialect, Document
-from workflows.engine.dsl import document_tree, export_document, load_document
-from workflows.engine.local import ListJournal
-from workflows.engine.loop import drive
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.plan import compile_plan
-from workflows.engine.runs import RunResult, RunStart
-from workflows.engine.validation import errors_of, validate
+from workflows.engine.language.document import Dialect, Document
+from workflows.engine.language.dsl import document_tree, export_document, load_document
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.language.validation import errors_of, validate
+from workflows.engine.nodes import KNOWN_KINDS, build_kinds
+from workflows.engine.runtime.local_ports import ListJournal
+from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.run_request import RunResult, RunStart
 
 
 def flat(*nodes: dict[str, Any], edges: list[str]) -> dict[str, Any]:
@@ -84,8 +84,8 @@ BELOW_TWO = {
 
 async def ran(tree: dict[str, Any], **inputs: Any) -> RunResult:
     document = load_document(tree).document
-    assert errors_of(validate(document, builtin_kinds())) == []
-    plan = compile_plan(document, builtin_kinds())
+    assert errors_of(validate(document, build_kinds())) == []
+    plan = compile_plan(document, build_kinds())
     return await drive(plan, RunStart("run", inputs=inputs), ports(), ListJournal())
 
 
@@ -203,14 +203,18 @@ def test_body_is_written_back_as_it_was(container: dict[str, Any]) -> None:
                 variable["value_selector"] = ["__scope__", "item"]
 
     assert document_tree(document, Dialect.XWORKFLOW) == made
-    assert not [p for p in export_document(document).warnings if p.code == "export.container"]
+    assert not [
+        p
+        for p in export_document(document, kinds=KNOWN_KINDS).warnings
+        if p.code == "export.container"
+    ]
 
 
 def test_document_goes_through_dify_and_back() -> None:
     made = workflow(iteration(), r=["each", "results"])
     document = load_document(made).document
 
-    exported = export_document(document, Dialect.DIFY)
+    exported = export_document(document, Dialect.DIFY, kinds=KNOWN_KINDS)
     back = load_document(exported.text).document
 
     assert [problem.code for problem in exported.warnings] == ["export.container"]
@@ -226,7 +230,7 @@ def test_body_that_is_no_graph_is_kept_and_refused(graph: Any) -> None:
 
     document = load_document(made).document
 
-    problems = errors_of(validate(document, builtin_kinds()))
+    problems = errors_of(validate(document, build_kinds()))
     assert [(p.code, p.node, p.field) for p in problems] == [
         ("container.start_missing", "each", "start_node_id")
     ]

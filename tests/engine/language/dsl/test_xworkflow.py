@@ -1,8 +1,9 @@
 import pytest
 
-from workflows.engine.document import Dialect, Mode
-from workflows.engine.dsl import document_tree, export_document, load_document
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import Dialect, Mode
+from workflows.engine.language.dsl import document_tree, export_document, load_document
+from workflows.engine.nodes import KNOWN_KINDS
 
 
 # The example of the memory system's design document.
@@ -180,6 +181,8 @@ def test_export_names_what_xworkflow_does_not_know():
         },
     }
 
-    warnings = export_document(load_document(dify).document, Dialect.XWORKFLOW).warnings
+    warnings = export_document(
+        load_document(dify).document, Dialect.XWORKFLOW, kinds=KNOWN_KINDS
+    ).warnings
 
     assert [problem.code for problem in warnings] == ["export.kind", "export.parts", "export.parts"]

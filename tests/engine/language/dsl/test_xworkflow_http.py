@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.dsl.xworkflow_data import inward, outward
+from workflows.engine.language.dsl.xworkflow_data import inward, outward
 
 
 @pytest.mark.parametrize(

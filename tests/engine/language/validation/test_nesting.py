@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.engine.validation.test_validate import END, START, edge, node, problems_of, template
+from tests.engine.language.validation.test_validate import (
+    END,
+    START,
+    edge,
+    node,
+    problems_of,
+    template,
+)
 
 
 def box(kind="iteration", node_id="box", **data):

@@ -3,14 +3,14 @@
 import pytest
 
 from tests.support.documents import document, node, start
-from workflows.engine.document import Json
-from workflows.engine.invalid import label_of
 from workflows.engine.kinds import Field, NodeKind, Widget
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.validation import validate
+from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.document import Json
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
 
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 REQUIRED = [(kind, field) for kind in KINDS.values() for field in kind.fields if field.required]
 EMPTY: dict[Widget, Json] = {
     Widget.SELECTOR: [],
@@ -74,8 +74,8 @@ def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(k
             "key",
             "Key is missing",
         ),
-        ("loop", {"loop_count": 0}, "loop_count", "At most this many rounds must be at least 1"),
-        ("answer", {"answer": " "}, "answer", "The answer is empty: nothing is said"),
+        ("loop", {"loop_count": 0}, "loop_count", "Max rounds must be at least 1"),
+        ("answer", {"answer": " "}, "answer", "Answer is empty"),
         ("end", {"outputs": 5}, "outputs", "Outputs must be a list"),
         (
             "end",

@@ -2,13 +2,13 @@ import time
 
 import pytest
 
-from workflows.engine.dsl import load_document
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.problems import Severity
-from workflows.engine.validation import validate
+from workflows.engine.language.dsl import load_document
+from workflows.engine.language.problems import Severity
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
 
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 
 
 def node(node_id, kind, **data):
@@ -179,7 +179,7 @@ def test_validate_without_memory_names_its_kinds_and_fields_unknown():
     nodes, edges = [START, recall, llm, END], [edge("start", "r"), edge("r", "l"), edge("l", "end")]
 
     with_memory = problems_of(nodes, edges)
-    without = problems_of(nodes, edges, builtin_kinds(memory=False))
+    without = problems_of(nodes, edges, build_kinds(memory=False))
 
     assert with_memory == []
     assert [(problem.code, problem.node, problem.field) for problem in without] == [
@@ -226,6 +226,6 @@ def test_validate_memory_scope_nobody_knows_is_a_problem_of_its_field(scope, fou
 
 def test_validate_memory_scope_a_plug_in_added_is_known():
     recall = node("r", "memory-recall", scope="tenant")
-    kinds = builtin_kinds(scopes=[("tenant", "Tenant")])
+    kinds = build_kinds(scopes=[("tenant", "Tenant")])
 
     assert problems_of([START, recall, END], [edge("start", "r"), edge("r", "end")], kinds) == []

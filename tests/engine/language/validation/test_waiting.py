@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.support.documents import document, end, llm, node, start
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.problems import Severity
-from workflows.engine.validation import validate, validate_node
+from workflows.engine.language.problems import Severity
+from workflows.engine.language.validation import validate, validate_node
+from workflows.engine.nodes import build_kinds
 
 
-KINDS = builtin_kinds()
+KINDS = build_kinds()
 WEB = node("web", "http-request", method="get", url="http://x.test")
 
 

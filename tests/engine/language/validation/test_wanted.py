@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.documents import document, node, start
 from workflows.engine.kinds import Field, NodeKind
-from workflows.engine.nodes import builtin_kinds
-from workflows.engine.problems import Problem, Severity
-from workflows.engine.validation import validate
+from workflows.engine.language.problems import Problem, Severity
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
 
 
 class Wanting(NodeKind):
@@ -15,9 +15,9 @@ class Wanting(NodeKind):
     fields = (Field("what", "What", wanted="It wants something"), Field("other", "Other"))
 
 
-KINDS = builtin_kinds(plugins=[Wanting()])
+KINDS = build_kinds(plugins=[Wanting()])
 MODEL = {"provider": "offline", "name": "offline", "mode": "chat", "completion_params": {}}
-NO_PROMPT = ("prompt_template", "There is no prompt")
+NO_PROMPT = ("prompt_template", "The prompt is empty")
 
 
 def said(kind: str, **data: object) -> list[Problem]:
@@ -28,7 +28,7 @@ def said(kind: str, **data: object) -> list[Problem]:
 @pytest.mark.parametrize(
     ("kind", "data", "expected"),
     [
-        ("end", {"outputs": []}, ("outputs", "The node gives nothing back: it has no outputs")),
+        ("end", {"outputs": []}, ("outputs", "The node has no outputs")),
         ("end", {"outputs": [{"variable": "o", "value_selector": ["start", "q"]}]}, None),
         ("template-transform", {"template": " \n"}, ("template", "The template is empty")),
         ("template-transform", {"template": "x"}, None),

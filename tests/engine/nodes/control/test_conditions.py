@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.comparisons import canonical_operator
-from workflows.engine.conditions import parse_condition, parse_group
 from workflows.engine.errors import ConditionInvalid, VariableNotFound
-from workflows.engine.variables import VariablePool
+from workflows.engine.language.comparisons import canonical_operator
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.control.conditions import parse_condition, parse_group
 
 
 def holds(operator, actual, expected=None, **more):
@@ -159,7 +159,7 @@ def test_condition_on_files_asks_each(files, sub, result):
 
 
 def test_condition_on_files_without_sub_condition_raises():
-    with pytest.raises(ConditionInvalid, match="sub condition"):
+    with pytest.raises(ConditionInvalid, match="file condition"):
         holds("contains", [PDF], "x")
 
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from memory.core.records import MemoryEntry, Tier
 from tests.memory.logic.support import NAMESPACE, START, quick
-from workflows.engine.history_context import (
+from workflows.engine.nodes.memory.history_context import (
     CHINESE,
     ENGLISH,
     Record,
-    markdown,
+    choose_query,
+    choose_wording,
     merge,
-    query_of,
-    wording_for,
+    render_markdown,
 )
 
 
@@ -54,7 +54,7 @@ QUERIES = [
 @pytest.mark.parametrize(("given_", "expected"), QUERIES)
 def test_query_is_the_first_that_says_something(given_: tuple[Any, ...], expected: str):
     """seed 2: topic, else content, else document."""
-    assert query_of(*given_) == expected
+    assert choose_query(*given_) == expected
 
 
 def test_ten_newest_working_entries_come_first_with_score_one():
@@ -100,7 +100,9 @@ def test_merge_is_sorted_by_score_without_repeats(hot: list[int], scores: list[f
 
 def test_markdown_in_english():
     """spec §5: heading, and per entry "### Record N (relevance: 0.87)" with its content."""
-    text = markdown([Record(working(1), 0.0), Record(verified(2, 0.867, {"b": ["猫"]}), 0.867)])
+    text = render_markdown(
+        [Record(working(1), 0.0), Record(verified(2, 0.867, {"b": ["猫"]}), 0.867)]
+    )
 
     assert text == (
         "## History\n\n"
@@ -112,8 +114,8 @@ def test_markdown_in_english():
 @pytest.mark.parametrize("language", ["zh", "zh-hans", "zh_Hans", "ZH-CN"])
 def test_markdown_in_chinese(language: str):
     """seed 2, injection: "## 历史上下文" and "### 记录X (相关度: Y)"."""
-    text = markdown(
-        merge([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), wording_for(language)
+    text = render_markdown(
+        merge([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), choose_wording(language)
     )
 
     assert text == (
@@ -123,7 +125,7 @@ def test_markdown_in_chinese(language: str):
 
 def test_no_entries_make_no_heading():
     """seed 2, fault tolerance: an empty history_context is an empty string."""
-    assert markdown([]) == ""
+    assert render_markdown([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -140,4 +142,4 @@ def test_no_entries_make_no_heading():
 def test_headings_are_in_the_language_named_else_in_that_of_what_is_asked(
     language: str, texts: tuple[str, ...], expected: object
 ):
-    assert wording_for(language, *texts) == expected
+    assert choose_wording(language, *texts) == expected

@@ -12,7 +12,6 @@
 | NF1 no embedding, 8 size and documentation | ``test_store_needs_nothing_…``, ``test_modules_…``, ``test_everything_public_…`` |
 """
 
-import asyncio
 import inspect
 import json
 import subprocess
@@ -25,12 +24,13 @@ from typing import Any
 import pytest
 
 from config.env import ROOT
-from memory.core import errors, eviction, provider_store
-from memory.core import store as store_module
+from memory.core import errors
 from memory.core.errors import InvalidInput, Serialization
-from memory.core.eviction import Capacity, EvictionConfig, NoEviction, Ttl
-from memory.core.provider_store import ProviderStore
-from memory.core.store import InMemoryStore, MemoryFilter, MemoryItem, MemoryStore
+from memory.core.item_store import eviction, provider_store
+from memory.core.item_store import store as store_module
+from memory.core.item_store.eviction import Capacity, EvictionConfig, NoEviction, Ttl
+from memory.core.item_store.provider_store import ProviderStore
+from memory.core.item_store.store import InMemoryStore, MemoryFilter, MemoryItem, MemoryStore
 from memory.providers.in_memory import InMemoryProvider
 
 
@@ -62,45 +62,45 @@ def store(request: pytest.FixtureRequest) -> MemoryStore:
     return ProviderStore(InMemoryProvider(), "global:store")
 
 
-async def ids(store: MemoryStore, **filter_: Any) -> list[str]:
-    return [found.id for found in await store.list(MemoryFilter(**filter_))]
+def ids(store: MemoryStore, **filter_: Any) -> list[str]:
+    return [found.id for found in store.list(MemoryFilter(**filter_))]
 
 
-async def fill(store: MemoryStore, *items: MemoryItem) -> None:
+def fill(store: MemoryStore, *items: MemoryItem) -> None:
     for one in items:
-        await store.save(one)
+        store.save(one)
 
 
-async def test_saved_item_comes_back_unchanged(store: MemoryStore) -> None:
+def test_saved_item_comes_back_unchanged(store: MemoryStore) -> None:
     saved = item("a", 1.5, "你好 and 🐈", {"tags": ["x"], "n": {"deep": None}})
-    await store.save(saved)
+    store.save(saved)
 
-    assert await store.get("a") == saved
-
-
-async def test_item_that_is_not_there_is_none(store: MemoryStore) -> None:
-    assert await store.get("nobody") is None
+    assert store.get("a") == saved
 
 
-async def test_saving_the_same_id_overwrites(store: MemoryStore) -> None:
-    await fill(store, item("a", 1, "old"), item("a", 2, "new"))
-
-    assert await store.list() == [item("a", 2, "new")]
+def test_item_that_is_not_there_is_none(store: MemoryStore) -> None:
+    assert store.get("nobody") is None
 
 
-async def test_deleted_item_is_gone_and_deleting_it_again_is_no_mistake(store: MemoryStore) -> None:
-    await fill(store, item("a"), item("b"))
-    await store.delete("a")
-    await store.delete("a")
+def test_saving_the_same_id_overwrites(store: MemoryStore) -> None:
+    fill(store, item("a", 1, "old"), item("a", 2, "new"))
 
-    assert await store.get("a") is None
-    assert await ids(store) == ["b"]
+    assert store.list() == [item("a", 2, "new")]
 
 
-async def test_list_is_oldest_first_with_ties_by_id(store: MemoryStore) -> None:
-    await fill(store, item("z", 1), item("b", 2), item("a", 2), item("y", 0))
+def test_deleted_item_is_gone_and_deleting_it_again_is_no_mistake(store: MemoryStore) -> None:
+    fill(store, item("a"), item("b"))
+    store.delete("a")
+    store.delete("a")
 
-    assert await ids(store) == ["y", "z", "a", "b"]
+    assert store.get("a") is None
+    assert ids(store) == ["b"]
+
+
+def test_list_is_oldest_first_with_ties_by_id(store: MemoryStore) -> None:
+    fill(store, item("z", 1), item("b", 2), item("a", 2), item("y", 0))
+
+    assert ids(store) == ["y", "z", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -117,23 +117,23 @@ async def test_list_is_oldest_first_with_ties_by_id(store: MemoryStore) -> None:
         ({"prefix": "chat:", "since": at(1), "limit": 1}, ["chat:2"]),
     ],
 )
-async def test_list_filter_lets_through(
+def test_list_filter_lets_through(
     store: MemoryStore, filter_: dict[str, Any], expected: list[str]
 ) -> None:
-    await fill(store, item("chat:1", 0), item("page:1", 1), item("chat:2", 2), item("chat:3", 3))
+    fill(store, item("chat:1", 0), item("page:1", 1), item("chat:2", 2), item("chat:3", 3))
 
-    assert await ids(store, **filter_) == expected
+    assert ids(store, **filter_) == expected
 
 
-async def test_changing_what_was_given_or_taken_changes_nothing_inside(store: MemoryStore) -> None:
+def test_changing_what_was_given_or_taken_changes_nothing_inside(store: MemoryStore) -> None:
     metadata = {"list": [1]}
-    await store.save(item("a", metadata=metadata))
+    store.save(item("a", metadata=metadata))
     metadata["list"].append(2)
-    found = await store.get("a")
+    found = store.get("a")
     assert found is not None
     found.metadata["list"].append(3)
 
-    assert await store.get("a") == item("a", metadata={"list": [1]})
+    assert store.get("a") == item("a", metadata={"list": [1]})
 
 
 @pytest.mark.parametrize(
@@ -147,88 +147,88 @@ async def test_changing_what_was_given_or_taken_changes_nothing_inside(store: Me
         ({"created_at": datetime(2026, 1, 1)}, InvalidInput),  # noqa: DTZ001 - what is refused
     ],
 )
-async def test_item_that_makes_no_sense_is_refused(
+def test_item_that_makes_no_sense_is_refused(
     store: MemoryStore, wrong: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        await store.save(MemoryItem(**{"id": "a", "content": "text", "created_at": START, **wrong}))
+        store.save(MemoryItem(**{"id": "a", "content": "text", "created_at": START, **wrong}))
 
-    assert await store.list() == []
+    assert store.list() == []
 
 
-async def test_filter_that_makes_no_sense_is_refused(store: MemoryStore) -> None:
+def test_filter_that_makes_no_sense_is_refused(store: MemoryStore) -> None:
     with pytest.raises(InvalidInput, match="limit"):
-        await store.list(MemoryFilter(limit=-1))
+        store.list(MemoryFilter(limit=-1))
     with pytest.raises(InvalidInput, match="since"):
-        await store.list(MemoryFilter(since=datetime(2026, 1, 1)))  # noqa: DTZ001
+        store.list(MemoryFilter(since=datetime(2026, 1, 1)))  # noqa: DTZ001
 
 
 # -- eviction ---------------------------------------------------------------------------------------
 
 
-async def test_none_is_the_default_and_drops_nothing() -> None:
+def test_none_is_the_default_and_drops_nothing() -> None:
     clock = Hand()
     store = InMemoryStore(clock=clock)
     assert EvictionConfig() == EvictionConfig(NoEviction(), 1)
 
     for number in range(500):
-        await store.save(item(f"{number:03}", number))
+        store.save(item(f"{number:03}", number))
     clock.now = at(10**8)
-    await store.save(item("last", 500))
+    store.save(item("last", 500))
 
-    assert len(await store.list()) == 501
+    assert len(store.list()) == 501
 
 
-async def test_ttl_drops_what_is_older_at_the_next_save() -> None:
+def test_ttl_drops_what_is_older_at_the_next_save() -> None:
     clock = Hand()
     store = InMemoryStore(EvictionConfig(Ttl(60)), clock=clock)
-    await fill(store, item("old", 0), item("young", 30))
+    fill(store, item("old", 0), item("young", 30))
 
     clock.now = at(59.999)
-    await store.save(item("x", 59))
-    assert await ids(store) == ["old", "young", "x"]
+    store.save(item("x", 59))
+    assert ids(store) == ["old", "young", "x"]
 
     clock.now = at(60)  # as old as it may be, and no longer kept
-    await store.save(item("y", 60))
-    assert await ids(store) == ["young", "x", "y"]
+    store.save(item("y", 60))
+    assert ids(store) == ["young", "x", "y"]
 
 
-async def test_ttl_drops_nothing_without_a_save() -> None:
+def test_ttl_drops_nothing_without_a_save() -> None:
     clock = Hand()
     store = InMemoryStore(EvictionConfig(Ttl(60)), clock=clock)
-    await store.save(item("old", 0))
+    store.save(item("old", 0))
     clock.now = at(600)
 
-    assert await ids(store) == ["old"]
+    assert ids(store) == ["old"]
 
 
-async def test_capacity_keeps_the_newest_whatever_the_order_they_came_in() -> None:
+def test_capacity_keeps_the_newest_whatever_the_order_they_came_in() -> None:
     store = InMemoryStore(EvictionConfig(Capacity(3)))
-    await fill(store, *(item(f"i{second}", second) for second in (4, 1, 5, 2, 3)))
+    fill(store, *(item(f"i{second}", second) for second in (4, 1, 5, 2, 3)))
 
-    assert await ids(store) == ["i3", "i4", "i5"]
+    assert ids(store) == ["i3", "i4", "i5"]
 
 
-async def test_capacity_never_drops_when_an_item_is_only_overwritten() -> None:
+def test_capacity_never_drops_when_an_item_is_only_overwritten() -> None:
     store = InMemoryStore(EvictionConfig(Capacity(2)))
-    await fill(store, item("a", 1), item("b", 2), item("b", 3), item("b", 4))
+    fill(store, item("a", 1), item("b", 2), item("b", 3), item("b", 4))
 
-    assert await ids(store) == ["a", "b"]
+    assert ids(store) == ["a", "b"]
 
 
-async def test_capacity_of_equally_old_items_drops_by_id() -> None:
+def test_capacity_of_equally_old_items_drops_by_id() -> None:
     store = InMemoryStore(EvictionConfig(Capacity(2)))
-    await fill(store, item("c"), item("a"), item("b"))
+    fill(store, item("c"), item("a"), item("b"))
 
-    assert await ids(store) == ["b", "c"]
+    assert ids(store) == ["b", "c"]
 
 
-async def test_check_interval_looks_every_so_many_writes() -> None:
+def test_check_interval_looks_every_so_many_writes() -> None:
     store = InMemoryStore(EvictionConfig(Capacity(1), check_interval=3))
     sizes = []
     for number in range(7):
-        await store.save(item(f"i{number}", number))
-        sizes.append(len(await store.list()))
+        store.save(item(f"i{number}", number))
+        sizes.append(len(store.list()))
 
     assert sizes == [1, 2, 1, 2, 3, 1, 2]
 
@@ -255,15 +255,12 @@ def test_many_threads_save_delete_and_list_without_losing_any() -> None:
     broke: list[BaseException] = []
 
     def work(thread: int) -> None:
-        async def write() -> None:
-            for number in range(100):
-                await store.save(item(f"{thread}:{number}", number))
-                await store.list(MemoryFilter(prefix=f"{thread}:"))
-                if number % 2:
-                    await store.delete(f"{thread}:{number}")
-
         try:
-            asyncio.run(write())
+            for number in range(100):
+                store.save(item(f"{thread}:{number}", number))
+                store.list(MemoryFilter(prefix=f"{thread}:"))
+                if number % 2:
+                    store.delete(f"{thread}:{number}")
         except BaseException as error:
             broke.append(error)
 
@@ -274,7 +271,7 @@ def test_many_threads_save_delete_and_list_without_losing_any() -> None:
         thread.join()
 
     assert broke == []
-    assert len(asyncio.run(store.list())) == 8 * 50
+    assert len(store.list()) == 8 * 50
 
 
 def test_item_written_as_json_is_read_back_the_same() -> None:
@@ -316,7 +313,7 @@ MODULES = [errors, eviction, provider_store, store_module]
 def test_store_needs_nothing_but_python() -> None:
     """No embedding, no database, no framework comes along with the lowest layer."""
     code = (
-        "import sys; import memory.core.store, memory.core.eviction;"
+        "import sys; import memory.core.item_store.store, memory.core.item_store.eviction;"
         "print(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
     )
     done = subprocess.run(

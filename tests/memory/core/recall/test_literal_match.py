@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.literal import MOST_READ, question, worth_reading
+from memory.core.recall.literal_match import MOST_READ, question, worth_reading
 
 
 INNER = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.core.ranking import Hit, Text, rank
+from memory.core.recall.ranking import Hit, Text, rank
 
 
 def chat(*texts: str, group: str = "s1", start: int = 1) -> list[Text]:

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.dice import dice
+from memory.core.recall.tie_breaking import likeness_to
 
 
 PAIRS = [
@@ -16,4 +16,4 @@ PAIRS = [
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
 def test_likeness_is_the_share_of_common_pairs(one: str, other: str, expected: float) -> None:
-    assert dice(one, other) == dice(other, one) == pytest.approx(expected)
+    assert likeness_to(one)(other) == likeness_to(other)(one) == pytest.approx(expected)

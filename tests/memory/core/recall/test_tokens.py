@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.tokens import query_terms, terms
+from memory.core.recall.tokens import query_terms, terms
 
 
 TERMS = [

@@ -7,10 +7,10 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryQuery, StoreParams
-from memory.logic.conversation import ConversationMemory
-from memory.logic.folding import Compaction, Folding, Reason, Strategy
-from memory.logic.messages import Message, Role, ToolCall, tokens_in
-from memory.logic.summary import ExtractiveSummariser, Summariser
+from memory.logic.conversations.conversation import ConversationMemory
+from memory.logic.conversations.folding import Compaction, Folding, Reason, Strategy
+from memory.logic.conversations.messages import Message, Role, ToolCall, tokens_in
+from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import Ticking, counting, provider
 
@@ -44,10 +44,10 @@ def conversation(
     )
 
 
-async def said(memory: ConversationMemory, *messages: Message) -> list[str]:
+def said(memory: ConversationMemory, *messages: Message) -> list[str]:
     for message in messages:
-        await memory.add_message(message)
-    return [one.content for one in await memory.get_history()]
+        memory.add_message(message)
+    return [one.content for one in memory.get_history()]
 
 
 def window(max_turns: int) -> Folding:
@@ -57,58 +57,58 @@ def window(max_turns: int) -> Folding:
 TALK = [user("q1"), assistant("a1"), user("q2"), assistant("a2"), user("q3"), assistant("a3")]
 
 
-async def test_empty_session_has_no_history():
+def test_empty_session_has_no_history():
     """seed 4 step 2: empty session."""
     memory = conversation()
 
-    assert await memory.get_history() == ()
-    assert await memory.clear() == 0
+    assert memory.get_history() == ()
+    assert memory.clear() == 0
 
 
-async def test_full_strategy_keeps_every_message_in_order():
+def test_full_strategy_keeps_every_message_in_order():
     """seed 4 §8: ConversationMemory supports the full strategy."""
-    assert await said(conversation(), *TALK) == ["q1", "a1", "q2", "a2", "q3", "a3"]
+    assert said(conversation(), *TALK) == ["q1", "a1", "q2", "a2", "q3", "a3"]
 
 
-async def test_sliding_window_keeps_the_last_turns_and_deletes_the_older_messages():
+def test_sliding_window_keeps_the_last_turns_and_deletes_the_older_messages():
     """seed 4 §8: sliding window at its limit deletes the oldest message entries."""
     entries = provider()
     memory = conversation(entries, folding=window(2))
 
-    assert await said(memory, *TALK) == ["q2", "a2", "q3", "a3"]
-    left = await entries.recall(MemoryQuery("conv:c1", filter={"category": "message"}))
+    assert said(memory, *TALK) == ["q2", "a2", "q3", "a3"]
+    left = entries.recall(MemoryQuery("conv:c1", filter={"category": "message"}))
     assert sorted(entry.value for entry in left) == ["a2", "a3", "q2", "q3"]
 
 
-async def test_sliding_window_keeps_instructions():
+def test_sliding_window_keeps_instructions():
     memory = conversation(folding=window(1))
 
-    assert await said(memory, Message(Role.SYSTEM, "be kind"), *TALK) == ["be kind", "q3", "a3"]
+    assert said(memory, Message(Role.SYSTEM, "be kind"), *TALK) == ["be kind", "q3", "a3"]
 
 
-async def test_capacity_deletes_the_oldest_whole_messages():
+def test_capacity_deletes_the_oldest_whole_messages():
     """seed 4 §5.4 and F8: at max_items the oldest message leaves, entry and all."""
     entries = provider()
     memory = conversation(entries, folding=Folding(max_messages=3))
 
-    assert await said(memory, *TALK) == ["a2", "q3", "a3"]
-    left = await entries.recall(MemoryQuery("conv:c1", filter={"category": "message"}))
+    assert said(memory, *TALK) == ["a2", "q3", "a3"]
+    left = entries.recall(MemoryQuery("conv:c1", filter={"category": "message"}))
     assert len(left) == 3
 
 
-async def test_capacity_takes_a_call_and_its_results_together():
+def test_capacity_takes_a_call_and_its_results_together():
     memory = conversation(folding=Folding(max_messages=4))
     calls = [assistant("", "c1", "c2"), result("c1", "r1"), result("c2", "r2")]
 
     # One message too many, and the oldest belongs to three.
-    assert await said(memory, *calls, user("q"), assistant("a")) == ["q", "a"]
+    assert said(memory, *calls, user("q"), assistant("a")) == ["q", "a"]
 
 
-async def test_capacity_never_cuts_the_newest_group_even_if_it_alone_is_too_large():
+def test_capacity_never_cuts_the_newest_group_even_if_it_alone_is_too_large():
     memory = conversation(folding=Folding(max_messages=2))
     calls = [assistant("", "c1", "c2"), result("c1", "r1"), result("c2", "r2")]
 
-    assert await said(memory, user("q"), *calls) == ["", "r1", "r2"]
+    assert said(memory, user("q"), *calls) == ["", "r1", "r2"]
 
 
 def tight(**changes: int) -> Folding:
@@ -116,68 +116,68 @@ def tight(**changes: int) -> Folding:
     return Folding(compaction=Compaction(**(given | changes)))
 
 
-async def test_compaction_starts_only_past_the_budget():
+def test_compaction_starts_only_past_the_budget():
     """seed 4 §8: compaction reuses context_window and reserved_tokens to decide."""
     memory = conversation(folding=tight())
 
     below = [user("x" * 150), user("y" * 150), user("z" * 150)]  # 3 × 42 tokens of 150
-    assert [len(text) for text in await said(memory, *below)] == [150, 150, 150]
-    assert (await said(memory, user("w" * 150)))[0] != "x" * 150
+    assert [len(text) for text in said(memory, *below)] == [150, 150, 150]
+    assert (said(memory, user("w" * 150)))[0] != "x" * 150
 
 
-async def test_compaction_shortens_tool_results_first_and_leaves_the_rest_alone():
+def test_compaction_shortens_tool_results_first_and_leaves_the_rest_alone():
     """seed 4 step 2: compression of tool result content."""
     memory = conversation(folding=tight(keep_recent=1))
     before = [user("u" * 100), assistant("looking", "c1"), result("c1", "r" * 400)]
-    assert await said(memory, *before) == ["u" * 100, "looking", "r" * 400]
+    assert said(memory, *before) == ["u" * 100, "looking", "r" * 400]
 
-    texts = await said(memory, assistant("f" * 60), user("thanks"))
+    texts = said(memory, assistant("f" * 60), user("thanks"))
 
     shortened = f"{'r' * 20}\n[… 370 …]\n{'r' * 10}"
     assert texts == ["u" * 100, "looking", shortened, "f" * 60, "thanks"]
 
 
-async def test_compaction_leaves_recent_messages_untouched():
+def test_compaction_leaves_recent_messages_untouched():
     memory = conversation(folding=tight(keep_recent=3))
     recent = [user("a" * 800), user("b" * 800), user("c" * 800)]
 
-    assert (await said(memory, *recent)) == [one.content for one in recent]
+    assert (said(memory, *recent)) == [one.content for one in recent]
 
 
-async def test_compaction_drops_the_oldest_when_shortening_is_not_enough():
+def test_compaction_drops_the_oldest_when_shortening_is_not_enough():
     memory = conversation(folding=tight(context_window=100))
-    texts = await said(memory, *(user(f"{n} " + "word " * 6) for n in range(12)))
+    texts = said(memory, *(user(f"{n} " + "word " * 6) for n in range(12)))
 
     assert texts[-1].startswith("11")
     assert not any(text.startswith("0") for text in texts)
-    assert tokens_in(await memory.get_history()) <= 50
+    assert tokens_in(memory.get_history()) <= 50
 
 
-async def test_shortened_original_stays_readable_as_a_revision():
+def test_shortened_original_stays_readable_as_a_revision():
     entries = provider()
     memory = conversation(entries, folding=tight())
-    await said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
+    said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
 
-    found = await entries.recall(MemoryQuery("conv:c1", filter={"role": "tool"}))
-    past = await entries.history("conv:c1", found[0].key)
+    found = entries.recall(MemoryQuery("conv:c1", filter={"role": "tool"}))
+    past = entries.history("conv:c1", found[0].key)
     assert [len(one.value) for one in past] == [900, len(found[0].value)]
 
 
-async def test_summary_replaces_what_was_dropped():
+def test_summary_replaces_what_was_dropped():
     memory = conversation(folding=window(1), summariser=ExtractiveSummariser())
     told = user("My daughter Mia starts school in Lyon on 1 September.")
 
-    history = await said(memory, told, assistant("Noted!"), user("What's the weather?"))
+    history = said(memory, told, assistant("Noted!"), user("What's the weather?"))
 
     summary = "- user: My daughter Mia starts school in Lyon on 1 September."
     assert history == [f"Summary of the conversation so far:\n{summary}", "What's the weather?"]
 
 
-async def test_summary_stands_after_the_instructions():
+def test_summary_stands_after_the_instructions():
     memory = conversation(folding=window(1), summariser=ExtractiveSummariser())
 
-    await said(memory, Message(Role.SYSTEM, "be kind"), user("one two three four five"), user("b"))
-    roles = [(one.role, one.content[:7]) for one in await memory.get_history()]
+    said(memory, Message(Role.SYSTEM, "be kind"), user("one two three four five"), user("b"))
+    roles = [(one.role, one.content[:7]) for one in memory.get_history()]
 
     assert roles == [(Role.SYSTEM, "be kind"), (Role.SYSTEM, "Summary"), (Role.USER, "b")]
 
@@ -188,49 +188,49 @@ class Scripted:
     seen: list[tuple[str, list[str]]] = field(default_factory=list)
     fails: bool = False
 
-    async def summarise(self, before: str, folded: Sequence[Message]) -> str:
+    def summarise(self, before: str, folded: Sequence[Message]) -> str:
         if self.fails:
             raise TimeoutError
         self.seen.append((before, [one.content for one in folded]))
         return f"summary {len(self.seen)}"
 
 
-async def test_summary_rolls_the_last_one_in():
+def test_summary_rolls_the_last_one_in():
     model = Scripted()
 
-    await said(conversation(folding=window(1), summariser=model), *TALK)
+    said(conversation(folding=window(1), summariser=model), *TALK)
 
     assert model.seen == [("", ["q1", "a1"]), ("summary 1", ["q2", "a2"])]
 
 
-async def test_summariser_that_fails_is_stood_in_for_and_the_fold_says_so():
+def test_summariser_that_fails_is_stood_in_for_and_the_fold_says_so():
     memory = conversation(folding=window(1), summariser=Scripted(fails=True))
 
-    await said(memory, user("The blue car belongs to Tom"), user("b"))
-    view = await memory.view()
+    said(memory, user("The blue car belongs to Tom"), user("b"))
+    view = memory.view()
 
     assert view.summary == "- user: The blue car belongs to Tom"
     assert view.folds[0].by == "extractive (model x: TimeoutError)"
 
 
-async def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
+def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
     class Talkative:
         name = "talkative"
 
-        async def summarise(self, before: str, folded: Sequence[Message]) -> str:
+        def summarise(self, before: str, folded: Sequence[Message]) -> str:
             return "字" * 5_000
 
     memory = conversation(folding=tight(), summariser=Talkative())
-    await said(memory, *(user(f"{n} " + "word " * 40) for n in range(9)))
+    said(memory, *(user(f"{n} " + "word " * 40) for n in range(9)))
 
-    assert len((await memory.view()).summary) == 150 // 4
+    assert len((memory.view()).summary) == 150 // 4
 
 
-async def test_view_tells_what_was_folded_why_and_by_what():
+def test_view_tells_what_was_folded_why_and_by_what():
     memory = conversation(folding=Folding(max_messages=2), summariser=Scripted())
 
-    await said(memory, *TALK[:3])
-    view = await memory.view()
+    said(memory, *TALK[:3])
+    view = memory.view()
 
     assert [one.content for one in view.messages] == ["a1", "q2"]
     [fold] = view.folds
@@ -240,55 +240,55 @@ async def test_view_tells_what_was_folded_why_and_by_what():
     assert line.tokens_before > 0
 
 
-async def test_view_tells_shortened_apart_from_dropped():
+def test_view_tells_shortened_apart_from_dropped():
     memory = conversation(folding=tight())
-    await said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
+    said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
 
-    [fold] = (await memory.view()).folds
+    [fold] = (memory.view()).folds
 
     assert (fold.reason, fold.by) == (Reason.TOKENS, "cut")
     assert [line.role for line in fold.messages] == [Role.TOOL]
     assert 0 < fold.messages[0].tokens_after < fold.messages[0].tokens_before
 
 
-async def test_view_keeps_the_newest_folds_only():
+def test_view_keeps_the_newest_folds_only():
     memory = conversation(folding=window(1))
-    await said(memory, *(user(f"q{n}") for n in range(60)))
+    said(memory, *(user(f"q{n}") for n in range(60)))
 
-    folds = (await memory.view()).folds
+    folds = (memory.view()).folds
 
     assert len(folds) == 50
     assert folds[0].messages[0].excerpt == "q58"
 
 
-async def test_clear_forgets_this_conversation_and_nothing_else():
+def test_clear_forgets_this_conversation_and_nothing_else():
     entries = provider()
     mine = conversation(entries, folding=window(1), summariser=ExtractiveSummariser())
     other = conversation(entries, session="c2")
-    await said(mine, *TALK)
-    await said(other, user("hello"))
-    await entries.store(StoreParams("conv:c1", "favourite", "tea"))
+    said(mine, *TALK)
+    said(other, user("hello"))
+    entries.store(StoreParams("conv:c1", "favourite", "tea"))
 
-    assert await mine.clear() == 2
+    assert mine.clear() == 2
 
-    assert await mine.get_history() == ()
-    assert (await mine.view()).folds == ()
-    assert [one.content for one in await other.get_history()] == ["hello"]
-    assert [one.key for one in await entries.recall(MemoryQuery("conv:c1"))] == ["favourite"]
+    assert mine.get_history() == ()
+    assert (mine.view()).folds == ()
+    assert [one.content for one in other.get_history()] == ["hello"]
+    assert [one.key for one in entries.recall(MemoryQuery("conv:c1"))] == ["favourite"]
 
 
-async def test_result_of_a_folded_call_is_folded_at_once():
+def test_result_of_a_folded_call_is_folded_at_once():
     memory = conversation(folding=window(1))
-    await said(memory, assistant("", "c1"), user("q"))
-    kept = await memory.add_message(result("c1", "too late"))
+    said(memory, assistant("", "c1"), user("q"))
+    kept = memory.add_message(result("c1", "too late"))
 
-    view = await memory.view()
+    view = memory.view()
     assert kept.id not in {one.id for one in view.messages}
     assert view.folds[0].reason is Reason.ORPHAN
     assert view.folds[0].messages[0].excerpt == "too late"
 
 
-async def test_two_writers_at_the_same_moment_lose_nothing():
+def test_two_writers_at_the_same_moment_lose_nothing():
     entries = provider()
     frozen = Ticking().now
     writers = [
@@ -297,13 +297,13 @@ async def test_two_writers_at_the_same_moment_lose_nothing():
     ]
     for number in range(3):
         for writer in writers:
-            await writer.add_message(user(f"m{number}"))
+            writer.add_message(user(f"m{number}"))
 
-    history = await writers[0].get_history()
+    history = writers[0].get_history()
     assert [one.content for one in history] == ["m0", "m0", "m1", "m1", "m2", "m2"]
 
 
-async def test_extractive_summary_stays_within_its_length():
+def test_extractive_summary_stays_within_its_length():
     """What says least makes room, repeats first; of equals the older."""
     summariser = ExtractiveSummariser(longest=130)
     told = [
@@ -314,13 +314,13 @@ async def test_extractive_summary_stays_within_its_length():
         result("c1", "Tools are not heard here at all, whatever they say."),
     ]
 
-    text = await summariser.summarise("", told)
+    text = summariser.summarise("", told)
 
     assert text.splitlines() == [
         "- user: Alice moved to Lyon with her two cats in May 2024.",
         "- assistant: Bob bought a red bicycle for 300 euros yesterday.",
     ]
-    assert await summariser.summarise(text, []) == text
+    assert summariser.summarise(text, []) == text
 
 
 REFUSED = [
@@ -333,9 +333,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("message", REFUSED)
-async def test_message_that_makes_no_sense_is_refused(message: Message):
+def test_message_that_makes_no_sense_is_refused(message: Message):
     with pytest.raises(InvalidInput):
-        await conversation().add_message(message)
+        conversation().add_message(message)
 
 
 def test_folding_that_makes_no_sense_is_refused():

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from memory.logic.hearing import STAND_IN, heard_of
-from memory.logic.talking import message_of
+from memory.logic.conversations.conversation_gate import STAND_IN, heard_of
+from memory.logic.conversations.conversation_requests import message_of
 
 
 KEY = "sk-proj-Zx81kQmN4tYp0LrVb7WcD3sHf9JgA2eU"

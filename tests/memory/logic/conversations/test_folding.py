@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.errors import Serialization
-from memory.logic.folding import Compaction, Folding, Strategy, plan, shorten
-from memory.logic.messages import (
+from memory.logic.conversations.folding import Compaction, Folding, Strategy, plan, shorten
+from memory.logic.conversations.messages import (
     Message,
     Role,
     ToolCall,

@@ -17,7 +17,7 @@ from memory.logic.curation.scoring import (
     may_expire,
     revalued,
 )
-from memory.logic.tiers import Use
+from memory.logic.entries.tiers import Use
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE, START
 

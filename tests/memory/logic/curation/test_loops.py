@@ -6,7 +6,7 @@ from memory.core.records import MemoryQuery, Source, StoreParams
 from memory.logic.curation.curator import Curator, keep
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.work import FinishedWork
-from memory.logic.texts import texts_in
+from memory.logic.entries.texts import texts_in
 from tests.memory.logic.curation.test_curator import answer, curated, kept, model
 from tests.memory.logic.support import NAMESPACE, provider
 
@@ -31,11 +31,11 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
     entries = provider()
     told = TOLD[language]
     for number, fact in enumerate(told):
-        await entries.store(StoreParams(NAMESPACE, f"said_{number}", fact, category="fact"))
+        entries.store(StoreParams(NAMESPACE, f"said_{number}", fact, category="fact"))
     ways = QUOTED[language]
 
     for run in range(100):
-        hits = await entries.recall(MemoryQuery(NAMESPACE, top_k=20))
+        hits = entries.recall(MemoryQuery(NAMESPACE, top_k=20))
         recalled = [text for one in hits for text in texts_in(one.value)]
         said = [ways[run % len(ways)].format(*told)]
         scripted, _ = model(answer(key_learnings=said, summary=told[run % 3]))
@@ -48,9 +48,9 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
             source=Source(run_id=f"r{run}"),
         )
         curator: Curator = scripted if by == "model" else ExtractiveCurator()
-        await keep(await curated(work, curator), entries)
+        keep(await curated(work, curator), entries)
 
-    found = await entries.recall(MemoryQuery(NAMESPACE, top_k=100))
+    found = entries.recall(MemoryQuery(NAMESPACE, top_k=100))
     assert sorted(str(one.value) for one in found) == sorted(told)
     assert {one.revision for one in found} == {1}
 
@@ -58,7 +58,7 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
 async def test_what_the_run_stored_itself_is_neither_learnt_nor_accounted_for():
     entries = provider()
     fact = "I'm Zoe, and I'm allergic to walnuts."
-    await entries.store(StoreParams(NAMESPACE, "said_1", fact, category="fact"))
+    entries.store(StoreParams(NAMESPACE, "said_1", fact, category="fact"))
 
     done = await curated(FinishedWork(fact, outputs=[fact, f"Noted: {fact}"], written=[fact]))
 
@@ -76,14 +76,14 @@ async def test_run_that_did_something_is_accounted_for_though_it_was_reminded():
 async def test_learning_that_somebody_said_before_is_a_proof_of_what_they_said():
     entries = provider()
     fact = "My cat Mimi is allergic to fish"
-    await entries.store(
+    entries.store(
         StoreParams(NAMESPACE, "pet", fact, {"by": "me"}, category="fact", importance=0.3)
     )
 
-    await keep(await curated(FinishedWork("t", outputs=[f"{fact}."])), entries)
+    keep(await curated(FinishedWork("t", outputs=[f"{fact}."])), entries)
 
-    [kept_one] = [one for one in await entries.recall(MemoryQuery(NAMESPACE)) if one.key == "pet"]
-    assert await kept(entries, "result") == []
+    [kept_one] = [one for one in entries.recall(MemoryQuery(NAMESPACE)) if one.key == "pet"]
+    assert kept(entries, "result") == []
     assert (kept_one.value, kept_one.importance) == (fact, 0.3)
     assert (kept_one.metadata["by"], kept_one.metadata["proofs"]) == ("me", 2)
 
@@ -91,11 +91,11 @@ async def test_learning_that_somebody_said_before_is_a_proof_of_what_they_said()
 async def test_learning_never_outranks_what_it_was_made_of():
     entries = provider()
     fact = "My cat Mimi is allergic to fish from the lake"
-    await entries.store(StoreParams(NAMESPACE, "pet", fact, category="fact", importance=0.3))
+    entries.store(StoreParams(NAMESPACE, "pet", fact, category="fact", importance=0.3))
 
     learnt = "My cat Mimi is allergic to fish and chicken from the lake since May 2024"
-    await keep(await curated(FinishedWork("t", outputs=[learnt])), entries)
+    keep(await curated(FinishedWork("t", outputs=[learnt])), entries)
 
-    [made] = await kept(entries, "result")
+    [made] = kept(entries, "result")
     assert texts_in(made.value) == [learnt]
     assert made.importance == 0.3

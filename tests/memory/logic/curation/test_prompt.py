@@ -3,10 +3,10 @@
 import pytest
 
 from memory.core.errors import InvalidInput
+from memory.logic.conversations.messages import estimate
 from memory.logic.curation.batches import batches, clipped, parts
 from memory.logic.curation.prompt import build_prompt, build_retry
 from memory.logic.curation.work import FinishedWork, Status, redacted
-from memory.logic.messages import estimate
 
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -84,10 +84,10 @@ def test_prompt_stays_within_its_budget(text: str):
 
 
 def test_second_question_says_what_was_wrong():
-    text = build_retry("PROMPT", "the answer", "summary: a text was expected.")
+    text = build_retry("PROMPT", "the answer", "summary: must be a text.")
 
     assert text.startswith("PROMPT\n\n")
-    assert "summary: a text was expected." in text
+    assert "summary: must be a text." in text
     assert "the answer" in text
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
-from memory.logic.contradictions import Claim, Conflict, claim_of, conflict_between, contradictions
-from memory.logic.near import (
+from memory.logic.entries.duplicates import (
     Likeness,
     differs_by_negation,
     find_duplicate,
@@ -18,6 +17,13 @@ from memory.logic.near import (
     merged,
     proofs,
     similarity,
+)
+from memory.logic.review.contradictions import (
+    Claim,
+    Conflict,
+    claim_of,
+    conflict_between,
+    contradictions,
 )
 from tests.memory.logic.support import NAMESPACE, START, quick
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.logic.filter_words import read_filter
+from memory.logic.entries.filter_syntax import read_filter
 
 
 TYPED: list[tuple[str, dict[str, Any]]] = [

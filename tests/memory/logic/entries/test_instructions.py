@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.logic.instructions import find_orders, gives_orders
+from memory.logic.entries.instructions import find_orders, gives_orders
 
 
 ORDERS = [

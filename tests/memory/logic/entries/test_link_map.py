@@ -3,7 +3,7 @@
 from typing import Any
 
 from memory.core.records import MemoryEntry
-from memory.logic.link_map import LINE, Linked, LinkKind, drawn, links_among
+from memory.logic.entries.link_map import LINE, Linked, LinkKind, drawn, links_among
 
 
 def entry(id_: str, **metadata: Any) -> MemoryEntry:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.logic.secrets import find_secrets, redact, redact_json
+from memory.logic.entries.secrets import find_secrets, redact, redact_json
 from tests.memory.logic.support import quick
 
 

@@ -1,6 +1,5 @@
 """Three tiers: who may move where, what is promoted, and that nothing verified is lost by expiry."""
 
-import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from itertools import product
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.logic.tiers import (
+from memory.logic.entries.tiers import (
     MOVES,
     WORKING_TTL,
     Move,
@@ -143,32 +142,32 @@ class Life:
         self.clock = Ticking()
         self.entries = provider(self.clock)
 
-    async def store(self, key: str, tier: Tier) -> None:
+    def store(self, key: str, tier: Tier) -> None:
         write = fresh(StoreParams(NAMESPACE, key, "said again", tier=tier))
-        await self.entries.store(guarded(write, await self._present(key)))
+        self.entries.store(guarded(write, self._present(key)))
 
-    async def verify(self, key: str, _tier: Tier) -> None:
-        present = await self._present(key)
+    def verify(self, key: str, _tier: Tier) -> None:
+        present = self._present(key)
         if present and present.tier is Tier.WORKING:
             marked = {"verified": True}
-            await self.entries.store(
+            self.entries.store(
                 fresh(StoreParams(NAMESPACE, key, present.value, marked, tier=Tier.WORKING))
             )
 
-    async def wait(self, _key: str, _tier: Tier) -> None:
+    def wait(self, _key: str, _tier: Tier) -> None:
         """Seven hours; the sweep's margin is two, and it comes every one."""
         for _ in range(7):
             self.clock.now += timedelta(hours=1)
-            found = await self.entries.recall(MemoryQuery(NAMESPACE))
+            found = self.entries.recall(MemoryQuery(NAMESPACE))
             for one, _why in settle(found, self.clock.now).promoted:
-                await self.entries.store(moved(one, Move.PROMOTE, Tier.LONG_TERM))
+                self.entries.store(moved(one, Move.PROMOTE, Tier.LONG_TERM))
 
-    async def verified(self) -> set[str]:
-        found = await self.entries.recall(MemoryQuery(NAMESPACE))
+    def verified(self) -> set[str]:
+        found = self.entries.recall(MemoryQuery(NAMESPACE))
         return {one.key for one in found if is_verified(one)}
 
-    async def _present(self, key: str) -> MemoryEntry | None:
-        found = await self.entries.recall(MemoryQuery(NAMESPACE, key=key))
+    def _present(self, key: str) -> MemoryEntry | None:
+        found = self.entries.recall(MemoryQuery(NAMESPACE, key=key))
         return found[0] if found else None
 
 
@@ -184,13 +183,13 @@ ACTS = st.tuples(
 def test_nothing_verified_is_lost_by_expiry(acts: list[Any]):
     """spec §5: nothing verified is lost by expiry, in whatever order things happen."""
 
-    async def live() -> None:
+    def live() -> None:
         life = Life()
         verified: set[str] = set()
         for act, key, tier in acts:
-            await act(life, key, tier)
-            left = await life.verified()
+            act(life, key, tier)
+            left = life.verified()
             assert verified <= left
             verified = left
 
-    asyncio.run(live())
+    live()

@@ -1,6 +1,5 @@
 """Markdown in, Markdown out: the same bytes, whatever is in them."""
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.page_files import export_page, file_name, import_page, split
-from memory.logic.pages import KnowledgePage
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.page_files import export_page, file_name, import_page, split
+from memory.logic.knowledge.pages import KnowledgePage
 from tests.memory.logic.support import START, Ticking, provider, quick
 
 
@@ -75,16 +74,16 @@ def test_any_head_comes_back_byte_for_byte(head: str, content: str, end: str):
 @quick
 @given(HOSTILE)
 def test_any_file_survives_the_store(text: str):
-    async def there_and_back() -> bytes:
+    def there_and_back() -> bytes:
         wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
-        page = await wiki.import_file(text.encode(), "notes.md")
-        return await wiki.export_file(page.id)
+        page = wiki.import_file(text.encode(), "notes.md")
+        return wiki.export_file(page.id)
 
     data = text.encode()
     page = load(data)
     if page.id in page.references or len(page.id) > 200:
         return
-    assert asyncio.run(there_and_back()) == data
+    assert there_and_back() == data
 
 
 FOREIGN = """---

@@ -1,6 +1,5 @@
 """Knowledge pages: kept, indexed, linked both ways, stale in time, merged rather than doubled."""
 
-import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound, Serialization
 from memory.core.records import MemoryEntry, StoreParams
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.page_index import PageIndexEntry, Staleness
-from memory.logic.page_merging import Twin, find_twin, merged_content
-from memory.logic.pages import KnowledgePage, from_entry, slug, wiki_links
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.page_index import PageIndexEntry, Staleness
+from memory.logic.knowledge.page_merge import Twin, find_twin, merged_content
+from memory.logic.knowledge.pages import KnowledgePage, from_entry, slug, wiki_links
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import Ticking, provider, quick
 
@@ -47,42 +46,42 @@ FULL = KnowledgePage(
 )
 
 
-async def test_page_is_added_read_updated_and_deleted():
+def test_page_is_added_read_updated_and_deleted():
     """seed 4 §8: KnowledgeStore supports page CRUD."""
     wiki = store()
 
-    added = await wiki.add_page(FULL)
-    assert await wiki.get_page("deploy") == added
+    added = wiki.add_page(FULL)
+    assert wiki.get_page("deploy") == added
     assert replace(added, created_at=None, updated_at=None) == FULL
 
-    changed = await wiki.update_page(replace(added, title="Shipping"))
+    changed = wiki.update_page(replace(added, title="Shipping"))
     assert changed.title == "Shipping"
     assert changed.created_at == added.created_at
     assert when(changed) > when(added)
 
-    assert await wiki.delete_page("deploy") is True
-    assert await wiki.get_page("deploy") is None
-    assert await wiki.delete_page("deploy") is False
+    assert wiki.delete_page("deploy") is True
+    assert wiki.get_page("deploy") is None
+    assert wiki.delete_page("deploy") is False
 
 
-async def test_page_is_added_once_and_updated_only_where_it_is():
+def test_page_is_added_once_and_updated_only_where_it_is():
     wiki = store()
-    await wiki.add_page(page("a"))
+    wiki.add_page(page("a"))
 
     with pytest.raises(AlreadyExists):
-        await wiki.add_page(page("a"))
+        wiki.add_page(page("a"))
     with pytest.raises(NotFound):
-        await wiki.update_page(page("b"))
+        wiki.update_page(page("b"))
     with pytest.raises(NotFound):
-        await wiki.export_file("b")
+        wiki.export_file("b")
 
 
 @pytest.mark.parametrize(
     "wrong", [page(""), page(" a"), page("a", " "), page("a", references=("a",))]
 )
-async def test_page_that_makes_no_sense_is_refused(wrong: KnowledgePage):
+def test_page_that_makes_no_sense_is_refused(wrong: KnowledgePage):
     with pytest.raises(InvalidInput):
-        await store().add_page(wrong)
+        store().add_page(wrong)
 
 
 ACTS = st.lists(
@@ -98,119 +97,119 @@ ACTS = st.lists(
 def test_index_is_always_in_step_with_the_pages(acts: list[tuple[str, str, int]]):
     """seed 4 §8 and F5: the index is kept on add, update and delete."""
 
-    async def live() -> None:
+    def live() -> None:
         wiki = store()
         kept: dict[str, KnowledgePage] = {}
         for act, name, number in acts:
             new = page(name, f"{name} {number}", tags=(f"t{number}",))
             match act:
                 case "add" if name not in kept:
-                    kept[name] = await wiki.add_page(new)
+                    kept[name] = wiki.add_page(new)
                 case "update" if name in kept:
-                    kept[name] = await wiki.update_page(new)
+                    kept[name] = wiki.update_page(new)
                 case "delete":
-                    assert await wiki.delete_page(name) is (kept.pop(name, None) is not None)
+                    assert wiki.delete_page(name) is (kept.pop(name, None) is not None)
             expected = [
                 PageIndexEntry(one.id, one.title, one.summary, one.tags, one.updated_at)
                 for one in sorted(kept.values(), key=lambda one: one.title)
             ]
-            assert list(await wiki.get_index()) == expected
+            assert list(wiki.get_index()) == expected
 
-    asyncio.run(live())
+    live()
 
 
-async def test_search_finds_by_title_summary_and_tags():
+def test_search_finds_by_title_summary_and_tags():
     """seed 4 F4: keywords in title, summary, tags; content is the retriever's."""
     wiki = store()
-    await wiki.add_page(FULL)
-    await wiki.add_page(
+    wiki.add_page(FULL)
+    wiki.add_page(
         page("tea", "Green tea", summary="How to brew", tags=("茶叶",), content="deployment")
     )
 
-    assert [one.id for one in await wiki.search("the deployments")] == ["deploy"]
-    assert [one.id for one in await wiki.search("how to ship")] == ["deploy"]
-    assert [one.id for one in await wiki.search("release")] == ["deploy"]
-    assert [one.id for one in await wiki.search("茶叶怎么泡")] == ["tea"]
-    assert [one.id for one in await wiki.search("brew and ship tea")] == ["tea", "deploy"]
-    assert await wiki.search("the of and") == []
+    assert [one.id for one in wiki.search("the deployments")] == ["deploy"]
+    assert [one.id for one in wiki.search("how to ship")] == ["deploy"]
+    assert [one.id for one in wiki.search("release")] == ["deploy"]
+    assert [one.id for one in wiki.search("茶叶怎么泡")] == ["tea"]
+    assert [one.id for one in wiki.search("brew and ship tea")] == ["tea", "deploy"]
+    assert wiki.search("the of and") == []
 
 
-async def test_references_are_walked_both_ways():
+def test_references_are_walked_both_ways():
     wiki = store()
-    await wiki.add_page(page("a", references=("b", "c")))
-    await wiki.add_page(page("b", content="see [[Page C|that one]] and [[c]], [[nowhere]], [[a]]"))
-    await wiki.add_page(page("c", "Page C", aliases=("sea",)))
+    wiki.add_page(page("a", references=("b", "c")))
+    wiki.add_page(page("b", content="see [[Page C|that one]] and [[c]], [[nowhere]], [[a]]"))
+    wiki.add_page(page("c", "Page C", aliases=("sea",)))
 
-    assert await wiki.references_of("a") == ("b", "c")
-    assert await wiki.references_of("b") == ("c", "a")
-    assert await wiki.referenced_by("c") == ("a", "b")
-    assert await wiki.referenced_by("a") == ("b",)
-    assert await wiki.references_of("nobody") == ()
+    assert wiki.references_of("a") == ("b", "c")
+    assert wiki.references_of("b") == ("c", "a")
+    assert wiki.referenced_by("c") == ("a", "b")
+    assert wiki.referenced_by("a") == ("b",)
+    assert wiki.references_of("nobody") == ()
 
 
-async def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
+def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
     wiki = store()
-    await wiki.add_page(page("b"))
-    await wiki.add_page(page("c"))
-    await wiki.add_page(page("a", references=("b", "c")))
-    assert await wiki.stale() == ()
+    wiki.add_page(page("b"))
+    wiki.add_page(page("c"))
+    wiki.add_page(page("a", references=("b", "c")))
+    assert wiki.stale() == ()
 
-    changed = await wiki.update_page(page("b", "B again"))
-    await wiki.delete_page("c")
+    changed = wiki.update_page(page("b", "B again"))
+    wiki.delete_page("c")
 
-    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in await wiki.stale()]
+    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.stale()]
     assert marks == [
         ("a", "b", Staleness.CHANGED, changed.updated_at),
         ("a", "c", Staleness.VANISHED, None),
     ]
 
 
-async def test_confirming_a_page_clears_it_and_makes_nobody_else_stale():
+def test_confirming_a_page_clears_it_and_makes_nobody_else_stale():
     wiki = store()
-    await wiki.add_page(page("b"))
-    await wiki.add_page(page("a", references=("b",)))
-    await wiki.add_page(page("z", references=("a",)))
-    await wiki.update_page(page("b", "B again"))
+    wiki.add_page(page("b"))
+    wiki.add_page(page("a", references=("b",)))
+    wiki.add_page(page("z", references=("a",)))
+    wiki.update_page(page("b", "B again"))
 
-    before = await wiki.get_page("a")
-    confirmed = await wiki.confirm("a")
+    before = wiki.get_page("a")
+    confirmed = wiki.confirm("a")
 
-    assert await wiki.stale() == ()
+    assert wiki.stale() == ()
     assert before is not None
     assert confirmed.updated_at == before.updated_at
     with pytest.raises(NotFound):
-        await wiki.confirm("nobody")
+        wiki.confirm("nobody")
 
 
-async def test_rewriting_a_stale_page_clears_it():
+def test_rewriting_a_stale_page_clears_it():
     wiki = store()
-    await wiki.add_page(page("b"))
-    await wiki.add_page(page("a", references=("b",)))
-    await wiki.update_page(page("b", "B again"))
+    wiki.add_page(page("b"))
+    wiki.add_page(page("a", references=("b",)))
+    wiki.update_page(page("b", "B again"))
 
-    await wiki.update_page(page("a", "A again", references=("b",)))
+    wiki.update_page(page("a", "A again", references=("b",)))
 
-    assert await wiki.stale() == ()
+    assert wiki.stale() == ()
 
 
-async def test_old_states_of_a_page_stay_readable():
+def test_old_states_of_a_page_stay_readable():
     wiki = store()
-    await wiki.add_page(page("a", "first"))
-    await wiki.update_page(page("a", "second"))
+    wiki.add_page(page("a", "first"))
+    wiki.update_page(page("a", "second"))
 
-    past = await wiki.revisions("a")
+    past = wiki.revisions("a")
 
     assert [(one.title, one.revision) for one in past] == [("first", 1), ("second", 2)]
 
 
-async def test_other_memories_of_the_namespace_are_no_pages():
+def test_other_memories_of_the_namespace_are_no_pages():
     entries = provider()
     wiki = store(entries)
-    await entries.store(StoreParams(TEAM, "page:fake", "no page at all"))
-    await entries.store(StoreParams(TEAM, "elsewhere", {}, category="page"))
+    entries.store(StoreParams(TEAM, "page:fake", "no page at all"))
+    entries.store(StoreParams(TEAM, "elsewhere", {}, category="page"))
 
-    assert await wiki.pages() == []
-    assert await wiki.get_page("fake") is None
+    assert wiki.pages() == []
+    assert wiki.get_page("fake") is None
 
 
 def test_entry_that_only_looks_like_a_page_is_refused_by_name():
@@ -239,10 +238,10 @@ def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: Twin | N
     assert (found and found.why) == expected
 
 
-async def test_writing_merges_into_the_page_that_is_there():
+def test_writing_merges_into_the_page_that_is_there():
     """spec §7: merging into the existing page rather than adding a twin."""
     wiki = store()
-    await wiki.add_page(page("tea", "Green tea", content="Steep at 80 degrees.", tags=("drink",)))
+    wiki.add_page(page("tea", "Green tea", content="Steep at 80 degrees.", tags=("drink",)))
     new = page(
         "t2",
         "green tea!",
@@ -252,10 +251,10 @@ async def test_writing_merges_into_the_page_that_is_there():
         aliases=("Sencha",),
     )
 
-    written = await wiki.write(new)
+    written = wiki.write(new)
 
     assert written.merged_for is Twin.TITLE
-    [kept] = await wiki.pages()
+    [kept] = wiki.pages()
     assert kept == written.page
     assert kept.content == "Steep at 80 degrees.\n\nIt comes from Japan and China."
     assert (kept.id, kept.title, kept.revision) == ("tea", "Green tea", 2)
@@ -263,15 +262,15 @@ async def test_writing_merges_into_the_page_that_is_there():
     assert kept.aliases == ("green tea!", "Sencha")
 
 
-async def test_writing_something_else_adds_a_page_and_its_own_id_updates_it():
+def test_writing_something_else_adds_a_page_and_its_own_id_updates_it():
     wiki = store()
 
-    assert (await wiki.write(page("a", "Tea"))).merged_for is None
-    assert (await wiki.write(page("b", "Coffee"))).merged_for is None
-    written = await wiki.write(page("b", "Strong coffee"))
+    assert (wiki.write(page("a", "Tea"))).merged_for is None
+    assert (wiki.write(page("b", "Coffee"))).merged_for is None
+    written = wiki.write(page("b", "Strong coffee"))
 
     assert (written.page.title, written.page.revision) == ("Strong coffee", 2)
-    assert len(await wiki.pages()) == 2
+    assert len(wiki.pages()) == 2
 
 
 def test_merging_content_keeps_everything_said_and_says_nothing_twice():
@@ -297,11 +296,11 @@ def test_wiki_links_are_found_in_order_once():
     assert wiki_links("[[b]] [[a|A]] [[ b ]] [no] [[]] [[x\ny]]") == ("b", "a")
 
 
-async def test_pages_of_two_moments_keep_their_order():
+def test_pages_of_two_moments_keep_their_order():
     clock = Ticking()
     wiki = store(clock=clock)
-    first = await wiki.add_page(page("a"))
+    first = wiki.add_page(page("a"))
     clock.now += timedelta(days=1)
-    second = await wiki.add_page(page("b"))
+    second = wiki.add_page(page("b"))
 
     assert when(second) - when(first) >= timedelta(days=1)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.logic.grams import dice, grams, keywords
-from memory.logic.knowledge import KnowledgeStore
-from memory.logic.pages import KnowledgePage
-from memory.logic.retriever import (
+from memory.logic.entries.text_similarity import dice_coefficient, grams, keywords
+from memory.logic.knowledge.knowledge_base import KnowledgeStore
+from memory.logic.knowledge.pages import KnowledgePage
+from memory.logic.knowledge.retriever import (
     MemoryRetriever,
     RetrieverConfig,
     combined,
@@ -56,7 +56,7 @@ DICE = [
 @pytest.mark.parametrize(("one", "other", "expected"), DICE)
 def test_overlap_is_dice_of_terms_and_pairs(one: str, other: str, expected: float):
     """seed 4 step 4: TextOverlap by the Dice coefficient is right."""
-    assert dice(grams(one), grams(other)) == pytest.approx(expected)
+    assert dice_coefficient(grams(one), grams(other)) == pytest.approx(expected)
 
 
 WIKI = [
@@ -146,13 +146,13 @@ def test_score_is_always_from_zero_to_one(query: str, fields: list[str]):
             assert 0.0 <= item.score <= 1.0
 
 
-async def test_retrieval_end_to_end():
+def test_retrieval_end_to_end():
     """seed 4 §8 and step 4: end to end, over pages in a store, without any embedding."""
     wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
     for one in WIKI:
-        await wiki.add_page(one)
+        wiki.add_page(one)
 
-    result = await MemoryRetriever(wiki).retrieve("How is green tea brewed?")
+    result = MemoryRetriever(wiki).retrieve("How is green tea brewed?")
 
     assert result.query == "How is green tea brewed?"
     assert result.items[0].page.id == "tea"

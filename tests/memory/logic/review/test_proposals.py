@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,12 +11,22 @@ from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.logic.applying import Applied, Outdated, apply, undo
-from memory.logic.contradictions import contradictions
 from memory.logic.curation.links import links
-from memory.logic.planning import Diff, Problem, plan
-from memory.logic.proposals import NEXT, Kind, Proposal, State, Target, admitted, fingerprint, move
-from memory.logic.proposing import to_add, to_link, to_merge, to_settle
+from memory.logic.entries.write_batch import find_entry
+from memory.logic.review.contradictions import contradictions
+from memory.logic.review.proposal_execution import Applied, Outdated, apply, undo
+from memory.logic.review.proposal_plans import Diff, Lookup, Problem, plan
+from memory.logic.review.proposal_rules import to_add, to_link, to_merge, to_settle
+from memory.logic.review.proposals import (
+    NEXT,
+    Kind,
+    Proposal,
+    State,
+    Target,
+    admitted,
+    fingerprint,
+    move,
+)
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, quick
 
@@ -23,12 +34,12 @@ from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, q
 CLOCK = Ticking()
 
 
-async def stored(entries: InMemoryProvider, key: str, value: Any, **fields: Any) -> MemoryEntry:
-    return await entries.store(StoreParams(NAMESPACE, key, value, **fields))
+def stored(entries: InMemoryProvider, key: str, value: Any, **fields: Any) -> MemoryEntry:
+    return entries.store(StoreParams(NAMESPACE, key, value, **fields))
 
 
-async def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
-    found = await entries.recall(MemoryQuery(NAMESPACE))
+def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
+    found = entries.recall(MemoryQuery(NAMESPACE))
     return {
         one.key: (one.value, one.metadata, one.category, one.tier, one.importance, one.source)
         for one in found
@@ -43,23 +54,23 @@ def new(value: Any, key: str = "new", **fields: Any) -> StoreParams:
     return StoreParams(NAMESPACE, key, value, **fields)
 
 
-async def _world() -> tuple[InMemoryProvider, dict[str, MemoryEntry]]:
+def _world() -> tuple[InMemoryProvider, dict[str, MemoryEntry]]:
     entries = provider(CLOCK)
     made = {
-        "tea": await stored(entries, "tea", "Alice likes tea", metadata={"a": 1}, importance=0.4),
-        "tee": await stored(
+        "tea": stored(entries, "tea", "Alice likes tea", metadata={"a": 1}, importance=0.4),
+        "tee": stored(
             entries,
             "tee",
             "Alice enjoys tea",
             metadata={"a": 2, "b": 3, "proofs": 2},
             importance=0.8,
         ),
-        "hot": await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600),
+        "hot": stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600),
     }
     return entries, made
 
 
-async def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
+def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
     return [
         proposal(Kind.ADD, new=new("Bob likes coffee")),
         proposal(Kind.EDIT, made["tea"], new=new("Alice loves tea", metadata={"c": 4})),
@@ -70,68 +81,72 @@ async def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
     ]
 
 
-@pytest.mark.parametrize("number", range(6))
-async def test_dry_run_leaves_no_trace(number: int):
-    entries, made = await _world()
-    one = (await _all_kinds(made))[number]
-    before = await state(entries)
+def lookup(entries: InMemoryProvider) -> Lookup:
+    return partial(find_entry, entries, NAMESPACE)
 
-    diff = await plan(one, entries)
+
+@pytest.mark.parametrize("number", range(6))
+def test_dry_run_leaves_no_trace(number: int):
+    entries, made = _world()
+    one = (_all_kinds(made))[number]
+    before = state(entries)
+
+    diff = plan(one, lookup(entries))
 
     assert diff.applicable
     assert diff.changes
-    assert await state(entries) == before
-    past = [len(await entries.history(NAMESPACE, key)) for key in made]
+    assert state(entries) == before
+    past = [len(entries.history(NAMESPACE, key)) for key in made]
     assert past == [1, 1, 1]
 
 
 @pytest.mark.parametrize("number", range(6))
-async def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int):
-    entries, made = await _world()
-    one = (await _all_kinds(made))[number]
-    before = await state(entries)
-    diff = await plan(one, entries)
+def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int):
+    entries, made = _world()
+    one = (_all_kinds(made))[number]
+    before = state(entries)
+    diff = plan(one, lookup(entries))
 
-    applied = await apply(one, entries)
+    applied = apply(one, entries)
 
     assert applied.proposal.state is State.APPLIED
-    after = await state(entries)
+    after = state(entries)
     assert after != before
     for change in diff.changes:
         assert (change.key in after) == (change.after is not None)
         if change.after is not None:
             assert after[change.key][0] == change.after.value
-    undone = await undo(applied, entries, CLOCK())
+    undone = undo(applied, entries, CLOCK())
     assert undone.state is State.UNDONE
-    assert await state(entries) == before
+    assert state(entries) == before
 
 
-async def test_adding_stores_what_is_new():
-    entries, _ = await _world()
+def test_adding_stores_what_is_new():
+    entries, _ = _world()
 
-    await apply(proposal(Kind.ADD, new=new("Bob likes coffee", category="learning")), entries)
+    apply(proposal(Kind.ADD, new=new("Bob likes coffee", category="learning")), entries)
 
-    assert (await state(entries))["new"][:3] == ("Bob likes coffee", {}, "learning")
+    assert (state(entries))["new"][:3] == ("Bob likes coffee", {}, "learning")
 
 
-async def test_editing_keeps_tier_and_life_and_other_metadata():
-    entries, made = await _world()
+def test_editing_keeps_tier_and_life_and_other_metadata():
+    entries, made = _world()
     edit = proposal(Kind.EDIT, made["hot"], new=new("It is cold", metadata={"x": 1}))
 
-    await apply(edit, entries)
+    apply(edit, entries)
 
-    [edited] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    [edited] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert (edited.value, edited.tier, edited.metadata) == ("It is cold", Tier.WORKING, {"x": 1})
     assert edited.expires_at is not None
 
 
-async def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
+def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
     """spec §8: same meaning → merge, newer wins, link kept."""
-    entries, made = await _world()
+    entries, made = _world()
 
-    await apply((await _all_kinds(made))[2], entries)
+    apply((_all_kinds(made))[2], entries)
 
-    after = await state(entries)
+    after = state(entries)
     assert "tee" not in after
     value, metadata, _, tier, importance, _ = after["tea"]
     assert (value, tier, importance) == ("Alice likes and enjoys tea", Tier.LONG_TERM, 0.8)
@@ -139,23 +154,23 @@ async def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
     assert metadata == {"a": 1, "b": 3, "proofs": 3, "merged_from": merged_from}
 
 
-async def test_promoting_keeps_an_entry_for_good():
+def test_promoting_keeps_an_entry_for_good():
     """spec §5: promotion by hand."""
-    entries, made = await _world()
+    entries, made = _world()
 
-    await apply(proposal(Kind.PROMOTE, made["hot"]), entries)
+    apply(proposal(Kind.PROMOTE, made["hot"]), entries)
 
-    [kept] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    [kept] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert (kept.tier, kept.expires_at) == (Tier.LONG_TERM, None)
     assert kept.metadata["review_reason"] == "because"
 
 
-async def test_linking_names_each_in_the_other():
-    entries, made = await _world()
+def test_linking_names_each_in_the_other():
+    entries, made = _world()
 
-    await apply(proposal(Kind.LINK, made["tea"], made["tee"], made["hot"]), entries)
+    apply(proposal(Kind.LINK, made["tea"], made["tee"], made["hot"]), entries)
 
-    after = await state(entries)
+    after = state(entries)
     assert [after[key][1]["related"] for key in ("tea", "tee", "hot")] == [
         ["tee", "hot"],
         ["tea", "hot"],
@@ -182,58 +197,58 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("make", "problems"), PROBLEMS, ids=range(len(PROBLEMS)))
-async def test_proposal_that_no_longer_fits_says_why_and_changes_nothing(make: Any, problems: Any):
-    entries, made = await _world()
-    before = await state(entries)
+def test_proposal_that_no_longer_fits_says_why_and_changes_nothing(make: Any, problems: Any):
+    entries, made = _world()
+    before = state(entries)
 
-    assert await plan(make(made), entries) == Diff(problems=tuple(problems))
+    assert plan(make(made), lookup(entries)) == Diff(problems=tuple(problems))
     with pytest.raises(Outdated, match=problems[0][0]):
-        await apply(make(made), entries)
-    assert await state(entries) == before
+        apply(make(made), entries)
+    assert state(entries) == before
 
 
-async def test_proof_more_does_not_outdate_a_proposal():
-    entries, made = await _world()
+def test_proof_more_does_not_outdate_a_proposal():
+    entries, made = _world()
     one = proposal(Kind.FORGET, made["tea"])
-    await stored(entries, "tea", "Alice likes tea", metadata={"proofs": 2})
+    stored(entries, "tea", "Alice likes tea", metadata={"proofs": 2})
 
-    assert (await plan(one, entries)).applicable
+    assert (plan(one, lookup(entries))).applicable
 
 
-async def test_undo_of_what_was_changed_since_is_refused():
-    entries, made = await _world()
-    applied = await apply(proposal(Kind.LINK, made["tea"], made["tee"]), entries)
-    await stored(entries, "tee", "changed by hand")
-    before = await state(entries)
+def test_undo_of_what_was_changed_since_is_refused():
+    entries, made = _world()
+    applied = apply(proposal(Kind.LINK, made["tea"], made["tee"]), entries)
+    stored(entries, "tee", "changed by hand")
+    before = state(entries)
 
     with pytest.raises(Outdated, match="tee"):
-        await undo(applied, entries, CLOCK())
-    assert await state(entries) == before
+        undo(applied, entries, CLOCK())
+    assert state(entries) == before
 
 
-async def test_undo_brings_back_no_more_life_than_was_left():
+def test_undo_brings_back_no_more_life_than_was_left():
     clock = Ticking()
     entries = provider(clock)
-    hot = await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = await apply(proposal(Kind.FORGET, hot), entries)
+    hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
+    applied = apply(proposal(Kind.FORGET, hot), entries)
 
     clock.now += timedelta(minutes=50)
-    await undo(applied, entries, clock())
-    [back] = await entries.recall(MemoryQuery(NAMESPACE, key="hot"))
+    undo(applied, entries, clock())
+    [back] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert back.expires_at is not None
     assert abs(back.expires_at - (hot.expires_at or clock.now)) < timedelta(seconds=1)
 
 
-async def test_undo_leaves_away_what_would_have_ended_meanwhile():
+def test_undo_leaves_away_what_would_have_ended_meanwhile():
     clock = Ticking()
     entries = provider(clock)
-    hot = await stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = await apply(proposal(Kind.FORGET, hot), entries)
+    hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
+    applied = apply(proposal(Kind.FORGET, hot), entries)
 
     clock.now += timedelta(hours=2)
-    await undo(applied, entries, clock())
+    undo(applied, entries, clock())
 
-    assert await state(entries) == {}
+    assert state(entries) == {}
 
 
 class Breaking(InMemoryProvider):
@@ -248,41 +263,41 @@ class Breaking(InMemoryProvider):
         if self._left == -1:
             raise ProviderError("the line is cut")
 
-    async def store(self, params: StoreParams) -> MemoryEntry:
+    def store(self, params: StoreParams) -> MemoryEntry:
         self._write()
-        return await self._inner.store(params)
+        return self._inner.store(params)
 
-    async def delete(self, namespace: str, key: str) -> bool:
+    def delete(self, namespace: str, key: str) -> bool:
         self._write()
-        return await self._inner.delete(namespace, key)
+        return self._inner.delete(namespace, key)
 
-    async def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
-        return await self._inner.recall(query)
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        return self._inner.recall(query)
 
 
 @pytest.mark.parametrize("writes", [0, 1])
 @pytest.mark.parametrize("number", [2, 3, 5])
-async def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
-    entries, made = await _world()
-    one = (await _all_kinds(made))[number]
-    before = await state(entries)
+def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
+    entries, made = _world()
+    one = (_all_kinds(made))[number]
+    before = state(entries)
 
     with pytest.raises(ProviderError):
-        await apply(one, Breaking(entries, writes))
+        apply(one, Breaking(entries, writes))
 
-    assert await state(entries) == before
+    assert state(entries) == before
 
 
 @pytest.mark.parametrize("writes", [0, 1])
-async def test_failure_in_the_middle_of_undo_leaves_all_as_applied(writes: int):
-    entries, made = await _world()
-    applied = await apply((await _all_kinds(made))[3], entries)
-    before = await state(entries)
+def test_failure_in_the_middle_of_undo_leaves_all_as_applied(writes: int):
+    entries, made = _world()
+    applied = apply((_all_kinds(made))[3], entries)
+    before = state(entries)
 
     with pytest.raises(ProviderError):
-        await undo(applied, Breaking(entries, writes), CLOCK())
+        undo(applied, Breaking(entries, writes), CLOCK())
 
-    assert await state(entries) == before
+    assert state(entries) == before
 
 
 MOVES = [(one, other) for one in State for other in State]
@@ -298,12 +313,12 @@ def test_proposal_moves_only_as_the_table_says(one: State, other: State):
             move(given_, other)
 
 
-async def test_applied_proposal_is_not_applied_again():
-    entries, _ = await _world()
-    applied = await apply(proposal(Kind.ADD, new=new("x y")), entries)
+def test_applied_proposal_is_not_applied_again():
+    entries, _ = _world()
+    applied = apply(proposal(Kind.ADD, new=new("x y")), entries)
 
     with pytest.raises(InvalidInput):
-        await apply(applied.proposal, entries)
+        apply(applied.proposal, entries)
     assert isinstance(applied, Applied)
 
 
@@ -388,60 +403,60 @@ def test_admitted_proposals_have_each_meaning_once(texts: list[str]):
     assert len(prints) == len(set(prints)) == len({fingerprint(one) for one in made})
 
 
-async def test_contradiction_is_proposed_and_settled_only_by_a_person():
+def test_contradiction_is_proposed_and_settled_only_by_a_person():
     entries = provider()
-    old = await stored(entries, "old", "Alice lives in Lyon")
-    newer = await stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
+    old = stored(entries, "old", "Alice lives in Lyon")
+    newer = stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
     [found] = contradictions(newer, [old])
 
     one = to_settle(found, counting(), by="curation")
-    assert set(await state(entries)) == {"old", "newer"}
-    await apply(one, entries)
+    assert set(state(entries)) == {"old", "newer"}
+    apply(one, entries)
 
-    after = await state(entries)
+    after = state(entries)
     assert set(after) == {"newer"}
     assert after["newer"][0] == "Alice lives in Berlin"
     assert after["newer"][1]["supersedes"] == "old"
     assert one.reason == "value: alice: home"
 
 
-async def test_what_looks_alike_is_proposed_to_be_merged():
+def test_what_looks_alike_is_proposed_to_be_merged():
     entries = provider()
     for key, text in [
         ("a", "Deploy every Friday from the main branch by hand"),
         ("b", "Deploy every Friday from the main branch with care"),
         ("c", "Bob bakes bread"),
     ]:
-        await stored(entries, key, text)
+        stored(entries, key, text)
 
-    [one] = to_merge(await entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = to_merge(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
 
     assert [target.key for target in one.targets] == ["b", "a"]
     assert 0.6 <= one.score < 1
 
 
-async def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
+def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
     entries = provider()
     for key, category in [("a", "fact"), ("b", "error"), ("c", "fact")]:
-        await stored(entries, key, "Bob bakes bread", category=category)
+        stored(entries, key, "Bob bakes bread", category=category)
 
-    [one] = to_merge(await entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = to_merge(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
 
     assert [target.key for target in one.targets] == ["c", "a"]
     assert one.score == 1.0
 
 
-async def test_links_are_proposed():
+def test_links_are_proposed():
     entries = provider()
     for key, text in [("a", "quick sort pivot"), ("b", "pivot of quick sort"), ("c", "tea time")]:
-        await stored(entries, key, text, source=Source(run_id=key))
-    found = await entries.recall(MemoryQuery(NAMESPACE))
+        stored(entries, key, text, source=Source(run_id=key))
+    found = entries.recall(MemoryQuery(NAMESPACE))
 
     [one] = to_link(links(found), found, counting(), by="curation")
 
     assert {target.key for target in one.targets} == {"a", "b"}
-    await apply(one, entries)
-    assert (await state(entries))["a"][1]["related"] == ["b"]
+    apply(one, entries)
+    assert (state(entries))["a"][1]["related"] == ["b"]
 
 
 def test_draft_becomes_a_proposal():

@@ -6,8 +6,8 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryEntry, StoreParams
-from memory.logic.proposals import Kind, Proposal, State, Target
-from memory.logic.reviewing import Mode, Precision, precision, waits
+from memory.logic.review.proposals import Kind, Proposal, State, Target
+from memory.logic.review.review_rules import Mode, Precision, precision, waits
 from tests.memory.logic.support import NAMESPACE
 
 

@@ -12,14 +12,14 @@ from django.utils import timezone
 from accounts import audit
 from accounts.errors import NotAllowed
 from accounts.models import AuditEntry, Membership, Role
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import permissions, selectors, services
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace
 from memory.models import Entry, Glass, Namespace
 from memory.permissions import Place, Why
-from memory.services.glass import (
+from memory.services.access.emergency_access import (
     acknowledge,
     break_glass,
     end_glass,
@@ -27,7 +27,7 @@ from memory.services.glass import (
     notices,
     what_was_read,
 )
-from memory.services.page_exchange import export_one
+from memory.services.transfer.page_archive import export_one
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -107,7 +107,7 @@ def test_nobody_below_an_admin_breaks_the_glass(cast: Cast, secret: str, name: s
         ({"reason": "  "}, "reason"),
         ({"reason": "x" * 501}, "reason"),
         ({"minutes": 16}, "minutes"),
-        ({"namespace": "user:nobody"}, "Nothing is remembered"),
+        ({"namespace": "user:nobody"}, "No memory found"),
         ({"namespace": "global:app"}, "not private"),
         ({"namespace": "ai:notes:r1"}, "not private"),
         ({"namespace": "own"}, "already"),
@@ -209,7 +209,7 @@ def test_owner_is_told_at_once_by_whom_why_and_until_when(cast: Cast, secret: st
 
 
 def test_test_person_is_told_through_the_member_who_plays_them(cast: Cast) -> None:
-    mia = persona_id("mia", cast.bob.user.pk)
+    mia = make_persona_id("mia", cast.bob.user.pk)
     services.remember(in_run(cast.bob, user_id=mia, outside=True), scope="user", key="k", value=1)
 
     broken(cast.ada, f"user:{mia}")
@@ -355,7 +355,7 @@ def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, s
     ]
 
     for out in ways:
-        with pytest.raises(AccessDenied, match="not for taking it out"):
+        with pytest.raises(AccessDenied, match="view-only"):
             out(ada)
         assert out(bob)
     with pytest.raises(NotFound):

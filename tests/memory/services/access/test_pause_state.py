@@ -9,17 +9,17 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEntry
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Namespace
-from memory.services.caller import CallOrigin
-from memory.services.curate import plan_curation
-from memory.services.pausing import Paused
-from memory.services.rules import Learning, set_rule
-from memory.services.sandbox import SandboxMemory
+from memory.services.access.pause_state import Paused
+from memory.services.curation.curate import plan_curation
+from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.gateway.caller import CallOrigin
+from memory.services.sandbox.sandbox import SandboxMemory
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -89,7 +89,7 @@ def test_within_a_conversation_it_goes_on_being_known_what_was_said(alice: Perso
 def test_others_test_persons_and_other_teams_are_not_paused_with_them(cast: Cast) -> None:
     alice, bob = cast.alice, cast.people["bob"]
     services.pause(at_door(alice))
-    ben = persona_id("ben", alice.user.pk)
+    ben = make_persona_id("ben", alice.user.pk)
 
     services.remember(in_run(bob), **TEA)
     services.remember(in_run(alice, outside=True, user_id=ben), **TEA)

@@ -1,16 +1,16 @@
 """Looking at a history through few columns shows what whole entries would."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memory.logic.conversation import ConversationMemory
+from memory.logic.conversations.conversation import ConversationMemory
 from memory.services import CallOrigin, converse, look_back
-from memory.services.door import opened
-from memory.services.whole_talk import WholeTalk
-from memory.services.within import WithinDoor, at_once
+from memory.services.conversations.bulk_messages import read_category
+from memory.services.gateway.gateway import MemoryGateway
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -40,10 +40,11 @@ def talk(alice: Person) -> Person:
 
 
 def test_history_of_few_columns_is_that_of_whole_entries(talk: Person) -> None:
-    with opened(at_door(talk), "view", "memory.listed", namespace="conv:c1") as door:
+    gateway = MemoryGateway(at_door(talk))
+    with gateway.open_namespace("view", "memory.listed", namespace="conv:c1") as access:
         lean, whole = (
-            at_once(ConversationMemory("c1", kind(door), new_id=str).view())
-            for kind in (WholeTalk, WithinDoor)
+            ConversationMemory("c1", access.store(), new_id=str, read_category=reader).view()
+            for reader in (partial(read_category, access), None)
         )
 
     assert lean == whole

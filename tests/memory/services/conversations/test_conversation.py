@@ -11,7 +11,7 @@ from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound, QuotaExceeded
 from memory.models import Entry, Namespace, Policy, Read, Revision
 from memory.services import CallOrigin, MemoryCaller, converse, look_back
-from memory.services.caller import reach_of
+from memory.services.gateway.caller import reach_of
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -249,7 +249,7 @@ def test_order_of_a_tool_waits_while_a_stand_in_keeps_the_pair_whole(alice: Pers
     assert [one["role"] for one in said.messages] == ["assistant", "tool"]
     assert ORDER not in str(said.messages)
     assert (again.count, len(again.held)) == (2, 1)
-    waiting = services.quarantined(at_door(alice), namespace=PLACE)
+    waiting = services.list_quarantined(at_door(alice), namespace=PLACE)
     assert [
         (one.value, one.metadata["quarantined_for"][0]["reason"]) for one in waiting.entries
     ] == [(ORDER, "gives_orders")]

@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.logic.curation.work import FinishedWork, Status
 from memory.models import Curation, Policy
-from memory.services.curate import curate, curation_of, curations, retry_curation
+from memory.services.curation.curate import curate, curation_of, curations, retry_curation
 from memory.upkeep import curating as upkeep
 from tests.memory.logic.curation.test_curator import (
     KEY,

@@ -10,8 +10,8 @@ from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Embedding, Entry, Revision
 from memory.services import WouldGo
-from memory.services.bulk import Act, Chosen, rehearse
-from memory.services.seeking import Sought
+from memory.services.entries.bulk import Act, Chosen, rehearse
+from memory.services.recall.search import EntrySearch
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -97,7 +97,7 @@ def test_plan_of_a_choice_and_of_all_and_the_pages_count_are_the_same(
 
     assert services.plan_forgetting(door, entry_ids=ids) == every
     assert services.plan_clearing(door, namespace=HERE) == every
-    chosen = Chosen(HERE, sought=Sought())
+    chosen = Chosen(HERE, sought=EntrySearch())
     assert rehearse(door, act=Act.FORGET, chosen=chosen).gone == every
     assert rehearse(door, act=Act.REJECT, chosen=chosen).gone is None
     assert services.clear(door, namespace=HERE).count == 3

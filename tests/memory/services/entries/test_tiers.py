@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from memory import places, services
+from memory import routing, services
 from memory.core.errors import InvalidInput, NotAdmitted, NotFound
 from memory.core.records import MemoryEntry
 from memory.models import Revision
-from memory.services.gate import MEANT_FOR
+from memory.services.gateway.ingress_gate import MEANT_FOR
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -213,8 +213,8 @@ def test_rejected_entry_stays_and_is_refused_when_it_is_proposed_again(alice: Pe
         work(alice, "other", "alice hates green tea!")
     assert refused.value.reasons == ("rejected_before",)
     door = at_door(alice)
-    assert services.quarantined(door, namespace=HERE).total == 0
-    page = services.quarantined(door, namespace=HERE, rejected=True)
+    assert services.list_quarantined(door, namespace=HERE).total == 0
+    page = services.list_quarantined(door, namespace=HERE, rejected=True)
     assert [(one.key, one.metadata["review_reason"]) for one in page.entries] == [
         ("k", "she doesn't")
     ]
@@ -224,7 +224,7 @@ def test_waiting_shows_what_nobody_decided_yet(alice: Person) -> None:
     work(alice, "a", "one that waits", tier="quarantine")
     work(alice, "b", "one in use already", tier="long_term")
 
-    page = services.quarantined(at_door(alice), namespace=HERE)
+    page = services.list_quarantined(at_door(alice), namespace=HERE)
 
     assert ([one.key for one in page.entries], page.total) == (["a"], 1)
 
@@ -276,7 +276,7 @@ def test_who_may_only_look_decides_nothing_and_a_stranger_sees_nothing(cast: Cas
     held = work(cast.alice, "k", "Alice likes tea a lot", tier="quarantine")
 
     for decide in (services.approve, services.reject):
-        with pytest.raises(Exception, match="You may look"):
+        with pytest.raises(Exception, match="You can view"):
             decide(at_door(cast.vic), entry_ids=[held.id])
         with pytest.raises(NotFound):
             decide(at_door(cast.carol), entry_ids=[held.id])
@@ -334,4 +334,4 @@ def test_working_memory_kept_elsewhere_refuses_what_it_has_no_quarantine_for(
         assert (important.tier, important.expires_at) == ("long_term", None)
     finally:
         services.clear(run, scope="workflow")
-        places.close()
+        routing.close()

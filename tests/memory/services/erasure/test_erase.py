@@ -16,8 +16,8 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.models import Curation, Glass, Namespace, Proposal
-from memory.services.erase import TABLES
-from memory.views.erase import WORDS
+from memory.services.erasure.erase import TABLES
+from memory.views.erasure import WORDS
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
@@ -283,7 +283,7 @@ def test_function_of_the_database_sees_no_other_team(cast: Cast):
     before = counts(cast.team_a.pk)
 
     with transaction.atomic(), tenant([cast.team_b.pk]), connection.cursor() as cursor:
-        cursor.execute("SELECT name, rows FROM memory_erase(%s)", [which])
+        cursor.execute("SELECT name, rows FROM memory_erase_namespace(%s)", [which])
         assert cursor.fetchall() == []
 
     assert counts(cast.team_a.pk) == before

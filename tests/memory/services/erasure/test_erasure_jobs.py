@@ -14,9 +14,9 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Entry, Erasure
-from memory.services import erasures
-from memory.services.erase import Receipt, erase
-from memory.services.erasures import (
+from memory.services.erasure import erasure_jobs
+from memory.services.erasure.erase import Receipt, erase
+from memory.services.erasure.erasure_jobs import (
     RUNS,
     carry_out,
     confirmation_of,
@@ -121,7 +121,7 @@ def test_who_lost_the_right_meanwhile_erases_nothing(cast: Cast) -> None:
 
     found = again(row)
     assert (found.status, found.receipt) == ("failed", None)
-    assert "no such person" in found.problem
+    assert "User not found" in found.problem
     with tenant([row.team_id]):
         assert Entry.objects.unscoped().count() == 1
 
@@ -178,7 +178,7 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
             claims.append(pool.submit(apart, sweep_erasures, much_later).result(30))
         return done
 
-    monkeypatch.setattr(erasures, "erase", slowly)
+    monkeypatch.setattr(erasure_jobs, "erase", slowly)
 
     assert erase_soon(row.team_id, row.pk) == 1
     others[0].result(30)

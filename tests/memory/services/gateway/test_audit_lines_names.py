@@ -12,15 +12,18 @@ from django.utils import timezone
 from accounts import audit
 from accounts.models import AuditEntry, AuditPerson
 from accounts.principals import KeyPrincipal
-from accounts.services.trail import Asked, export, read
+from accounts.services.trail import AuditFilter, export, read_page
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import MemoryFault
 from memory.logic.curation.work import FinishedWork
-from memory.logic.reviewing import Mode
-from memory.services import glass, proposals, seeking, standing, timeline
-from memory.services.bulk import Act, Chosen, rehearse
-from memory.services.seeking import Sought
+from memory.logic.review.review_rules import Mode
+from memory.services.access import emergency_access
+from memory.services.entries.bulk import Act, Chosen, rehearse
+from memory.services.history import snapshot, timeline
+from memory.services.recall import search
+from memory.services.recall.search import EntrySearch
+from memory.services.review import proposals
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.curating import answer, curated, learns, scripted
 from tests.memory.services.exchanging import entry, file_of, space
@@ -42,7 +45,9 @@ def raw(cast: Cast) -> str:
 def shown(cast: Cast, **asked: Any) -> list[Any]:
     with tenant([cast.team_a.pk]):
         return list(
-            read(cast.ada.principal, team=cast.team_a, asked=Asked(**asked), limit=500).lines
+            read_page(
+                cast.ada.principal, team=cast.team_a, filters=AuditFilter(**asked), limit=500
+            ).lines
         )
 
 
@@ -70,12 +75,14 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     for service, given in refused:
         with pytest.raises(MemoryFault):
             service(at_door(cast.bob), **given)
-    glass.break_glass(at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15)
+    emergency_access.break_glass(
+        at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15
+    )
     services.entries(at_door(cast.ada), namespace=OWN)
     list(services.export_namespace(key, namespace=OWN).chunks())
     with tenant([team]):
         audit.record(team_id=team, actor="x", action="memory.expired", subject=OWN)
-    list(export(cast.ada.principal, team=cast.team_a, asked=Asked(subject=OWN), kind="csv"))
+    list(export(cast.ada.principal, team=cast.team_a, filters=AuditFilter(subject=OWN), kind="csv"))
     with tenant([team]):
         return set(AuditEntry.objects.unscoped().values_list("action", flat=True))
 
@@ -92,10 +99,10 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
         services.converse(run, action=action, messages=said)
     services.look_back(at_door(cast.alice), namespace="conv:c1")
     _files(cast, key, who)
-    rehearse(key, act=Act.FORGET, chosen=Chosen(own, sought=Sought(text=who)))
-    seeking.seek(key, namespace=own, sought=Sought(text=who))
-    timeline.timeline(key, namespace=own, sought=Sought())
-    standing.stood(key, namespace=own, at=timezone.now(), sought=Sought(text=who))
+    rehearse(key, act=Act.FORGET, chosen=Chosen(own, sought=EntrySearch(text=who)))
+    search.search_entries(key, namespace=own, sought=EntrySearch(text=who))
+    timeline.timeline(key, namespace=own, sought=EntrySearch())
+    snapshot.stood(key, namespace=own, at=timezone.now(), sought=EntrySearch(text=who))
     services.undo_run(key, run_id="r1", reason=f"{who} asked us")
     services.erase(key, subject=who, dry_run=True)
     with pytest.raises(MemoryFault):
@@ -188,8 +195,8 @@ def test_who_may_read_the_trail_reads_whom_it_means(cast: Cast, life: set[str]):
     assert {one["subject"] for one in answer["entries"]} == {OWN}
     page = cast.ada.client.get("/team/audit/", {"subject": OWN}).content.decode()
     assert OWN in page
-    assert "somebody who was erased" not in page
-    pieces = export(cast.ada.principal, team=cast.team_a, asked=Asked(), kind="jsonl")
+    assert "erased user" not in page
+    pieces = export(cast.ada.principal, team=cast.team_a, filters=AuditFilter(), kind="jsonl")
     told = [json.loads(line) for line in b"".join(pieces).decode().splitlines()]
     assert OWN in [one["subject"] for one in told]
 
@@ -207,9 +214,9 @@ def test_erased_person_is_somebody_and_the_chain_holds(cast: Cast, life: set[str
     assert shown(cast, subject=OWN) == []
     lines = shown(cast)
     assert "canary" not in str([(one.entry.subject, one.subject, one.rest) for one in lines])
-    assert [one.subject.text for one in lines].count("somebody who was erased") >= before
+    assert [one.subject.text for one in lines].count("erased user") >= before
     page = cast.ada.client.get("/team/audit/").content.decode()
-    assert "somebody who was erased" in page
+    assert "erased user" in page
     assert "canary" not in page
     assert audit.verify(cast.team_a.pk).intact
     with pytest.raises(MemoryFault):

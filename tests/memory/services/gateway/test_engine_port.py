@@ -9,10 +9,10 @@ import pytest
 
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput
-from memory.core.scoped import ScopedMemory
+from memory.logic.engine_port import ProviderPort
 from memory.models import Read
 from memory.providers.in_memory import InMemoryProvider
-from memory.services.port import RunMemory
+from memory.services.gateway.engine_port import RunMemory
 from tests.memory.services.conftest import in_run
 from tests.support.cast import make_cast
 from workflows.engine.ports import MemoryPort, Origin
@@ -48,7 +48,7 @@ def test_node_stores_recalls_and_deletes_in_the_callers_namespace_whatever_it_cl
     assert (read.run_id, read.node_id, read.injected) == ("r9", "recall", True)
 
 
-@pytest.mark.parametrize("port", [RunMemory, ScopedMemory])
+@pytest.mark.parametrize("port", [RunMemory, ProviderPort])
 @pytest.mark.parametrize("method", ["recall", "store", "delete"])
 def test_port_has_the_engines_shape(port: type, method: str) -> None:
     def shape(owner: type) -> dict[str, tuple[object, object]]:

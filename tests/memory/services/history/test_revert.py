@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.logic.applying import Outdated
+from memory.logic.review.proposal_execution import Outdated
 from memory.models import Entry
-from memory.services.amend import Amendment
-from memory.services.bulk import Act, Chosen, carry_out
-from memory.services.seeking import Sought
+from memory.services.entries.bulk import Act, Chosen, carry_out
+from memory.services.entries.bulk_edit import Amendment
+from memory.services.recall.search import EntrySearch
 from memory.upkeep.expiry import sweep
 from tests.memory.services.conftest import at_door
 from tests.memory.services.exchanging import SHARED, brought, entry, file_of, space
@@ -28,7 +28,9 @@ LATER = timedelta(days=2)
 
 
 def after(time: timedelta) -> Any:
-    return mock.patch("memory.services.door.timezone.now", return_value=timezone.now() + time)
+    return mock.patch(
+        "memory.services.gateway.gateway.timezone.now", return_value=timezone.now() + time
+    )
 
 
 def told(moment: datetime) -> str:
@@ -46,7 +48,7 @@ def store(person: Person, key: str, value: str = "v") -> None:
 
 
 def given_a_day(person: Person, count: int) -> str:
-    chosen = Chosen(SHARED, sought=Sought())
+    chosen = Chosen(SHARED, sought=EntrySearch())
     made = carry_out(
         at_door(person), act=Act.EXPIRY, chosen=chosen, expected=count, amendment=DAY
     )  # fmt: skip
@@ -109,5 +111,5 @@ def test_what_is_over_already_is_no_longer_imported(alice: Person) -> None:
     report = brought(alice, file)
 
     assert (report.new, report.refused) == (1, 1)
-    assert [(one.key, one.why) for one in report.refusals] == [("over", "It has ended.")]
+    assert [(one.key, one.why) for one in report.refusals] == [("over", "Already expired.")]
     assert living(alice) == [("new", "v")]

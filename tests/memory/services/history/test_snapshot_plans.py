@@ -13,9 +13,9 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from memory import services
 from memory.models import Entry, Revision
-from memory.services import standing
-from memory.services.seeking import Sought
-from memory.services.standing import stood
+from memory.services.history import snapshot
+from memory.services.history.snapshot import stood
+from memory.services.recall.search import EntrySearch
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
@@ -56,7 +56,7 @@ def grown(alice: Person, owner_db: psycopg.Connection[Any]) -> Person:
 
 
 def told(person: Person, at: Any) -> list[tuple[str, Any]]:
-    found = stood(at_door(person), namespace=HERE, at=at, sought=Sought())
+    found = stood(at_door(person), namespace=HERE, at=at, sought=EntrySearch())
     return [(one.key, one.value) for one in found.page.entries]
 
 
@@ -67,7 +67,7 @@ def test_few_entries_stand_as_they_would_among_many(
     moments = [began + timedelta(minutes=n) for n in (-180, -50, 0, 3, 700, 1_555, 9_000)]
     asked_one_by_one = [told(grown, at) for at in moments]
 
-    monkeypatch.setattr(standing, "FEW_ENTRIES", 0)
+    monkeypatch.setattr(snapshot, "FEW_ENTRIES", 0)
 
     assert [told(grown, at) for at in moments] == asked_one_by_one
     assert [len(found) for found in asked_one_by_one][:2] == [0, ENTRIES]

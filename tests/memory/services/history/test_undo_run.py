@@ -15,9 +15,8 @@ from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput
 from memory.core.records import StoreParams
 from memory.models import Namespace
 from memory.services import CallOrigin, MemoryCaller, RunUndone
-from memory.services.door import opened
-from memory.services.one_act import OneAct
-from memory.services.within import at_once
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import Batch
 from memory.upkeep.settling import settle_all
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
@@ -128,8 +127,8 @@ def test_what_was_learnt_from_the_run_goes_with_it(alice: Person) -> None:
     """Curation writes in the run's name."""
     own = f"user:{alice.user.pk}"
     learning = replace(running(alice), origin=CallOrigin("r1"))
-    with opened(learning, "write", "memory.curated", namespace=own) as door:
-        at_once(OneAct(door, reason="curation").store(StoreParams(own, "learning:1", "Tea helps")))
+    with MemoryGateway(learning).open_namespace("write", "memory.curated", namespace=own) as access:
+        Batch(access, "curation").store.store(StoreParams(own, "learning:1", "Tea helps"))
 
     assert services.undo_run(at_door(alice), run_id="r1").count == 1
     assert known(alice) == {}

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from memory import services
 from memory.core.errors import InvalidInput, NotFound
-from memory.services import page_search
-from memory.services.policy import Limits, change_limits
+from memory.services.access.quotas import Limits, change_limits
+from memory.services.knowledge import page_search
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Cast, Person
 

@@ -12,8 +12,8 @@ from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.records import Source
 from memory.models import Entry, Read
-from memory.services.edit import RevisionConflict
-from memory.services.page_exchange import pack
+from memory.services.entries.edit import RevisionConflict
+from memory.services.transfer.page_archive import pack
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -328,9 +328,9 @@ def test_order_of_the_web_is_no_page_until_somebody_approves_it(alice: Person) -
         == DEPLOY["content"]
     )
     assert services.find_pages(at_door(alice), namespace=WIKI, query="previous instructions") == ()
-    assert [one.id for one in services.quarantined(at_door(alice), namespace=WIKI).entries] == [
-        held.entry.id
-    ]
+    assert [
+        one.id for one in services.list_quarantined(at_door(alice), namespace=WIKI).entries
+    ] == [held.entry.id]
 
     done = services.approve(at_door(alice), entry_ids=[held.entry.id])
     opened = services.open_page(at_door(alice), entry_id=there.entry.id)

@@ -8,11 +8,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.records import MemoryQuery
 from memory.models import Entry, Namespace
-from memory.services import compared, whole_shelf
-from memory.services.door import opened
-from memory.services.within import at_once
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.knowledge import bulk_pages, search_candidates
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 
@@ -24,7 +22,6 @@ PAGES = [
     {"title": f"Bed {n}", "content": f"Row {n} of the garden.", "tags": ["beds"]} for n in range(8)
 ]
 TEA = {"title": "Tea", "summary": "How tea is brewed", "content": "Green tea wants 80 degrees."}
-EVERY_PAGE = MemoryQuery(WIKI, filter={"category": "page"})
 CUPS = {"title": "Cups", "content": "One for tea stands on the left.", "tags": ["kitchen"]}
 
 
@@ -41,9 +38,9 @@ def found(person: Person, query: str, **more: Any) -> list[str]:
 
 def read(person: Person, query: str) -> int:
     """How many pages the question was compared with."""
-    with opened(at_door(person), "view", "memory.recalled", namespace=WIKI) as door:
-        there = compared.worth_comparing(door, query, ())
-        return len(at_once(there.recall(EVERY_PAGE)))
+    gateway = MemoryGateway(at_door(person))
+    with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
+        return len(search_candidates.candidate_pages(access, query, ()))
 
 
 @pytest.mark.parametrize("query", ["tea", "garden row", "brewed degrees", "nothing of it"])
@@ -52,7 +49,7 @@ def test_large_shelf_gives_what_a_small_one_would(
 ) -> None:
     small = found(shelf, query)
 
-    monkeypatch.setattr(compared, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "LARGE", 5)
 
     assert set(found(shelf, query)) == set(small)
     assert found(shelf, query)[:1] == small[:1]
@@ -63,15 +60,19 @@ def test_page_without_a_word_of_the_question_is_read_from_a_small_shelf_alone(
 ) -> None:
     assert read(shelf, "tea") == 10
 
-    monkeypatch.setattr(compared, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "LARGE", 5)
 
     assert read(shelf, "tea") == 2
 
 
-def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(shelf: Person) -> None:
-    with opened(at_door(shelf), "view", "memory.recalled", namespace=WIKI) as door:
-        there = compared.Compared(door, "tea", ["page:bed-3", "page:tea", "page:gone"])
-        keys = [one.key for one in at_once(there.recall(EVERY_PAGE))]
+def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(
+    shelf: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_candidates, "LARGE", 5)
+    near = ["page:bed-3", "page:tea", "page:gone"]
+    gateway = MemoryGateway(at_door(shelf))
+    with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
+        keys = [one.key for one in search_candidates.candidate_pages(access, "tea", near)]
 
     assert sorted(keys) == ["page:bed-3", "page:cups", "page:tea"]
 
@@ -79,8 +80,8 @@ def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(shelf: 
 def test_tags_are_looked_for_on_all_of_a_large_shelf(
     shelf: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compared, "LARGE", 5)
-    monkeypatch.setattr(compared, "MOST_COMPARED", 1)
+    monkeypatch.setattr(search_candidates, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "MOST_COMPARED", 1)
 
     assert found(shelf, "tea", tags=["kitchen"]) == ["Cups"]
 
@@ -98,10 +99,12 @@ def test_shelf_says_whose_words_a_page_is_until_somebody_approves(shelf: Person)
 
 def test_shelf_reads_no_more_of_an_entry_than_it_shows(shelf: Person) -> None:
     with (
-        opened(at_door(shelf), "view", "memory.listed", namespace=WIKI) as door,
+        MemoryGateway(at_door(shelf)).open_namespace(
+            "view", "memory.listed", namespace=WIKI
+        ) as access,
         CaptureQueriesContext(connection) as captured,
     ):
-        there = whole_shelf.shelf_behind(door)
+        there = bulk_pages.shelf_behind(access)
 
     with tenant([shelf.team.id]):
         place = Namespace.objects.unscoped().get(text=WIKI)

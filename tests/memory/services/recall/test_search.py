@@ -14,12 +14,12 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput, NotFound
 from memory.models import Entry
-from memory.services import standing
-from memory.services.amend import Amendment
-from memory.services.bulk import Act, Chosen, Shifted, carry_out, rehearse
-from memory.services.seeking import Sort, Sought, by_tier, seek
-from memory.services.standing import stood
-from memory.services.timeline import timeline
+from memory.services.entries.bulk import Act, Chosen, Shifted, carry_out, rehearse
+from memory.services.entries.bulk_edit import Amendment
+from memory.services.history import snapshot
+from memory.services.history.snapshot import stood
+from memory.services.history.timeline import timeline
+from memory.services.recall.search import EntrySearch, Sort, by_tier, search_entries
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Person
 
@@ -32,7 +32,7 @@ HERE = "global:seek"
 @pytest.fixture
 def clock() -> Iterator["Clock"]:
     month_ago = timezone.now() - timedelta(days=30)
-    with mock.patch("memory.services.door.timezone.now") as now:
+    with mock.patch("memory.services.gateway.gateway.timezone.now") as now:
         yield Clock(now, month_ago)
 
 
@@ -52,7 +52,7 @@ def store(person: Person, key: str, value: Any, **more: Any) -> str:
 
 
 def keys(person: Person, **sought: Any) -> list[str]:
-    page = seek(at_door(person), namespace=HERE, sought=Sought(**sought))
+    page = search_entries(at_door(person), namespace=HERE, sought=EntrySearch(**sought))
     assert page.total == len(page.entries)
     return [one.key for one in page.entries]
 
@@ -65,7 +65,7 @@ def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alic
     held = store(alice, "e", "tea of a stranger")
     services.quarantine(at_door(alice), entry_ids=[held])
 
-    page = seek(at_door(alice), namespace=HERE, sought=Sought(text="tea"))
+    page = search_entries(at_door(alice), namespace=HERE, sought=EntrySearch(text="tea"))
 
     found = [one.key for one in page.entries]
     assert (sorted(found[:2]), found[2:], page.total) == (["a", "b"], ["e", "c"], 4)
@@ -73,7 +73,9 @@ def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alic
     assert scores[:2] == sorted(filter(None, scores), reverse=True)
     assert scores[2:] == [None, None]
     assert sum(page.entries[0].explain.values()) == pytest.approx(scores[0])
-    second = seek(at_door(alice), namespace=HERE, sought=Sought(text="tea"), limit=2, offset=1)
+    second = search_entries(
+        at_door(alice), namespace=HERE, sought=EntrySearch(text="tea"), limit=2, offset=1
+    )
     assert [one.key for one in second.entries] == found[1:3]
     assert keys(alice, text="tea", sort=Sort.KEY) == ["a", "b", "c", "e"]
 
@@ -98,7 +100,7 @@ def test_everything_else_narrows(alice: Person, bob: Person, clock: Clock) -> No
     assert keys(alice, sort=Sort.OLDEST) == ["a-1", "a-2", "b-1"]
     assert keys(alice, sort=Sort.IMPORTANCE)[0] == "a-1"
     assert keys(alice, sort=Sort.ENDING) == ["b-1", "a-2", "a-1"]
-    tiers = by_tier(at_door(alice), namespace=HERE, sought=Sought(key="-1"))
+    tiers = by_tier(at_door(alice), namespace=HERE, sought=EntrySearch(key="-1"))
     assert [[one.key for one in page.entries] for page in tiers.values()] == [[], ["b-1"], ["a-1"]]
 
 
@@ -115,7 +117,7 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     late = store(alice, "late", "came later")
 
     def at(moment: datetime, **sought: Any) -> list[tuple[str, Any]]:
-        past = stood(at_door(alice), namespace=HERE, at=moment, sought=Sought(**sought))
+        past = stood(at_door(alice), namespace=HERE, at=moment, sought=EntrySearch(**sought))
         return sorted((one.key, one.value) for one in past.page.entries)
 
     before = [("edited", "tea at three"), ("ends", "for a day")]
@@ -126,11 +128,13 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     assert at(then, filter={"category": "fact"}) == before
     assert at(then, filter={"category": "note"}) == []
     assert at(edit_at) == [("edited", "tea at four"), ("kept", "stays"), ("late", "came later")]
-    past = stood(at_door(alice), namespace=HERE, at=then, sought=Sought())
+    past = stood(at_door(alice), namespace=HERE, at=then, sought=EntrySearch())
     assert past.changed == {edited, gone, ends}
     assert (past.before, past.after) == (None, edit_at)
     assert not {kept, late} & past.changed
-    assert stood(at_door(alice), namespace=HERE, at=edit_at, sought=Sought()).before is not None
+    assert (
+        stood(at_door(alice), namespace=HERE, at=edit_at, sought=EntrySearch()).before is not None
+    )
 
 
 def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
@@ -139,28 +143,30 @@ def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
     for n in range(5):
         store(alice, f"k{n}", "tea")
         clock.go(1)
-    monkeypatch.setattr(standing, "MOST_LOOKED_THROUGH", 3)
+    monkeypatch.setattr(snapshot, "MOST_LOOKED_THROUGH", 3)
 
-    past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought(text="tea"))
+    past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch(text="tea"))
 
     assert sorted(one.key for one in past.page.entries) == ["k2", "k3", "k4"]
     assert past.most == 3  # which is said
-    everything = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought())
+    everything = stood(at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch())
     assert (everything.page.total, everything.most) == (5, None)
-    few = stood(at_door(alice), namespace=HERE, at=clock.at, sought=Sought(text="tea", key="k4"))
+    few = stood(
+        at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch(text="tea", key="k4")
+    )
     assert ([one.key for one in few.page.entries], few.most) == (["k4"], None)
 
 
 def test_as_it_stood_metadata_narrows_all_of_it_and_not_the_newest_alone(
     alice: Person, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "MOST_LOOKED_THROUGH", 1)
+    monkeypatch.setattr(snapshot, "MOST_LOOKED_THROUGH", 1)
     for n in range(4):
         store(alice, f"k{n}", "tea", metadata={"cup": n, "of": {"green": n % 2 == 0}})
         clock.go(1)
 
     def at(filter_: dict[str, Any], **sought: Any) -> list[str]:
-        wanted = Sought(filter=filter_, **sought)
+        wanted = EntrySearch(filter=filter_, **sought)
         past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=wanted)
         return sorted(one.key for one in past.page.entries)
 
@@ -174,7 +180,7 @@ def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
     alice: Person,
 ) -> None:
     long, work = store(alice, "long", "kept"), store(alice, "work", "one two", tier="working")
-    chosen = Chosen(HERE, sought=Sought())
+    chosen = Chosen(HERE, sought=EntrySearch())
 
     tried = rehearse(at_door(alice), act=Act.PROMOTE, chosen=chosen)
 
@@ -182,19 +188,19 @@ def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
     everything = rehearse(at_door(alice), act=Act.FORGET, chosen=Chosen(HERE, (long, work, "no")))
     assert (everything.count, everything.size, everything.left_out) == (2, 15, 0)
     assert {action for action, _, _ in trail(alice.team.pk)[-2:]} == {"memory.listed"}
-    assert seek(at_door(alice), namespace=HERE, sought=Sought()).total == 2
+    assert search_entries(at_door(alice), namespace=HERE, sought=EntrySearch()).total == 2
 
 
 def test_act_is_refused_when_something_else_matches_meanwhile(alice: Person) -> None:
     store(alice, "a", "x")
-    chosen = Chosen(HERE, sought=Sought(key="a"))
+    chosen = Chosen(HERE, sought=EntrySearch(key="a"))
     agreed = rehearse(at_door(alice), act=Act.FORGET, chosen=chosen).count
     store(alice, "ab", "x")
 
     with pytest.raises(Shifted):
         carry_out(at_door(alice), act=Act.FORGET, chosen=chosen, expected=agreed)
 
-    assert seek(at_door(alice), namespace=HERE, sought=Sought()).total == 2
+    assert search_entries(at_door(alice), namespace=HERE, sought=EntrySearch()).total == 2
 
 
 @pytest.mark.parametrize("act", [Act.FORGET, Act.QUARANTINE, Act.IMPORTANCE])
@@ -202,7 +208,7 @@ def test_act_locks_the_namespace_before_it_writes_into_the_trail(alice: Person, 
     store(alice, "a", "x")
 
     with CaptureQueriesContext(connection) as asked:
-        carry_out(at_door(alice), act=act, chosen=Chosen(HERE, sought=Sought()), expected=1)
+        carry_out(at_door(alice), act=act, chosen=Chosen(HERE, sought=EntrySearch()), expected=1)
 
     asked_for = [one["sql"] for one in asked]
     locked = next(n for n, sql in enumerate(asked_for) if "FOR UPDATE" in sql)
@@ -226,7 +232,7 @@ def test_amending_many_is_one_change_and_undone_as_one(
     before = [getattr(one, field) for one in _living(alice)]
 
     change = carry_out(
-        at_door(alice), act=act, chosen=Chosen(HERE, sought=Sought()), expected=3,
+        at_door(alice), act=act, chosen=Chosen(HERE, sought=EntrySearch()), expected=3,
         amendment=amendment, reason="tidy",
     )  # fmt: skip
 
@@ -240,7 +246,7 @@ def test_an_end_is_set_from_now_and_working_memory_keeps_its_day(alice: Person) 
     store(alice, "long", "kept")
     store(alice, "work", "one two", tier="working")
     week = Amendment(ends=True, lives_seconds=7 * 86_400)
-    chosen = Chosen(HERE, sought=Sought())
+    chosen = Chosen(HERE, sought=EntrySearch())
 
     carry_out(at_door(alice), act=Act.EXPIRY, chosen=chosen, expected=2, amendment=week)
     assert {_days_left(one) for one in _living(alice)} == {7}
@@ -262,7 +268,7 @@ def test_nonsense_is_refused_and_nobody_elses_entries_are_touched(
         )  # fmt: skip
     chosen = Chosen(HERE, (mine,))
     assert rehearse(at_door(carol), act=Act.FORGET, chosen=chosen).count == 0
-    with pytest.raises(Exception, match="not change it"):
+    with pytest.raises(Exception, match="not edit it"):
         carry_out(at_door(vic), act=Act.FORGET, chosen=chosen, expected=1)
     with pytest.raises(NotFound):
         services.forget_many(at_door(carol), entry_ids=[mine])
@@ -276,7 +282,7 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     clock.go(1)
     services.remember(at_door(alice), namespace=HERE, key="new", value="fresh")
 
-    told = timeline(at_door(alice), namespace=HERE, sought=Sought())
+    told = timeline(at_door(alice), namespace=HERE, sought=EntrySearch())
 
     newest, bulk, *stored = told.happened
     assert (newest.keys, newest.operation, newest.value) == (("new",), "store", "fresh")
@@ -285,9 +291,9 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     assert [one.count for one in stored] == [1] * 8
     assert [dict(day.counts) for day in told.days] == [{"store": 8}, {"forget": 8}, {"store": 1}]
     services.undo(at_door(alice), change_id=done.change_id or "")
-    again = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=1)
+    again = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=1)
     assert (again.happened[0].operation, again.happened[0].count, again.total) == ("restore", 8, 11)
-    narrow = timeline(at_door(alice), namespace=HERE, sought=Sought(key="k3"))
+    narrow = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(key="k3"))
     assert [one.operation for one in narrow.happened] == ["restore", "forget", "store"]
 
 
@@ -300,7 +306,7 @@ def test_timeline_is_narrowed_by_what_a_change_made_of_the_metadata(
     services.edit(at_door(alice), entry_id=turned, metadata={"colour": "black"}, if_revision=1)
 
     def told(**filter_: Any) -> tuple[list[str], int, list[dict[str, int]]]:
-        found = timeline(at_door(alice), namespace=HERE, sought=Sought(filter=filter_))
+        found = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(filter=filter_))
         days = [dict(day.counts) for day in found.days]
         return [one.keys[0] for one in found.happened], found.total, days
 
@@ -315,12 +321,12 @@ def test_timeline_asks_as_often_about_revisions_however_many(alice: Person) -> N
         store(alice, f"k{number}", "tea")
 
     with CaptureQueriesContext(connection) as asked:
-        told = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=2, offset=2)
+        told = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=2, offset=2)
 
     assert ([one.keys for one in told.happened], told.total) == ([("k3",), ("k2",)], 6)
     revisions = [one["sql"] for one in asked if 'FROM "memory_revision"' in one["sql"]]
     assert len(revisions) == 4  # those, and keys and values of the page
-    past = timeline(at_door(alice), namespace=HERE, sought=Sought(), limit=2, offset=20)
+    past = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=2, offset=20)
     assert (past.happened, past.total) == ((), 6)
 
 

@@ -16,8 +16,9 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry, Namespace, Policy
-from memory.services import everywhere, glass
-from memory.services.everywhere import FoundEntries
+from memory.services.access import emergency_access
+from memory.services.recall import search_all
+from memory.services.recall.search_all import FoundEntries
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -100,7 +101,7 @@ def test_nobody_finds_what_is_not_theirs_to_see(
     assert sorted(keys(alice, "zebra")) == ["mine", "shared"]
     assert keys(bob, "zebra") == ["shared"]
     assert keys(carol, "zebra") == []
-    services_glass = glass.break_glass(
+    services_glass = emergency_access.break_glass(
         at_door(ada), namespace=f"user:{alice.user.pk}", reason="fire", minutes=15
     )
     assert services_glass.is_open()
@@ -200,7 +201,7 @@ def test_what_another_provider_keeps_is_not_looked_through_and_said(
 ) -> None:
     store(alice, "global:shop", "a", "tea")
     assert found(alice, "tea").is_all
-    monkeypatch.setattr(everywhere, "scopes_elsewhere", lambda team_id: frozenset({"global"}))
+    monkeypatch.setattr(search_all, "external_scopes", lambda team_id: frozenset({"global"}))
 
     page = found(alice, "tea")
 

@@ -10,14 +10,13 @@ from config.ids import uuid7
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.records import StoreParams
-from memory.logic.proposals import State
-from memory.logic.proposing import to_add
-from memory.logic.reviewing import Mode
-from memory.services import agreement, deciding, proposals
-from memory.services.door import opened
-from memory.services.proposals import keep_proposals
-from memory.services.review_sample import fill_review
-from memory.services.waiting import (
+from memory.logic.review.proposal_rules import to_add
+from memory.logic.review.proposals import State
+from memory.logic.review.review_rules import Mode
+from memory.services.gateway.gateway import MemoryGateway
+from memory.services.review import agreement, proposals, review_decisions
+from memory.services.review.proposals import keep_proposals
+from memory.services.review.review_queue import (
     Filters,
     Waiting,
     count_waiting,
@@ -25,6 +24,7 @@ from memory.services.waiting import (
     waiting_among,
     waiting_one,
 )
+from memory.services.review.review_sample import fill_review
 from tests.memory.services.conftest import at_door, trail
 from tests.memory.services.curating import kept, learns, proposals_of
 from tests.memory.services.test_review import taught
@@ -117,12 +117,12 @@ def test_whatever_is_decided_is_taken_back_and_waits_again(
     one, before = queue[kind][0], values(alice)
 
     if act == "accept":
-        deciding.accept(at_door(alice), item_id=one.id)
+        review_decisions.accept(at_door(alice), item_id=one.id)
     else:
-        deciding.reject(at_door(alice), item_id=one.id, always=act == "always")
+        review_decisions.reject(at_door(alice), item_id=one.id, always=act == "always")
     assert count_waiting(at_door(alice)) == 5
     assert (values(alice) == before) is (act != "accept" or kind == "link")
-    done = deciding.take_back(at_door(alice), item_ids=[one.id])
+    done = review_decisions.take_back(at_door(alice), item_ids=[one.id])
 
     assert (done.done, done.left) == ((one.id,), ())
     assert count_waiting(at_door(alice)) == 6
@@ -135,7 +135,7 @@ def test_whatever_is_decided_is_taken_back_and_waits_again(
 def test_accepted_in_other_words_is_remembered_in_those(
     alice: Person, queue: dict[str, list[Waiting]], kind: str
 ) -> None:
-    deciding.accept(at_door(alice), item_id=queue[kind][0].id, value="In my own words")
+    review_decisions.accept(at_door(alice), item_id=queue[kind][0].id, value="In my own words")
 
     assert "In my own words" in values(alice).values()
 
@@ -145,14 +145,14 @@ def test_new_one_joins_a_memory_that_is_there_and_leaves_it_when_taken_back(
     alice: Person, queue: dict[str, list[Waiting]], kind: str
 ) -> None:
     one, before = queue[kind][0], values(alice)
-    into = deciding.alike(at_door(alice), item_id=one.id)[0]
+    into = review_decisions.alike(at_door(alice), item_id=one.id)[0]
 
-    deciding.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
+    review_decisions.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
 
     [joined] = [entry for entry in kept(alice) if entry.key == into.key]
     assert (joined.value, joined.metadata["proofs"]) == ("Both in one", 2)
     assert values(alice) == {**before, into.key: "Both in one"}
-    deciding.take_back(at_door(alice), item_ids=[one.id])
+    review_decisions.take_back(at_door(alice), item_ids=[one.id])
     assert values(alice) == before
     assert waiting_one(at_door(alice), item_id=one.id).new == one.new
 
@@ -162,7 +162,7 @@ def test_memory_with_odd_metadata_is_joined_all_the_same(
     alice: Person, queue: dict[str, list[Waiting]], odd: object
 ) -> None:
     one = queue["held"][0]
-    into = deciding.alike(at_door(alice), item_id=one.id)[0]
+    into = review_decisions.alike(at_door(alice), item_id=one.id)[0]
     services.remember(
         at_door(alice),
         namespace=into.namespace,
@@ -171,7 +171,7 @@ def test_memory_with_odd_metadata_is_joined_all_the_same(
         metadata={"merged_from": odd},
     )
 
-    deciding.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
+    review_decisions.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
 
     [joined] = [entry for entry in kept(alice) if entry.key == into.key]
     assert [taken["id"] for taken in joined.metadata["merged_from"]] == [str(one.id)]
@@ -181,10 +181,14 @@ def test_only_what_is_new_joins_another_and_only_one_that_is_there(
     alice: Person, queue: dict[str, list[Waiting]]
 ) -> None:
     with pytest.raises(InvalidInput):
-        deciding.merge(at_door(alice), item_id=queue["link"][0].id, into="sample:home", value="x")
+        review_decisions.merge(
+            at_door(alice), item_id=queue["link"][0].id, into="sample:home", value="x"
+        )
     for kind in ("add", "held"):
         with pytest.raises(NotFound):
-            deciding.merge(at_door(alice), item_id=queue[kind][0].id, into="nowhere", value="x")
+            review_decisions.merge(
+                at_door(alice), item_id=queue[kind][0].id, into="nowhere", value="x"
+            )
     assert count_waiting(at_door(alice)) == 6
 
 
@@ -195,7 +199,7 @@ def test_many_are_decided_each_for_itself_and_what_changed_since_is_left(
     entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
 
-    done = deciding.accept_many(at_door(alice), item_ids=[one.id for one in everything])
+    done = review_decisions.accept_many(at_door(alice), item_ids=[one.id for one in everything])
 
     assert set(done.left) >= {queue["contradiction"][0].id}
     assert len(done.done) + len(done.left) == 6
@@ -208,8 +212,8 @@ def test_rules_of_rejecting_for_good_are_listed_and_taken_back(
     alice: Person, queue: dict[str, list[Waiting]]
 ) -> None:
     new, held = queue["add"][0], queue["held"][0]
-    deciding.reject(at_door(alice), item_id=new.id, always=True, reason="nobody asked")
-    deciding.reject(at_door(alice), item_id=held.id)
+    review_decisions.reject(at_door(alice), item_id=new.id, always=True, reason="nobody asked")
+    review_decisions.reject(at_door(alice), item_id=held.id)
 
     rules = agreement.kept_out(at_door(alice))
 
@@ -218,7 +222,7 @@ def test_rules_of_rejecting_for_good_are_listed_and_taken_back(
         (held.id, "held", held.new, True),
     }
     assert next(one for one in rules if one.id == new.id).reason == "nobody asked"
-    deciding.take_back(at_door(alice), item_ids=[new.id, held.id])
+    review_decisions.take_back(at_door(alice), item_ids=[new.id, held.id])
     assert agreement.kept_out(at_door(alice)) == []
     assert count_waiting(at_door(alice)) == 6
 
@@ -227,9 +231,9 @@ def test_agreement_counts_by_kind_what_people_decided_lately(
     alice: Person, queue: dict[str, list[Waiting]]
 ) -> None:
     first, second = queue["add"]
-    deciding.accept(at_door(alice), item_id=first.id, value="Otherwise")
-    deciding.reject(at_door(alice), item_id=second.id)
-    deciding.accept(at_door(alice), item_id=queue["contradiction"][0].id)
+    review_decisions.accept(at_door(alice), item_id=first.id, value="Otherwise")
+    review_decisions.reject(at_door(alice), item_id=second.id)
+    review_decisions.accept(at_door(alice), item_id=queue["contradiction"][0].id)
 
     found = agreement.agreement(at_door(alice))
 
@@ -247,7 +251,9 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
     """What passed by itself says nothing until somebody undoes it."""
     caller = at_door(alice)
     for number, value in enumerate(("Bees hum at dusk", "Wasps sting at noon"), 1):
-        with opened(caller, "write", "memory.proposed", namespace="global:app") as door:
+        with MemoryGateway(caller).open_namespace(
+            "write", "memory.proposed", namespace="global:app"
+        ) as door:
             found = to_add(
                 StoreParams("global:app", f"k{number}", value), lambda: str(uuid7()), by="rule"
             )
@@ -279,7 +285,7 @@ def test_what_waits_about_a_person_is_theirs_alone(
         assert waiting_among(at_door(person), item_ids=everything) == []
         for one in everything:
             with pytest.raises(NotFound):
-                deciding.accept(at_door(person), item_id=one)
+                review_decisions.accept(at_door(person), item_id=one)
             with pytest.raises(NotFound):
                 waiting_one(at_door(person), item_id=one)
     assert {one.state for one in proposals_of(cast.alice)} == {State.OPEN}
@@ -292,7 +298,7 @@ def test_viewer_looks_at_what_the_team_shares_and_decides_nothing(cast: Cast) ->
     found = waiting(at_door(cast.vic)).items
 
     assert [one.may for one in found] == [False, False]
-    for act in (deciding.accept, deciding.reject):
+    for act in (review_decisions.accept, review_decisions.reject):
         with pytest.raises(AccessDenied):
             act(at_door(cast.vic), item_id=found[0].id)
     assert trail(cast.team_a.pk)[-1] == ("memory.refused", "global:app", False)

@@ -15,7 +15,7 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.provider import MAX_TOP_K
 from memory.models import Change, Entry, Group, Policy, Revision
-from memory.services import exporting
+from memory.services.transfer import exporting
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import (
     AT,
@@ -249,9 +249,9 @@ def test_lines_for_reading_alone_are_counted_and_it_is_said_why(alice: Person) -
     report = brought(alice, file_of(space(), line, read, read, about))
 
     assert (report.new, report.skipped) == (1, 3)
-    assert [(count, why.split(".")[0]) for count, why in report.why_left] == [
-        (1, "Conversations and runs of the person"),
-        (2, "Recalls in runs"),
+    assert [(count, why.split(":")[0]) for count, why in report.why_left] == [
+        (1, "Conversations and runs of the user"),
+        (2, "Recalls by runs"),
     ]
 
 

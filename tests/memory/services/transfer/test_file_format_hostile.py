@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry
-from memory.services.importing_check import MOST_BYTES
+from memory.services.transfer.import_check import MOST_BYTES
 from tests.memory.services.conftest import at_door
 from tests.memory.services.exchanging import AT, SHARED, brought, entry, file_of, space
 from tests.support.cast import Person
@@ -21,36 +21,36 @@ pytestmark = pytest.mark.django_db
 
 HOSTILE: dict[str, tuple[Callable[[], bytes], int, str, str]] = {
     "nothing": (lambda: b"", 1, "", "empty"),
-    "no export": (lambda: b'{"hello": 1}\n', 1, "format", "no export"),
+    "not a memory export": (lambda: b'{"hello": 1}\n', 1, "format", "not a memory export"),
     "another version": (
         lambda: file_of().getvalue().replace(b'"version": 1', b'"version": 9'),
         1,
         "version",
         "9",
     ),
-    "cut off": (lambda: b"".join(file_of(space()).getvalue().splitlines(True)[:-1]), 2, "", "breaks off"),
+    "cut off": (lambda: b"".join(file_of(space()).getvalue().splitlines(True)[:-1]), 2, "", "incomplete"),
     "a line missing": (
         lambda: file_of(space(), entry()).getvalue().replace(json.dumps(entry()).encode() + b"\n", b""),
         3,
         "lines",
-        "there are 3",
+        "has 3",
     ),
     "huge line": (lambda: with_line(b'{"value": "' + b"x" * 7_000_000 + b'"}'), 3, "", "Longer"),
     "deep": (lambda: with_value(b"[" * 2_000 + b"]" * 2_000), 3, "value", "deep"),
     "NaN": (lambda: with_value(b"NaN"), 3, "value", "NaN"),
     "infinite metadata": (lambda: with_line(with_field("metadata", b'{"a": -Infinity}')), 3, "metadata", "Infinity"),
-    "twice": (lambda: with_line(with_field("key", b'"k", "key": "l"')), 3, "key", "twice"),
+    "twice": (lambda: with_line(with_field("key", b'"k", "key": "l"')), 3, "key", "Duplicate key"),
     "NUL": (lambda: with_value(b'"a\\u0000b"'), 3, "value", "NUL"),
     "half a character": (lambda: with_value(b'"\\ud800"'), 3, "value", "surrogate"),
     "bad UTF-8": (lambda: with_value(b'"\xff\xfe"'), 3, "value", "UTF-8"),
     "not JSON": (lambda: with_value(b"'single'"), 3, "value", "JSON"),
-    "a list": (lambda: with_line(b"[1]"), 3, "", "braces"),
-    "unknown kind": (lambda: with_line(b'{"type": "user"}'), 3, "type", "expected"),
-    "unknown field": (lambda: file_of(space(), entry(team_id="x")).getvalue(), 3, "team_id", "Extra"),
+    "a list": (lambda: with_line(b"[1]"), 3, "", "Expected an object"),
+    "unknown kind": (lambda: with_line(b'{"type": "user"}'), 3, "type", "Use one of"),
+    "unknown field": (lambda: file_of(space(), entry(team_id="x")).getvalue(), 3, "team_id", "Unknown field"),
     "importance": (lambda: file_of(space(), entry(importance=7)).getvalue(), 3, "importance", "less"),
     "huge number": (lambda: file_of(space(), entry(revision=2**40)).getvalue(), 3, "revision", "less"),
     "no id": (lambda: file_of(space(), entry(id="1")).getvalue(), 3, "id", "UUID"),
-    "no time zone": (lambda: file_of(space(), entry(created_at="2026-01-01T00:00:00")).getvalue(), 3, "created_at", "timezone"),
+    "no time zone": (lambda: file_of(space(), entry(created_at="2026-01-01T00:00:00")).getvalue(), 3, "created_at", "Time zone"),
     "before the first year": (lambda: file_of(space(), entry(created_at="0001-01-01T00:00:00+14:00")).getvalue(), 3, "created_at", "1970"),
     "after the last year": (lambda: file_of(space(), entry(expires_at="9999-12-31T23:59:59-14:00")).getvalue(), 3, "expires_at", "9000"),
     "before anything was kept": (lambda: file_of(space(), entry(updated_at="0300-01-01T00:00:00Z")).getvalue(), 3, "updated_at", "1970"),
@@ -60,9 +60,9 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str, str]] = {
     "no room to count on": (lambda: file_of(space(), entry(revision=2**31 - 1)).getvalue(), 3, "revision", "less"),
     "no place to go on from": (lambda: file_of(space(), entry(position=2**31 - 1)).getvalue(), 3, "position", "less"),
     "no namespace": (lambda: file_of(space("team:b")).getvalue(), 2, "namespace", "is not a namespace"),
-    "another's namespace": (lambda: file_of(space(), entry(namespace="user:bob")).getvalue(), 3, "namespace", "Not the namespace"),
-    "same id": (lambda: file_of(space(), entry("a"), entry("b")).getvalue(), 4, "id", "already"),
-    "same key": (lambda: file_of(space(), entry("a", 1), entry("a", 2)).getvalue(), 4, "key", "line 3"),
+    "another's namespace": (lambda: file_of(space(), entry(namespace="user:bob")).getvalue(), 3, "namespace", "Not in the same namespace"),
+    "same id": (lambda: file_of(space(), entry("a"), entry("b")).getvalue(), 4, "id", "Duplicate"),
+    "same key": (lambda: file_of(space(), entry("a", 1), entry("a", 2)).getvalue(), 4, "key", "Line 3"),
     "after the end": (lambda: file_of().getvalue() + b'{"type": "end", "lines": 3}\n', 3, "", "After the end"),
 }  # fmt: skip
 

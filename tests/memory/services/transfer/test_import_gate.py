@@ -41,7 +41,7 @@ def recalled(person: Person, **how: Any) -> dict[str, Any]:
 
 
 def waiting(person: Person) -> dict[str, Any]:
-    found = services.quarantined(at_door(person), namespace=SHARED).entries
+    found = services.list_quarantined(at_door(person), namespace=SHARED).entries
     return {one.key: one.value for one in found}
 
 
@@ -129,7 +129,7 @@ def test_file_is_not_believed_that_somebody_said_or_approved_its_orders(
 
     assert (report.new, report.held, recalled(alice)) == (1, 1, {})
     assert waiting(alice) == {"b": ORDERS}
-    (held,) = services.quarantined(at_door(alice), namespace=SHARED).entries
+    (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
     assert "review" not in held.metadata
     services.approve(at_door(alice), entry_ids=[held.id])
     assert recalled(alice) == {"b": ORDERS}
@@ -156,7 +156,7 @@ def test_orders_take_nothing_that_is_in_use_out_of_use_and_are_undone_with_the_r
 def test_held_beside_and_approved_it_takes_the_place_it_was_meant_for(alice: Person) -> None:
     services.remember(at_door(alice), namespace=SHARED, key="b", value="Tea is at four")
     brought(alice, file_of(space(), entry("b", 1, value=ORDERS)), clash="theirs")
-    (held,) = services.quarantined(at_door(alice), namespace=SHARED).entries
+    (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
 
     services.approve(at_door(alice), entry_ids=[held.id])
 

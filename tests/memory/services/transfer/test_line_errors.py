@@ -2,22 +2,22 @@
 
 import pytest
 
-from config.strict import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
-from memory.services.exchange_words import unread
+from config.http.strict_json import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
+from memory.services.transfer.line_errors import unread
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b"hello", "It is not JSON from character 0 on."),
-        (b'{"a": 1} {}', "It is not JSON from character 9 on."),
-        (b'{"a": "\xff"}', "It is not UTF-8 from byte 7 on."),
-        (b"[" * (DEEPEST + 1), f"It is nested more than {DEEPEST} deep."),
-        (b'{"tea": 1, "tea": 2}', "The key tea appears twice in one object."),
-        (b'{"a": NaN}', "NaN is not a JSON number."),
+        (b"hello", "Invalid JSON at character 0."),
+        (b'{"a": 1} {}', "Invalid JSON at character 9."),
+        (b'{"a": "\xff"}', "Invalid UTF-8 at byte 7."),
+        (b"[" * (DEEPEST + 1), f"Nested more than {DEEPEST} levels deep."),
+        (b'{"tea": 1, "tea": 2}', "Duplicate key tea in an object."),
+        (b'{"a": NaN}', "NaN is not a valid JSON number."),
         (b"9" * (LONGEST_NUMBER + 1), f"A number has more than {LONGEST_NUMBER} digits."),
-        (b"[1e999]", "The number 1e999… is out of range."),
-        (b'["\\ud800"]', "A text has a NUL character or half a surrogate pair."),
+        (b"[1e999]", "Number out of range: 1e999…."),
+        (b'["\\ud800"]', "The text contains a NUL character or an unpaired surrogate."),
     ],
 )
 def test_what_the_strict_reader_says_is_said_in_a_sentence_that_is_translated(

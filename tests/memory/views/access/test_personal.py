@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.personas import persona_id
+from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry
@@ -40,7 +40,7 @@ def page_of(person: Person, **asked: str) -> str:
 def test_nothing_remembered_is_said_with_a_way_to_begin(alice: Person) -> None:
     page = page_of(alice)
 
-    assert "Nothing is remembered about you" in page
+    assert "No memories about you yet" in page
     assert "/samples/" in page
     assert "/api/v1/memory/subjects/ana/export" in page
 
@@ -61,7 +61,7 @@ def test_own_and_test_persons_memories_are_there_with_where_from_and_how_often_u
     )
     told(alice, "cat", "Alice has a cat.")
     services.recall(in_run(alice, run_id="r9"), scope="user", query_text="green tea")
-    told(alice, "ben", "Ben plays the flute.", user_id=persona_id("ben", alice.user.pk))
+    told(alice, "ben", "Ben plays the flute.", user_id=make_persona_id("ben", alice.user.pk))
     told(bob, "bob", "Bob fears spiders.")
 
     page = page_of(alice)
@@ -70,8 +70,8 @@ def test_own_and_test_persons_memories_are_there_with_where_from_and_how_often_u
     assert f"/runs/{run.pk}/" in page
     assert "“I like green tea”" in page
     assert "Used in answers: 1" in page
-    assert "No answer has used it yet" in page
-    assert "ben (test person)" in page
+    assert "Not used in an answer yet" in page
+    assert "ben (test user)" in page
     assert "Ben plays the flute." in page
     assert "spiders" not in page
     assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
@@ -82,7 +82,7 @@ def test_search_and_months_narrow_and_group(alice: Person) -> None:
     told(alice, "cat", {"name": "Miso", "legs": 4})
 
     assert "green tea" not in page_of(alice, q="miso")
-    assert "Nothing that is remembered matches" in page_of(alice, q="zebra")
+    assert "No results" in page_of(alice, q="zebra")
     assert timezone.localtime().strftime("%B %Y") in page_of(alice, by="when")
     assert "name: Miso" in page_of(alice)
 
@@ -99,7 +99,7 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
     newest = services.revisions(at_door(alice), entry_id=entry.id)[0]
     assert (newest.value, newest.reason) == (
         "Alice drinks coffee.",
-        "corrected by the person it is about",
+        "corrected by the user",
     )
     late = alice.client.post(address, {"value": "Tea!", "revision": "1"}, headers=HTMX)
     assert "changed in the meantime" in late.content.decode()
@@ -111,7 +111,7 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
     assert 'class="about-edit">' in card
     empty = alice.client.post(address, {"value": " ", "revision": "2"}, headers=HTMX)
     assert ">Alice drinks coffee.</textarea>" in empty.content.decode()
-    assert "Say what is right" in empty.content.decode()
+    assert "Enter the correct text" in empty.content.decode()
 
 
 @pytest.mark.parametrize("shape", ["card", "line"])
@@ -146,7 +146,7 @@ def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> 
 
     assert "Alice drinks coffee." in sent("correct", value="Alice drinks coffee.", revision="1")
     gone = sent("forget")
-    assert "Forgotten. No answer uses it any more." in gone
+    assert "Forgotten. No longer used in answers." in gone
     assert services.recall(in_run(alice), scope="user") == []
     undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)".*?value="(\w+)"', gone, re.S)
     assert undo is not None
@@ -158,7 +158,7 @@ def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> 
 def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Person) -> None:
     for number in range(3):
         told(alice, f"k{number}", f"fact number {number}")
-    told(alice, "ben", "Ben plays the flute.", user_id=persona_id("ben", alice.user.pk))
+    told(alice, "ben", "Ben plays the flute.", user_id=make_persona_id("ben", alice.user.pk))
     with tenant([alice.team.pk]):
         space = Entry.objects.unscoped().filter(key="k0").get().namespace_id
     address = f"/memory/about/{space}/forget/"
@@ -166,16 +166,16 @@ def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Pers
     asked = alice.client.post(address).content.decode()
     assert 'href="?' not in asked  # an answer to a form has another address than its page
     assert 'href="/memory/about/?by=when' in asked
-    assert "This forgets all that is remembered here: 3" in asked
+    assert "This forgets everything here (memories: 3)" in asked
     assert len(services.recall(in_run(alice), scope="user")) == 3
 
     done = alice.client.post(address, {"sure": "1"}, follow=True).content.decode()
-    assert "All of it is forgotten: 3." in done
+    assert "Everything was forgotten: 3." in done
     assert services.recall(in_run(alice), scope="user") == []
     assert "Ben plays the flute." in done
     undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)"', done)
     assert undo is not None
-    assert "Back again: 3." in alice.client.post(undo[1], follow=True).content.decode()
+    assert "Restored: 3." in alice.client.post(undo[1], follow=True).content.decode()
     assert len(services.recall(in_run(alice), scope="user")) == 3
 
 
@@ -186,11 +186,11 @@ def test_paused_for_a_while_shown_and_resumed(alice: Person) -> None:
     assert pause.what == "remembering"
     assert pause.until is not None
     assert timedelta(minutes=58) < pause.until - timezone.now() <= timedelta(hours=1)
-    assert "Memory is paused for you" in page_of(alice)
+    assert "Your memory is paused" in page_of(alice)
 
     alice.client.post("/memory/about/resume/")
     assert services.own_pause(at_door(alice)) is None
-    assert "Memory is paused for you" not in page_of(alice)
+    assert "Your memory is paused" not in page_of(alice)
 
 
 def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> None:

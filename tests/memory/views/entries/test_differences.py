@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.views.differences import Piece, pieces_between
+from memory.views.entries.differences import Piece, pieces_between
 
 
 @pytest.mark.parametrize(

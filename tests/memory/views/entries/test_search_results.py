@@ -47,12 +47,12 @@ def test_words_find_memories_with_their_place_and_reasons_and_names_too(
     assert ">You</a>" in text  # where it was found, in people's words
     assert re.search(r"/memory/namespaces/[^/]+/\?q=green%20tea", text)
     assert "mem-score" in text
-    assert "No name matches." in text
+    assert "No matching namespaces." in text
     assert "newest-title" not in text
     named = page(alice, q="teashop")
     assert shown(named) == []
-    assert "No memory says that" in named
-    assert "Namespaces whose name matches" in named
+    assert "No memories found" in named
+    assert "Matching namespaces" in named
     assert "global:teashop" in named
     assert shown(page(bob, q="green tea")) == ["leaves"]
 

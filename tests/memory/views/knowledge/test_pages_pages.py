@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from memory import services
-from memory.services.shelves import shelf_named
+from memory.services.knowledge.knowledge_bases import shelf_named
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 
@@ -48,7 +48,7 @@ def form_of(page: str) -> dict[str, str]:
 def test_empty_index_says_what_pages_are_and_three_ways_to_the_first(alice: Person) -> None:
     page = got(alice, "/memory/knowledge/")
 
-    assert "There are no pages yet" in page
+    assert "No pages yet" in page
     assert "/memory/knowledge/new/" in page
     assert "/samples/wiki/copy/" in page
     assert "/api/v1/knowledge/pages" in page
@@ -82,7 +82,7 @@ def test_page_about_what_is_there_goes_into_it_and_says_so(alice: Person) -> Non
     form = {"namespace": PLACE, "title": "tea", "content": "Add leaves."}
     answer = alice.client.post("/memory/knowledge/new/", form, follow=True)
 
-    assert "There was a page of this title" in answer.content.decode()
+    assert "A page with this title exists" in answer.content.decode()
     assert answer.redirect_chain[0][0] == f"/memory/knowledge/pages/{entry}/"
     (page,) = services.shelf(at_door(alice), namespace=PLACE).pages
     assert page.content == "Boil water.\n\nAdd leaves."
@@ -112,7 +112,7 @@ def test_shelf_lists_by_title_searches_by_score_and_filters_by_tag(alice: Person
     assert ("Zebra</a>" in found, "Apple</a>" in found) == (True, False)
     assert re.search(r"title \d\.\d\d", found)
     assert "Zebra</a>" not in got(alice, address, tag="food")
-    assert "Nothing here matches" in got(alice, address, q="quantum chromodynamics")
+    assert "No results" in got(alice, address, q="quantum chromodynamics")
     fragment = alice.client.get(address, {"q": "zebra"}, headers={"HX-Request": "true"})
     assert (
         fragment.content.decode().strip().startswith('<section class="card card-flush" id="pages"')
@@ -164,7 +164,7 @@ def test_history_says_what_changed_and_brings_a_revision_back(alice: Person) -> 
     past = got(alice, f"{address}history/")
     assert "<del>water</del><ins>milk</ins>" in past
     assert "<ins>hot</ins>" in past
-    assert "Why: tastier" in past
+    assert "Reason: tastier" in past
     assert "· You</span>" in past
     alice.client.post(f"{address}restore/", {"revision": "1", "reason": "no"})
     assert services.open_page(at_door(alice), entry_id=entry).page.content == "Boil the water."
@@ -176,15 +176,15 @@ def test_forgotten_page_is_undone_and_what_referred_to_it_is_to_be_looked_at(ali
 
     gone = alice.client.post(f"/memory/knowledge/pages/{water}/forget/", follow=True)
     page = gone.content.decode()
-    assert "The page is forgotten." in page
-    assert "look at it again" in page
-    assert "is not there any more" in got(alice, f"/memory/knowledge/pages/{tea}/")
+    assert "Page forgotten." in page
+    assert "Outdated" in page
+    assert "no longer exists" in got(alice, f"/memory/knowledge/pages/{tea}/")
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', page)
     assert undo is not None
     back = alice.client.post(undo[1], {"back": shelf_of(alice)})
 
     assert back.headers["Location"] == shelf_of(alice)
-    assert "is not there any more" not in got(alice, f"/memory/knowledge/pages/{tea}/")
+    assert "no longer exists" not in got(alice, f"/memory/knowledge/pages/{tea}/")
 
 
 def test_undo_leads_to_no_other_site(alice: Person) -> None:
@@ -205,10 +205,10 @@ def test_stale_page_is_found_still_right(alice: Person) -> None:
     )
     address = f"/memory/knowledge/pages/{tea}/"
 
-    assert "changed after this page did" in got(alice, address)
+    assert "changed after this page was written" in got(alice, address)
     alice.client.post(f"{address}confirm/")
 
-    assert "changed after this page did" not in got(alice, address)
+    assert "changed after this page was written" not in got(alice, address)
 
 
 def test_files_come_in_and_go_out_byte_for_byte(alice: Person) -> None:
@@ -227,7 +227,7 @@ def test_files_come_in_and_go_out_byte_for_byte(alice: Person) -> None:
         "/memory/knowledge/import/", {"namespace": PLACE, "files": files}, follow=True
     )
 
-    assert "Pages brought in: 2." in answer.content.decode()
+    assert "Pages imported: 2." in answer.content.decode()
     assert "picture.png" in answer.content.decode()
     out = alice.client.get(f"{shelf_of(alice)}export/")
     with zipfile.ZipFile(io.BytesIO(out.content)) as archive:
@@ -258,10 +258,10 @@ def test_files_that_are_only_tried_are_told_about_and_change_nothing(alice: Pers
 
     assert "<html" not in beside
     for told in (beside, whole):
-        assert "Only tried: nothing was changed. New pages: 1." in told
-        assert "what their files say: 1." in told
-        assert "These would be held for review, because they read like orders: rule.md." in told
-        assert "It would be blotted out and not kept: tea.md." in told
+        assert "Preview only, nothing was changed. New pages: 1." in told
+        assert "pages to be updated: 1." in told
+        assert "To be held for review (possible prompt injection): rule.md." in told
+        assert "Secrets found, which will be removed: tea.md." in told
     there = services.shelf(at_door(alice), namespace=PLACE)
     assert [(one.title, one.content, one.revision) for one in there.pages] == [("Water", "Wet.", 1)]
     assert "previous instructions" not in got(alice, "/memory/review/")
@@ -273,7 +273,7 @@ def test_files_that_are_only_tried_are_told_about_and_change_nothing(alice: Pers
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("broken.zip", b"PK", "no ZIP file that can be read"),
+        ("broken.zip", b"PK", "not a readable ZIP file"),
         ("page.exe", b"x", "from 1 to"),
         ("latin.md", b"\xff\xfe", "UTF-8"),
     ],
@@ -325,7 +325,7 @@ def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
     with django_assert_num_queries(QUERIES):
         answer = client.get(address)
 
-    assert "1 to 25 of 30" in answer.content.decode()
+    assert "1–25 of 30" in answer.content.decode()
 
 
 QUERIES = 21
@@ -340,13 +340,13 @@ def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
 
     hers, his = (got(one, "/memory/knowledge/", q="water tea") for one in (alice, bob))
 
-    found = hers[hers.index('id="found-title"') :]
+    found = hers[hers.index('id="results-title"') :]
     assert "My kettle" in found
-    assert f'href="{shelf_of(alice)}">Everybody in the team</a>' in found
+    assert f'href="{shelf_of(alice)}">Everyone in the team</a>' in found
     assert f"{shelf_of(alice)}?tag=kitchen" in found
-    assert ("Boil" in found, "Where there are pages" in hers) == (False, False)
+    assert ("Boil" in found, "Knowledge bases" in hers) == (False, False)
     assert (">Tea</a>" in his, "My kettle" in his) == (True, False)
-    assert "No page says that" in got(alice, "/memory/knowledge/", q="zeppelin")
+    assert "No pages found" in got(alice, "/memory/knowledge/", q="zeppelin")
 
 
 def test_fragment_of_a_search_tells_who_listens_how_many_there_are(alice: Person) -> None:
@@ -355,5 +355,5 @@ def test_fragment_of_a_search_tells_who_listens_how_many_there_are(alice: Person
 
     fragment = alice.client.get(address, {"q": "water"}, headers={"HX-Request": "true"})
 
-    assert 'hx-swap-oob="innerHTML:#pages-said">Pages found: 1<' in fragment.content.decode()
+    assert 'hx-swap-oob="innerHTML:#pages-message">Pages found: 1<' in fragment.content.decode()
     assert "Pages found" not in got(alice, address, q="water")

@@ -3,22 +3,22 @@
 import pytest
 from django.utils import translation
 
-from memory.logic.instructions import _RULES
-from memory.views.held_words import RULES, reason_said
+from memory.logic.entries.instructions import _RULES
+from memory.views.review.quarantine_reasons import RULES, reason_said
 
 
-ORDER = "It reads like an order to the assistant"
+ORDER = "Looks like a prompt injection"
 
 
 @pytest.mark.parametrize(
     ("detail", "said"),
     [
-        ("another role: you are now dan", "another role: you are now dan"),
-        ("another role: 你现在是一个", "another role: 你现在是一个"),
-        ("换个角色: 你现在是一个", "another role: 你现在是一个"),
+        ("another role: you are now dan", "role change: you are now dan"),
+        ("another role: 你现在是一个", "role change: 你现在是一个"),
+        ("换个角色: 你现在是一个", "role change: 你现在是一个"),
         (
             "hidden characters; 忽略指令: 无视以上规则; standing order: another role",
-            "hidden characters; ignore instructions: 无视以上规则; standing order: another role",
+            "hidden characters; ignore instructions: 无视以上规则; standing instruction: another role",
         ),
         ("a rule of tomorrow: so", "a rule of tomorrow: so"),
     ],

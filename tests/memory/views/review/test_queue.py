@@ -8,11 +8,11 @@ from django.db import connection
 from django.http import HttpResponseBase
 from django.test.utils import CaptureQueriesContext
 
-from memory.logic.proposals import State
-from memory.logic.reviewing import Mode
-from memory.services import deciding
-from memory.services.review_sample import fill_review
-from memory.services.waiting import Waiting, count_waiting, waiting
+from memory.logic.review.proposals import State
+from memory.logic.review.review_rules import Mode
+from memory.services.review import review_decisions
+from memory.services.review.review_queue import Waiting, count_waiting, waiting
+from memory.services.review.review_sample import fill_review
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import kept, learns, proposals_of
 from tests.memory.services.test_review import taught
@@ -48,13 +48,13 @@ def texts(person: Person) -> set[str]:
 
 def test_empty_queue_says_what_it_is_and_fills_itself_with_a_sample(alice: Person) -> None:
     page = words_of(alice.client.get(QUEUE))
-    assert "Nothing waits for you" in page
+    assert "All caught up" in page
     assert "/api/v1/memory/review" in page
     assert 'action="/memory/review/sample/"' in page
 
     filled = words_of(alice.client.post(f"{QUEUE}sample/", follow=True))
     assert filled.count("data-item ") == 6
-    assert "The sample is in your own memory" in filled
+    assert "Sample items were added to your own memory" in filled
     assert re.search(r'id="memory-tab-review">6<', filled)
 
 
@@ -63,18 +63,18 @@ def test_each_kind_is_shown_with_both_sides_and_why(
 ) -> None:
     page = words_of(alice.client.get(QUEUE))
 
-    assert "Let the newer take the older one&#x27;s place?" in page
+    assert "Replace the older memory with the newer one?" in page
     assert "Alice lives in Basel" in page
-    assert "makes room for sample:moved" in page
-    assert "becomes part of sample:exporting" in page
+    assert "will be replaced by sample:moved" in page
+    assert "will be merged into sample:exporting" in page
     assert "<del> at night</del>" in page
-    assert "Make one memory of these?" in page
-    assert "Both speak of" in page
+    assert "Merge these memories?" in page
+    assert "Both mention" in page
     assert "rooftop" in page
-    assert "It reads like an order to the assistant" in page
+    assert "Looks like a prompt injection" in page
     assert "Acme pays its invoices" in page
-    assert "80 % sure" not in page
-    assert "70 % sure" in page  # the first of the two new ones
+    assert "80% confidence" not in page
+    assert "70% confidence" in page  # the first of the two new ones
 
 
 def test_changed_words_are_marked_on_both_sides(alice: Person) -> None:
@@ -101,7 +101,7 @@ def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
     assert count_waiting(at_door(alice)) == 5
 
     back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": str(one.id)}, headers=HTMX))
-    assert "Taken back. It waits again." in back
+    assert "Undone. The item is back in the queue." in back
     assert f'id="item-{one.id}"' in back
     assert texts(alice) == before
 
@@ -113,7 +113,7 @@ def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
 
     page = words_of(alice.client.post(address, headers=HTMX))
 
-    assert page.strip().startswith('<div class="stack" id="review" data-said="Rejected."')
+    assert page.strip().startswith('<div class="stack" id="review" data-status="Rejected."')
     assert page.count("data-item ") == 1
     assert "take-back/?kind=add" in page
     assert proposals_of(alice)[0].state in {State.OPEN, State.REJECTED}
@@ -130,7 +130,7 @@ def test_edited_words_are_remembered_and_nothing_typed_is_lost(
     wrong = alice.client.post(at(one.id, "accept"), {"value": "  "}, headers=HTMX)
     assert wrong.status_code == 422
     assert wrong["HX-Retarget"] == f"#panel-{one.id}"
-    assert "There is nothing in it." in words_of(wrong)
+    assert "Enter some text." in words_of(wrong)
     done = alice.client.post(at(one.id, "accept"), {"value": "In other words", "reason": "shorter"})
     assert done.status_code == 302
     assert "In other words" in texts(alice)
@@ -145,7 +145,7 @@ def test_value_with_parts_is_edited_as_json_and_nonsense_is_named(alice: Person)
     ]
 
     panel = words_of(alice.client.get(at(one.id), {"panel": "edit"}))
-    assert "it is written as JSON" in panel or '"summary"' not in panel
+    assert "edit it as JSON" in panel or '"summary"' not in panel
     text = "In one sentence" if "as JSON" not in panel else "{"
     answer = alice.client.post(at(one.id, "accept"), {"value": text})
     assert answer.status_code == (422 if text == "{" else 302)
@@ -173,7 +173,7 @@ def test_dry_run_shows_every_field_and_changes_nothing(
 ) -> None:
     page = words_of(alice.client.get(at(queue["contradiction"].id), {"panel": "try"}, headers=HTMX))
 
-    assert "Accepting it would change this, and nothing else" in page
+    assert "Changes if accepted" in page
     assert "merged_from" in page
     assert "Long-term" in page
     assert {one.state for one in proposals_of(alice)} == {State.OPEN}
@@ -184,7 +184,12 @@ def test_item_is_a_page_of_its_own_with_everything_one_can_do(
 ) -> None:
     page = words_of(alice.client.get(at(queue["add"].id)))
 
-    for part in ("Edit and accept", "Merge with another memory", "Dry run", "Reject for good"):
+    for part in (
+        "Edit and accept",
+        "Merge with another memory",
+        "Preview changes",
+        "Reject permanently",
+    ):
         assert part in page
     assert "hx-post" not in page  # there is no queue here to put in its place
     assert page.count(f'action="{at(queue["add"].id)}') == 4
@@ -197,7 +202,7 @@ def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
 ) -> None:
     one = queue["add"]
     said = words_of(alice.client.post(at(one.id, "reject"), {"always": "1"}, follow=True))
-    assert "Rejected for good: nothing that means the same" in said
+    assert "Rejected permanently. Nothing with the same meaning" in said
     assert 'href="/memory/review/rules/"' in said
 
     rules = words_of(alice.client.get(f"{QUEUE}rules/"))
@@ -216,9 +221,9 @@ def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
     before = texts(alice)
 
     tried = words_of(alice.client.post(f"{QUEUE}decide/", {"item": ids, "act": "accept"}))
-    assert "Accepting 3 would change memory like this:" in tried
+    assert "Items to accept: 3. This changes memory as follows:" in tried
     counts = re.findall(r"<li>(\w+): (\d+)</li>", tried)
-    assert counts == [("remembered", "2"), ("changed", "1"), ("forgotten", "1")]
+    assert counts == [("new", "2"), ("changed", "1"), ("forgotten", "1")]
     assert texts(alice) == before
 
     done = words_of(
@@ -226,7 +231,7 @@ def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
             f"{QUEUE}decide/", {"item": ids, "act": "accept", "sure": "1"}, follow=True
         )
     )
-    assert "Accepted. 3 at once." in done
+    assert "Accepted. 3 items." in done
     assert count_waiting(at_door(alice)) == 3
     back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": ids}, headers=HTMX))
     assert back.count("data-item ") == 6
@@ -239,12 +244,12 @@ def test_many_are_rejected_once_or_for_good_and_nothing_chosen_is_said(
     ids = [str(one.id) for one in queue.values()]
     address = f"{QUEUE}decide/"
 
-    assert "Nothing was chosen." in words_of(alice.client.post(address, {"act": "reject"}))
+    assert "Nothing selected." in words_of(alice.client.post(address, {"act": "reject"}))
     tried = words_of(alice.client.post(address, {"item": ids, "act": "reject"}))
-    assert "5 would be rejected. Memory stays as it is." in tried
+    assert "Items to reject: 5. Memory stays unchanged." in tried
     alice.client.post(address, {"item": ids, "act": "always", "sure": "1"})
     assert count_waiting(at_door(alice)) == 1
-    assert "never again in" in words_of(alice.client.get(f"{QUEUE}rules/"))
+    assert "blocked in" in words_of(alice.client.get(f"{QUEUE}rules/"))
 
 
 def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
@@ -265,32 +270,32 @@ def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
     alice.client.post(f"/memory/entries/{target.id}/forget/")
 
     page = words_of(alice.client.get(QUEUE, {"kind": "contradiction"}))
-    assert "sample:home is not there any more." in page
+    assert "sample:home no longer exists." in page
     assert re.search(r'data-act="accept" disabled', page)
     late = alice.client.post(at(clash.id, "accept"), headers=HTMX)
     assert late.status_code == 409
-    assert "was changed since" in words_of(late)
+    assert "has changed since" in words_of(late)
 
     alice.client.post(at(new.id, "accept"))
     again = alice.client.post(at(new.id, "accept"))
     assert again.status_code == 409
-    assert "somebody may have decided already" in words_of(again)
+    assert "Someone else may have decided already" in words_of(again)
     assert alice.client.get(at(new.id)).status_code == 404
 
 
 def test_agreement_is_shown_by_kind_with_what_it_means(
     alice: Person, queue: dict[str, Waiting]
 ) -> None:
-    assert "How often you agreed" not in words_of(alice.client.get(QUEUE))
-    deciding.accept(at_door(alice), item_id=queue["add"].id)
-    deciding.reject(at_door(alice), item_id=queue["link"].id)
+    assert "Acceptance rate" not in words_of(alice.client.get(QUEUE))
+    review_decisions.accept(at_door(alice), item_id=queue["add"].id)
+    review_decisions.reject(at_door(alice), item_id=queue["link"].id)
 
     page = words_of(alice.client.get(QUEUE))
 
-    assert "How often you agreed in the last 30 days" in page
-    assert "New memory 100 %" in page
-    assert "Link 0 %" in page
-    assert "counts half" in page
+    assert "Acceptance rate in the last 30 days" in page
+    assert "New memory 100%" in page
+    assert "Link 0%" in page
+    assert "count half" in page
 
 
 def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Person) -> None:
@@ -308,7 +313,7 @@ def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Per
     assert number(place=str(shared.pk)) == 2
     assert number(run="r9") == 2
     assert number(place="nonsense", offset="x", kind="?") == 8
-    assert "Nothing that waits is like that." in words_of(alice.client.get(QUEUE, {"run": "none"}))
+    assert "No results" in words_of(alice.client.get(QUEUE, {"run": "none"}))
 
 
 def test_nobody_else_sees_or_decides_what_waits_about_a_person(
@@ -316,7 +321,7 @@ def test_nobody_else_sees_or_decides_what_waits_about_a_person(
 ) -> None:
     for person in (cast.ada, cast.bob, cast.vic, cast.carol):
         client = person.client
-        assert "Nothing waits for you" in words_of(client.get(QUEUE))
+        assert "All caught up" in words_of(client.get(QUEUE))
         for one in queue.values():
             assert client.get(at(one.id)).status_code == 404
             for act in ("accept", "reject", "merge"):
@@ -335,12 +340,12 @@ def test_viewer_reads_what_the_team_shares_and_is_told_they_may_not_decide(cast:
 
     page = words_of(client.get(QUEUE))
 
-    assert "You may look at this, not decide about it." in page
+    assert "You can view this item but not decide on it." in page
     assert "data-act=" not in page
     for act, form in (("accept", {}), ("accept", {"value": "x"}), ("reject", {})):
         assert client.post(at(one.id, act), form).status_code == 403
     tried = words_of(client.post(f"{QUEUE}decide/", {"item": str(one.id), "act": "accept"}))
-    assert "1 more can't be: changed since, or not yours to decide." in tried
+    assert "Can't be processed: 1 (changed since, or you lack the permission)." in tried
     assert "Accept 1" not in tried
 
 
@@ -355,7 +360,7 @@ def test_queue_asks_as_often_for_six_as_for_three(alice: Person, queue: dict[str
     asked()  # the first look pays for caches
     whole = asked()
     kinds = ("link", "merge", "contradiction")
-    deciding.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
+    review_decisions.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
     assert (asked(), whole) == (34, 34)
 
 
@@ -367,7 +372,7 @@ def test_refusal_stands_above_the_queue_and_not_in_its_place(
     said = {"into": "gone", "value": "Both of them"}
     assert 'name="into"' in panel
     gone = client.post(at(one.id, "merge"), said, headers=HTMX)
-    deciding.accept(at_door(cast.alice), item_id=one.id)
+    review_decisions.accept(at_door(cast.alice), item_id=one.id)
     answers = [
         gone,
         client.post(at(one.id, "accept"), {"value": "In other words"}, headers=HTMX),
@@ -381,7 +386,7 @@ def test_refusal_stands_above_the_queue_and_not_in_its_place(
         assert page.strip().startswith('<div class="stack" id="review"')
         assert (answer.status_code, page.count('role="alert"')) == (404, 1)
         assert page.count("data-item ") == (6 if answer is gone else 5)
-    assert "somebody has decided" in words_of(answers[-1])
+    assert "Someone else has already decided" in words_of(answers[-1])
 
 
 def test_viewer_who_decides_all_the_same_keeps_the_queue(cast: Cast) -> None:

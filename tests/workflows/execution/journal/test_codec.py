@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from workflows.engine.records import StepError, StepKey, StepRecord, StepStatus, Write
-from workflows.execution.codec import dump, idempotency_key, step_record, step_row
+from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
+from workflows.execution.journal.codec import dump, make_idempotency_key, step_record, step_row
 
 
 @pytest.mark.parametrize(
@@ -53,5 +53,5 @@ def test_step_comes_back_as_it_was() -> None:
 
 
 def test_idempotency_key_depends_on_the_round_alone() -> None:
-    assert idempotency_key("r", StepKey("n", (1, 2))) == "r:n:1:2"
-    assert idempotency_key("r", StepKey("n", ())) == "r:n"
+    assert make_idempotency_key("r", StepKey("n", (1, 2))) == "r:n:1:2"
+    assert make_idempotency_key("r", StepKey("n", ())) == "r:n"

@@ -8,20 +8,21 @@ import psycopg
 import pytest
 from asgiref.sync import sync_to_async
 
+from config.redaction import NO_REDACTION, Redactor
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
-from workflows.engine.events import NodeStateChange, RunFinished, TextChunk
-from workflows.engine.records import StepKey, StepRecord, StepStatus
+from workflows.engine.runtime.events import NodeStateChange, RunFinished, TextChunk
+from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.execution import claims
-from workflows.execution.bus import Publisher
 from workflows.execution.claims import Claim
 from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut
-from workflows.execution.journal import DurableJournal
-from workflows.execution.masking import NO_MASK, Mask, mask_for
-from workflows.execution.outbox import Outbox
+from workflows.execution.events.bus import Publisher
+from workflows.execution.journal.journal import DurableJournal
+from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.outbox import Outbox
 from workflows.models import Run
-from workflows.services.runs import start_run
+from workflows.services.runs.runs import start_run
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,8 +34,8 @@ class Forgetful(Database):
     losses = 0
     commits = 0
 
-    async def value(self, statement: str, values: Sequence[object]) -> Any:
-        found = await super().value(statement, values)
+    async def fetch_value(self, statement: str, values: Sequence[object]) -> Any:
+        found = await super().fetch_value(statement, values)
         self.commits += 1
         if self.losses:
             self.losses -= 1
@@ -55,13 +56,13 @@ def run(cast: Cast) -> Run:
 
 
 async def claimed(db: Database, run: Run) -> Claim:
-    claim = await claims.claim(db, run.pk, "tester")
+    claim = await claims.claim_run(db, run.pk, "tester")
     assert claim is not None
     return claim
 
 
-def journal_of(claim: Claim, db: Database, mask: Mask = NO_MASK) -> DurableJournal:
-    return DurableJournal(claim, db, Outbox(Publisher(None)), mask=mask)
+def journal_of(claim: Claim, db: Database, redactor: Redactor = NO_REDACTION) -> DurableJournal:
+    return DurableJournal(claim, db, Outbox(Publisher(None)), redactor=redactor)
 
 
 def done(node: str) -> tuple[StepRecord, list[NodeStateChange]]:

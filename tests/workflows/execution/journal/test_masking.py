@@ -4,55 +4,56 @@ import json
 
 import pytest
 
-from workflows.execution.masking import Mask, StreamMask, mask_for
+from config.redaction import Redactor
+from workflows.execution.journal.masking import mask_for
 
 
 SECRETS = {"KEY": "sk-abcdef", "LONG": "sk-abcdef-and-more", "QUOTED": 'a"b\\c', "TINY": "abc"}
 
 
 @pytest.fixture
-def mask() -> Mask:
+def mask() -> Redactor:
     return mask_for("run-1", SECRETS)
 
 
-def test_masked_row_shows_no_secret_and_comes_back_whole(mask: Mask) -> None:
+def test_masked_row_shows_no_secret_and_comes_back_whole(mask: Redactor) -> None:
     row = json.dumps({"sk-abcdef": ["x sk-abcdef-and-more", 'a"b\\c'], "short": "abc"})
 
-    masked = mask.on(row)
+    masked = mask.redact_json_text(row)
 
     assert not any(secret in json.dumps(json.loads(masked)) for secret in ("sk-abcdef", "and-more"))
     assert json.loads(masked)["short"] == "abc"
-    assert mask.off(masked) == row
+    assert mask.restore_json_text(masked) == row
 
 
-def test_text_that_looks_like_a_mask_stays_text(mask: Mask) -> None:
+def test_text_that_looks_like_a_mask_stays_text(mask: Redactor) -> None:
     typed = '"[secret KEY 000000000000]"'
 
-    assert mask.off(mask.on(typed)) == typed
+    assert mask.restore_json_text(mask.redact_json_text(typed)) == typed
 
 
-def test_mask_of_another_run_is_not_taken_off(mask: Mask) -> None:
+def test_mask_of_another_run_is_not_taken_off(mask: Redactor) -> None:
     other = mask_for("run-2", SECRETS)
 
-    assert "sk-abcdef" not in mask.off(other.on('"sk-abcdef"'))
+    assert "sk-abcdef" not in mask.restore_json_text(other.redact_json_text('"sk-abcdef"'))
 
 
 @pytest.mark.parametrize("secret", ["sk-abcdef", "sk-abcdef-and-more", 'a"b\\c'])
-def test_secret_cut_anywhere_is_masked_in_the_stream(mask: Mask, secret: str) -> None:
+def test_secret_cut_anywhere_is_masked_in_the_stream(mask: Redactor, secret: str) -> None:
     text = f"say {secret} twice {secret}"
-    whole = json.loads(mask.on(json.dumps(text)))
+    whole = json.loads(mask.redact_json_text(json.dumps(text)))
 
     for first in range(len(text)):
         for second in range(first, len(text)):
-            stream = StreamMask(mask)
+            stream = mask.stream()
             pieces = [text[:first], text[first:second], text[second:]]
             shown = [*map(stream.add, pieces), stream.end()]
 
             assert "".join(shown) == whole
 
 
-def test_secret_letter_by_letter_is_never_shown_in_part(mask: Mask) -> None:
-    stream = StreamMask(mask)
+def test_secret_letter_by_letter_is_never_shown_in_part(mask: Redactor) -> None:
+    stream = mask.stream()
 
     shown = [stream.add(letter) for letter in "ok sk-abcdef-and"]
 
@@ -60,8 +61,8 @@ def test_secret_letter_by_letter_is_never_shown_in_part(mask: Mask) -> None:
     assert stream.end().endswith("]-and")
 
 
-def test_beginning_that_becomes_no_secret_is_shown_unchanged(mask: Mask) -> None:
-    stream = StreamMask(mask)
+def test_beginning_that_becomes_no_secret_is_shown_unchanged(mask: Redactor) -> None:
+    stream = mask.stream()
 
     assert stream.add("s") == ""
     assert stream.add("un ") == "sun "
@@ -69,4 +70,4 @@ def test_beginning_that_becomes_no_secret_is_shown_unchanged(mask: Mask) -> None
 
 
 def test_text_without_secrets_is_not_held_back() -> None:
-    assert StreamMask(mask_for("run-1", {})).add("sk-") == "sk-"
+    assert mask_for("run-1", {}).stream().add("sk-") == "sk-"

@@ -4,7 +4,7 @@ import asyncio
 from json import loads
 from uuid import UUID
 
-from workflows.execution.outbox import LARGEST, Lane, Outbox
+from workflows.execution.journal.outbox import LARGEST, Lane, Outbox
 
 
 RUN = UUID(int=1)
@@ -61,7 +61,7 @@ async def test_everything_due_leaves_in_one_message_and_a_closed_lane_is_sent_to
     outbox = Outbox(bus)  # type: ignore[arg-type]
     lane = outbox.open(RUN, 2, 0)
     lane.commit(1, "a", "{}")
-    outbox.due(0.01)
+    outbox.schedule(0.01)
     lane.commit(2, "b", "{}")
     outbox.close(RUN, lane)
 

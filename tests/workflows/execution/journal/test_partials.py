@@ -2,7 +2,7 @@
 
 import json
 
-from workflows.execution.partials import Transcript, read_segments, tail_of, units
+from workflows.execution.journal.partials import Transcript, count_units, cut_before, read_segments
 
 
 def test_chunks_of_one_source_are_one_segment_with_utf16_offsets() -> None:
@@ -11,7 +11,7 @@ def test_chunks_of_one_source_are_one_segment_with_utf16_offsets() -> None:
     offsets = [text.add("a", "x", "🐈!", 1), text.add("a", "x", "b", 4), text.add("a", "y", "c", 5)]
 
     assert offsets == [0, 3, 4]
-    assert text.rows() == [["a", "x", 0, 1, 4, "🐈!b"], ["a", "y", 4, 5, 5, "c"]]
+    assert text.to_rows() == [["a", "x", 0, 1, 4, "🐈!b"], ["a", "y", 4, 5, 5, "c"]]
     assert text.text == "🐈!bc"
 
 
@@ -19,10 +19,10 @@ def test_saved_segments_are_read_back_whole() -> None:
     text = Transcript()
     text.add("a", None, "é🐈", 2)
 
-    (segment,) = read_segments(json.loads(json.dumps(text.rows())))
+    (segment,) = read_segments(json.loads(json.dumps(text.to_rows())))
 
-    assert (segment.row(), segment.length) == (text.rows()[0], 3)
+    assert (segment.to_row(), segment.length) == (text.to_rows()[0], 3)
 
 
 def test_tail_starts_at_the_unit_asked_for() -> None:
-    assert (units("a🐈b"), tail_of("a🐈b", 3), tail_of("abc", 1)) == (4, "b", "bc")
+    assert (count_units("a🐈b"), cut_before("a🐈b", 3), cut_before("abc", 1)) == (4, "b", "bc")

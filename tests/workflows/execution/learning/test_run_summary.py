@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory.logic.curation.work import Status
-from memory.services.rules import Learning
+from memory.services.curation.learning_rules import Learning
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
-from workflows.execution.curating import gather
+from workflows.execution.learning.run_summary import gather
 from workflows.models import Step
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.documents import document, end, node, start
-from workflows.engine.backends import InProcess, Outcome, Request
-from workflows.execution.http import GuardedHttp
+from workflows.engine.testing.backends import InProcess, Outcome, Request
+from workflows.execution.ports.http import GuardedHttp
 
 
 FILE = {"dify_model_identity": "__dify__file__", "type": "image", "transfer_method": "remote_url",
@@ -224,7 +224,7 @@ async def test_redirect_is_followed_and_checked_again(server: FakeHttp) -> None:
     server.answers(Reply(302, b"", {"location": "http://127.0.0.2:1/secret"}))
     refused = await run(server)
     assert refused.status == "failed"
-    assert "may not be called from here" in str(refused.error)
+    assert "is blocked" in str(refused.error)
 
     server.answers(Reply(302, b"", {"location": "file:///etc/passwd"}))
     assert (await run(server)).status == "failed"
@@ -251,7 +251,7 @@ async def test_address_of_the_house_is_refused_without_a_permit(server: FakeHttp
     outcome = await run(server, allow=())
 
     assert outcome.status == "failed"
-    assert "may not be called from here" in str(outcome.error)
+    assert "is blocked" in str(outcome.error)
     assert server.requests == []
 
 

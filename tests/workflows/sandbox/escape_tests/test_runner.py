@@ -70,7 +70,7 @@ EXHAUSTIONS = {
 
 
 @pytest.fixture(scope="module")
-def templates() -> Iterator[TemplatePool]:
+def templates(walls_around: str) -> Iterator[TemplatePool]:
     os.environ[CANARY_NAME] = CANARY
     pool = TemplatePool(RunnerPool(1))
     asyncio.run(pool.pool.warm())

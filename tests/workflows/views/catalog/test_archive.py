@@ -10,7 +10,8 @@ from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
-from workflows.services import drafts, folders
+from workflows.services.catalog import folders
+from workflows.services.editor import drafts
 
 
 LIST = reverse("workflows:list")
@@ -55,7 +56,7 @@ def test_archived_from_its_page_it_is_gone_from_the_list_and_what_is_said_brings
     assert "“Weather” is archived." in text_of(gone)
     assert (before, names_at(bob.client, home)) == ([], ["Weather"])
     assert back.redirect_chain == [(home, 302)]
-    assert "“Weather” is back where it was." in text_of(back)
+    assert "Restored “Weather”." in text_of(back)
 
 
 def test_archived_workflow_is_shown_at_its_address_and_does_nothing(bob: Person):
@@ -137,10 +138,10 @@ def test_chosen_ones_are_archived_together_and_come_back_together(bob: Person):
     back = bob.client.post(RESTORE, {"workflow": ids}, follow=True)
 
     assert gone.redirect_chain == [(f"{LIST}?q=o", 302)]
-    assert "Archived: 2 workflows." in text_of(gone)
+    assert "Archived 2 workflows." in text_of(gone)
     assert left == ["three"]
     assert back.redirect_chain == [(ARCHIVED, 302)]
-    assert "Back where they were: 2 workflows." in text_of(back)
+    assert "Restored 2 workflows." in text_of(back)
     assert sorted(names_at(bob.client, LIST)) == ["one", "three", "two"]
 
 
@@ -152,7 +153,7 @@ def test_one_that_may_not_be_archived_keeps_the_others_where_they_are(cast: Cast
     none = cast.bob.client.post(ARCHIVE, follow=True)
 
     assert (answer.status_code, nonsense.status_code) == (404, 404)
-    assert "Choose the workflows to archive first." in text_of(none)
+    assert "Select the workflows to archive." in text_of(none)
     assert names_at(cast.bob.client, LIST) == ["mine"]
 
 

@@ -10,7 +10,7 @@ from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows import selectors
 from workflows.models import Folder, Workflow
-from workflows.services import folders
+from workflows.services.catalog import folders
 
 
 LIST = reverse("workflows:list")
@@ -125,12 +125,12 @@ def test_empty_places_explain_themselves(cast: Cast):
         "viewer": text_of(cast.vic.client.get(inside(empty))),
     }
 
-    assert "Every workflow lies in a folder." in pages["top"]
-    assert "Nothing in this folder yet" in pages["empty"]
-    assert f'href="/workflows/new/?folder={empty.pk}">New workflow here' in pages["empty"]
+    assert "All workflows are in folders." in pages["top"]
+    assert "This folder is empty" in pages["empty"]
+    assert f'href="/workflows/new/?folder={empty.pk}">New workflow' in pages["empty"]
     assert f'{{"folder": "{empty.pk}"}}' in pages["empty"]
-    assert "No workflow lies directly in this folder." in pages["outer"]
-    assert "Editors of the team put workflows here." in pages["viewer"]
+    assert "No workflows in this folder, only subfolders." in pages["outer"]
+    assert "Editors of the team can add workflows here." in pages["viewer"]
 
 
 @pytest.mark.parametrize("who", ["alice", "ada", "bob", "vic"])
@@ -200,7 +200,10 @@ def test_form_of_the_dialog_says_what_is_wrong_or_leads_on(bob: Person):
     empty = bob.client.post(NEW, {"name": " "}, headers=HTMX)
     right = bob.client.post(NEW, {"name": "Europe"}, headers=HTMX)
 
-    assert (wrong.status_code, "of that name here already" in text_of(wrong)) == (422, True)
+    assert (wrong.status_code, "with this name already exists here" in text_of(wrong)) == (
+        422,
+        True,
+    )
     assert (empty.status_code, "errorlist" in text_of(empty)) == (422, True)
     assert (right.status_code, right["HX-Redirect"]) == (204, LIST)
 
@@ -239,7 +242,10 @@ def test_move_that_is_refused_says_why(bob: Person):
 
     answer = bob.client.post(address("move_folder", sales), {"into": str(other.pk)})
 
-    assert (answer.status_code, "of that name here already" in text_of(answer)) == (422, True)
+    assert (answer.status_code, "with this name already exists here" in text_of(answer)) == (
+        422,
+        True,
+    )
 
 
 def test_folder_deleted_leaves_its_workflows_one_level_up(bob: Person):
@@ -252,7 +258,7 @@ def test_folder_deleted_leaves_its_workflows_one_level_up(bob: Person):
     from_above = bob.client.post(address("delete_folder", sales), follow=True)
 
     assert (from_inside["Location"], again.status_code) == (inside(sales), 404)
-    assert "what was in it has moved up" in text_of(from_above)
+    assert "Its contents moved to the parent folder" in text_of(from_above)
     assert rows_of(text_of(from_above)) == ["one"]
     assert folder_of(bob, workflow) is None
 
@@ -279,7 +285,7 @@ def test_nothing_chosen_is_said(bob: Person):
     answer = bob.client.get(MOVE, follow=True)
 
     assert answer.redirect_chain == [(LIST, 302)]
-    assert "Choose the workflows to move first." in text_of(answer)
+    assert "Select the workflows to move." in text_of(answer)
 
 
 @pytest.mark.parametrize("workflow", ["nonsense", "00000000-0000-0000-0000-000000000000"])
@@ -337,10 +343,10 @@ def test_move_without_folders_makes_one_right_there_or_says_why_not(bob: Person)
     nameless = bob.client.post(MOVE, {**asked, "name": " "})
     bob.client.post(MOVE, {**asked, "name": "Sales"})
 
-    assert "Make it and move there" in form
+    assert "Create and move" in form
     assert "Move here" not in form
     assert nameless.status_code == 422
-    assert "A name can&#x27;t be empty." in text_of(nameless)
+    assert "The name can&#x27;t be empty." in text_of(nameless)
     assert paths_of(bob) == ["Sales"]
     with within(bob):
         (made,) = selectors.folders_for(bob.principal, team_id=bob.team.pk)

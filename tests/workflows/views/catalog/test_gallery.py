@@ -12,16 +12,17 @@ from django.utils import timezone
 
 from accounts.services import invitations
 from memory.services import MemoryCaller, forget, recall, remember, undo
-from memory.services.caller import CallOrigin
+from memory.services.gateway.caller import CallOrigin
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import RunEvent
 from workflows.samples import SAMPLES
-from workflows.services import first_steps, publishing
-from workflows.services.first_steps import Step
-from workflows.services.samples import copy_sample
-from workflows.views.gallery import MOST_NODES, shelf_of
+from workflows.services import publishing
+from workflows.services.samples import first_steps
+from workflows.services.samples.first_steps import Step
+from workflows.services.samples.samples import copy_sample
+from workflows.views.catalog.gallery import MOST_NODES, shelf_of
 
 
 GALLERY = reverse("workflows:samples")
@@ -96,7 +97,7 @@ def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
 
 
 def test_viewer_sees_the_gallery_and_copies_nothing(vic: Person):
-    assert "Use this sample" not in text_of(vic.client.get(GALLERY))
+    assert "Use sample" not in text_of(vic.client.get(GALLERY))
 
 
 # ——— the first steps
@@ -187,7 +188,7 @@ def test_card_is_put_away_and_comes_back(alice: Person):
     back = text_of(alice.client.post(STEPS, {"act": "show"}, headers=FRAGMENT))
 
     assert ("is-dismissed" in away, "is-dismissed" in back) == (True, False)
-    assert "Show them in the corner again" in page
+    assert "Show the checklist again" in page
 
 
 def test_place_in_the_tour_is_kept_for_its_person(alice: Person, bob: Person):

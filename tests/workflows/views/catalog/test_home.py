@@ -71,7 +71,7 @@ def test_sample_that_is_used_becomes_a_workflow_of_the_team(bob: Person, alice: 
         made = Workflow.objects.visible_to(alice.principal).get()
     assert (made.sample, made.team_id) == ("exchange", bob.team.pk)
     assert answer.redirect_chain == [(reverse("workflows:detail", args=[made.pk]), 302)]
-    assert "Copied. It is yours to run and change." in text_of(answer)
+    assert "Copy created" in text_of(answer)
 
 
 def test_sample_there_is_none_of_is_not_found(alice: Person):

@@ -9,8 +9,9 @@ from tests.factories.workflows import document, make_run, make_version, make_wor
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Run, Workflow
-from workflows.services import drafts, publishing
-from workflows.services.drafts import draft_document
+from workflows.services import publishing
+from workflows.services.editor import drafts
+from workflows.services.editor.drafts import draft_document
 
 
 LIST = reverse("workflows:list")
@@ -51,13 +52,13 @@ def test_search_finds_by_part_of_the_name_whatever_the_case(alice: Person):
     nothing = text_of(alice.client.get(LIST, {"q": "<b>"}))
 
     assert ("Weather report" in page, "Invoices" in page) == (True, False)
-    assert "No workflow is called “&lt;b&gt;”." in nothing
+    assert "No workflows match “&lt;b&gt;”." in nothing
 
 
 def test_list_of_a_new_team_says_what_to_do(carol: Person):
     page = text_of(carol.client.get(LIST))
 
-    assert "No workflow yet" in page
+    assert "No workflows yet" in page
     assert "http://testserver/api/v1/workflows" in page
 
 
@@ -107,7 +108,7 @@ def test_draft_with_problems_names_all_of_them(alice: Person):
 
     page = text_of(alice.client.get(place("detail", workflow)))
 
-    assert "data-problem-words>One problem<" in page
+    assert "data-problem-words>1 problem<" in page
     assert "nowhere" in page
 
 
@@ -141,7 +142,7 @@ def test_publish_makes_numbered_versions_with_their_notes(bob: Person):
     first = bob.client.post(place("publish", workflow), {"note": "It begins"}, follow=True)
 
     assert "Published as version 1." in text_of(first)
-    assert "published v1" in text_of(first)
+    assert "Published v1" in text_of(first)
     with within(bob):
         version = fresh(bob, workflow).published_version
         assert version is not None
@@ -155,7 +156,7 @@ def test_publish_of_an_unchanged_draft_says_so(bob: Person):
     answer = bob.client.post(place("publish", workflow), follow=True)
 
     assert answer.redirect_chain == [(place("detail", workflow), 302)]
-    assert "Nothing has changed since the last version." in text_of(answer)
+    assert "No changes since the last version." in text_of(answer)
 
 
 def test_duplicate_is_a_second_workflow_with_the_same_draft(bob: Person):

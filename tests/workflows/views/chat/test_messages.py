@@ -12,7 +12,7 @@ from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import Run, Step, Workflow
 from workflows.services import publishing
-from workflows.services.samples import copy_sample
+from workflows.services.samples.samples import copy_sample
 
 
 KEY = re.compile(r'name="conversation" value="([^"]*)"')
@@ -145,7 +145,7 @@ def test_conversation_of_another_person_one_played_is_not_shown(alice: Person, c
 
 
 def failed_turn(who: Person, chat: Workflow, **how: str) -> str:
-    """The page after a turn that came to no good end at the node called Think of an answer."""
+    """The page after a turn that came to no good end at the node called Generate answer."""
     say(who, chat)
     (run,) = runs(who)
     with within(who):
@@ -155,7 +155,7 @@ def failed_turn(who: Person, chat: Workflow, **how: str) -> str:
         )
         Step.objects.create(
             team_id=run.team_id, run=run, node_key="llm", kind="llm", status="failed",
-            title="Think of an answer", attempt=1, started_at=1.0,
+            title="Generate answer", attempt=1, started_at=1.0,
         )  # fmt: skip
     page = page_of(who, chat, conversation=key_of(run))
     assert "bubble-bad" in page
@@ -169,14 +169,14 @@ RAW = "ValueMismatch: llm.text has no member prompt_template"
 def test_failed_turn_says_to_an_editor_where_and_leads_to_the_run(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat)
 
-    assert "The workflow stopped at “Think of an answer”." in page
+    assert "The run failed at “Generate answer”." in page
     assert RAW not in page
 
 
 def test_failed_turn_without_a_node_says_so(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat, error_node="")
 
-    assert "The workflow stopped before its end." in page
+    assert "The run failed." in page
     assert RAW not in page
 
 
@@ -186,21 +186,21 @@ def test_failed_turn_tells_who_only_talks_nothing_of_nodes(cast: Cast, chat: Wor
     page = failed_turn(cast.vic, chat)
 
     bubbles = re.findall(r'bubble-bad">([^<]*)<', page)
-    assert bubbles == ["Something went wrong with this answer. Please try again."]
+    assert bubbles == ["Something went wrong. Please try again."]
     assert RAW not in page
 
 
 def test_turn_stopped_by_a_person_is_no_mistake_of_the_workflow(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat, status="stopped", error="The run was stopped.", error_node="")
 
-    assert "This answer was stopped." in page
+    assert "This reply was stopped." in page
 
 
 def test_live_turn_carries_the_words_for_its_end(alice: Person, chat: Workflow):
     html = text_of(say(alice, chat, htmx="yes"))
 
-    assert 'data-failed-at="The workflow stopped at “{node}”.' in html
-    assert 'data-stopped="This answer was stopped."' in html
+    assert 'data-failed-at="The run failed at “{node}”.' in html
+    assert 'data-stopped="This reply was stopped."' in html
 
 
 def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, chat: Workflow):
@@ -287,12 +287,12 @@ def ended(who: Person, run: Run, **facts: Any) -> None:
 def test_turn_in_which_no_answer_was_reached_says_so(alice: Person, chat: Workflow):
     html = text_of(say(alice, chat, htmx="yes"))
     (run,) = runs(alice)
-    assert 'data-nothing="Nothing was said' in html
+    assert 'data-nothing="No reply' in html
     ended(alice, run, outputs={})
 
     page = page_of(alice, chat, conversation=key_of(run))
 
-    assert '<p class="hint chat-none">Nothing was said' in page
+    assert '<p class="hint chat-none">No reply' in page
 
 
 def test_turn_with_memory_tried_out_promises_nothing_and_leads_to_the_decision(
@@ -301,9 +301,9 @@ def test_turn_with_memory_tried_out_promises_nothing_and_leads_to_the_decision(
     html = text_of(say(alice, chat, htmx="yes", debug='{"memory": "sandbox"}'))
     (run,) = runs(alice)
 
-    assert ("would remember" in html, f'data-decide="{run.pk}"' in html) == (True, True)
+    assert ("Will remember" in html, f'data-decide="{run.pk}"' in html) == (True, True)
     for address in (reverse("workflows:runs"), reverse("workflows:run", args=[run.pk])):
-        assert "tried out" in text_of(alice.client.get(address))
+        assert "Dry run" in text_of(alice.client.get(address))
 
 
 def test_turn_marks_that_results_were_pinned(alice: Person, chat: Workflow):

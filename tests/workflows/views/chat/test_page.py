@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services as memory
-from memory.services.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
 from tests.factories.workflows import make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
@@ -96,7 +96,7 @@ def test_whoever_may_run_it_gets_the_page_without_a_graph(
 def test_what_is_not_published_or_no_chat_or_another_teams_is_not_talked_to(
     cast: Cast, chat: Workflow
 ) -> None:
-    assert "Not open for conversation yet" in page_of(cast.alice, chat)
+    assert "Not published yet" in page_of(cast.alice, chat)
     assert say(cast.alice, chat, "hi").status_code == 422
     plain = make_workflow(cast.alice)
     for who, which in ((cast.alice, plain), (cast.people["carol"], chat)):
@@ -140,7 +140,7 @@ def test_turn_shows_what_it_used_and_when_that_was_said(alice: Person, open_chat
     html = text_of(alice.client.get(reverse("workflows:chat_turn", args=[second.pk])))
 
     assert "Alice likes green tea." in html
-    assert "from what you told me on" in html
+    assert "you said this on" in html
     assert f"?conversation={key_of(first)}" in html
     assert "only this talk" not in html
     assert "run-stream" not in html
@@ -175,10 +175,10 @@ def test_pause_is_said_on_the_page_and_at_the_turn_it_changed(
     heard(run, "memory_recalled", node="r", scope="user", entries=[], withheld="paused")
     heard(run, "memory_kept_out", node="s", scope="user", key="k", reasons=["paused"])
 
-    assert "You paused memory" in page_of(alice, open_chat)
+    assert "Memory is paused" in page_of(alice, open_chat)
     html = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
-    assert "nothing known about you was used" in html
-    assert "nothing of this was remembered" in html
+    assert "Recall is paused: your memory was not used" in html
+    assert "Remembering is paused: nothing was saved" in html
 
 
 def test_failed_turn_is_tried_again_and_told_once(alice: Person, open_chat: Workflow) -> None:
@@ -187,7 +187,7 @@ def test_failed_turn_is_tried_again_and_told_once(alice: Person, open_chat: Work
     ended(failed, error="ProviderError: away")
     key = key_of(failed)
     page = page_of(alice, open_chat, conversation=key)
-    assert "Something went wrong with this answer" in page
+    assert "Something went wrong." in page
     assert "ProviderError" not in page
     assert "Try again" in page
 
@@ -206,7 +206,7 @@ def test_live_turn_is_stopped(alice: Person, open_chat: Workflow) -> None:
     assert alice.client.post(address, headers=HTMX).status_code == 204
 
     assert newest(alice).status == RunStatus.STOPPED
-    assert "This answer was stopped." in page_of(alice, open_chat, conversation=key_of(run))
+    assert "This reply was stopped." in page_of(alice, open_chat, conversation=key_of(run))
 
 
 def test_conversations_are_listed_newest_word_first_renamed_archived_and_brought_back(
@@ -294,5 +294,5 @@ def test_run_page_says_what_its_person_had_paused(alice: Person, open_chat: Work
 
     for address in (page, reverse("workflows:run_memory", args=[run.pk])):
         shown = text_of(alice.client.get(address))
-        assert "nothing of this was remembered about them" in shown
+        assert "nothing was saved" in shown
         assert "nothing known about them was used" not in shown

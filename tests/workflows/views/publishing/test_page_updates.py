@@ -8,8 +8,8 @@ from django.urls import reverse
 from tests.factories.workflows import make_version, make_workflow, within
 from tests.support.cast import Person
 from workflows.models import Workflow
-from workflows.services import drafts
-from workflows.services.drafts import draft_document
+from workflows.services.editor import drafts
+from workflows.services.editor.drafts import draft_document
 
 
 pytestmark = pytest.mark.django_db
@@ -34,14 +34,14 @@ def test_publishing_in_place_answers_what_changes_of_the_page(alice: Person):
     assert (again.status_code, again.json()["problems"]) == (409, False)
     told = published.json()
     assert (published.status_code, told["said"]) == (200, "Published as version 2.")
-    assert "published v2" in told["chip"]
+    assert "Published v2" in told["chip"]
     assert "data-differs" not in told["chip"]
     assert "Version 2 is published" in told["dialog"]
     assert "<html" not in told["dialog"]
     older = client.post(
         reverse("workflows:publish_version", args=[workflow.pk, version.number]), headers=here
     )
-    assert "published v1" in older.json()["chip"]
+    assert "Published v1" in older.json()["chip"]
 
 
 def test_publishing_a_draft_with_problems_in_place_says_so_without_a_page(alice: Person):

@@ -7,7 +7,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Step
-from workflows.services.debugging.comparing import Verdict, compare_steps, compare_values
+from workflows.services.debugging.compare import Verdict, compare_steps, compare_values
 
 
 def step(run: Run, node: str, **more) -> Step:

@@ -49,7 +49,7 @@ def test_what_a_run_forgot_is_named_with_how_many(alice: Person) -> None:
     assert "topic" in page
     assert ["Memories: 1" in page, "Memories: 3" in page] == [True, True]
     assert "neither recalled nor remembered" not in page
-    assert "Undo what it wrote" in page
+    assert "Undo memory changes" in page
 
 
 def test_what_was_not_let_in_says_why_and_leads_to_where_it_waits(alice: Person) -> None:
@@ -57,22 +57,22 @@ def test_what_was_not_let_in_says_why_and_leads_to_where_it_waits(alice: Person)
         alice, kept_out("gives_orders", "from_outside", entry=ENTRY), kept_out("too_short")
     )
 
-    assert "<h3>Not let in</h3>" in page
-    assert "reads like instructions · comes from the web or a tool" in page
+    assert "<h3>Not stored</h3>" in page
+    assert "Looks like instructions · From the web or a tool" in page
     assert f'href="/memory/entries/{ENTRY}/"' in page
-    assert page.count("waits in quarantine") == 1
-    assert "too short to mean anything" in page
+    assert page.count("In quarantine") == 1
+    assert "Too short" in page
 
 
 def test_run_that_was_tried_out_would_have_forgotten(alice: Person) -> None:
     page = page_of(alice, forgot(1, key="city"), debug={"memory": "sandbox"})
 
-    assert "<h3>Would be forgotten</h3>" in page
-    assert "Undo what it wrote" not in page
+    assert "<h3>Will be forgotten</h3>" in page
+    assert "Undo memory changes" not in page
 
 
 def test_run_that_did_neither_says_nothing_of_it(alice: Person) -> None:
     page = page_of(alice, forgot(0), kept_out("paused"))
 
     assert "<h3>Forgotten</h3>" not in page
-    assert "<h3>Not let in</h3>" not in page
+    assert "<h3>Not stored</h3>" not in page

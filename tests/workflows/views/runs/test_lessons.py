@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory.logic.curation.work import FinishedWork
-from memory.logic.reviewing import Mode
+from memory.logic.review.review_rules import Mode
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.curating import answer, curated, learns, planned, scripted
 from tests.support.cast import Cast, Person
@@ -36,7 +36,7 @@ def taught(person: Person, run: Run, *answers: str, **more: Any) -> None:
 def test_run_that_teaches_nothing_says_nothing_of_learning(alice: Person) -> None:
     html = page_of(alice, ended(alice))
 
-    assert "This run neither recalled nor remembered anything." in html
+    assert "This run did not use memory." in html
     assert "Learnt" not in html
 
 
@@ -47,7 +47,7 @@ def test_curation_under_way_is_asked_for_again_until_it_is_done(alice: Person) -
     fragment = reverse("workflows:run_learnt", args=[run.pk])
 
     html = page_of(alice, run)
-    assert "What this run taught is being worked out." in html
+    assert "Extracting lessons from this run…" in html
     assert f'hx-get="{fragment}" hx-trigger="load delay:2s"' in html
 
 
@@ -66,8 +66,8 @@ def test_memories_of_a_run_stand_on_its_page_the_most_important_first(alice: Per
     html = page_of(alice, run)
 
     assert html.index("Pivots must be random") < html.index("The list is sorted")
-    assert html.count("Waits in quarantine") == 1
-    assert "hx-trigger=" not in html.split('id="learnt"')[1].split(">")[0]
+    assert html.count("In quarantine") == 1
+    assert "hx-trigger=" not in html.split('id="learned"')[1].split(">")[0]
     assert reverse("memory:list") in html
 
 
@@ -80,11 +80,11 @@ def test_what_was_known_already_and_what_waits_is_counted(alice: Person) -> None
     reviewed = ended(alice)
     taught(alice, reviewed, answer(summary="Tea time", key_learnings=["Tea is served at four"]))
 
-    assert "known already: 1" in page_of(alice, again)
+    assert "Already known: 1" in page_of(alice, again)
     html = page_of(alice, reviewed)
-    assert "wait for a person: 2" in html
+    assert "Waiting for review: 2" in html
     assert "Tea is served" not in html
-    assert "This run taught nothing new." not in html
+    assert "No new lessons from this run." not in html
 
 
 def test_failure_is_shown_with_its_reason_and_tried_again(alice: Person) -> None:
@@ -94,14 +94,14 @@ def test_failure_is_shown_with_its_reason_and_tried_again(alice: Person) -> None
     again = reverse("workflows:learn_again", args=[run.pk])
 
     html = page_of(alice, run)
-    assert "Nothing could be learnt from this run." in html
+    assert "Lessons could not be extracted from this run." in html
     assert "Unreadable" in html
     assert f'hx-post="{again}"' in html
-    assert "csrfmiddlewaretoken" in html.split('id="learnt"')[1]
+    assert "csrfmiddlewaretoken" in html.split('id="learned"')[1]
 
     assert f'method="post" action="{again}"' in html
 
-    assert "is being worked out" in text_of(alice.client.post(again, headers=HTMX))
+    assert "Extracting lessons" in text_of(alice.client.post(again, headers=HTMX))
     assert alice.client.post(again).status_code == 409
 
 
@@ -113,7 +113,7 @@ def test_tried_again_without_a_script_leads_back_to_the_run(alice: Person) -> No
     answer = alice.client.post(reverse("workflows:learn_again", args=[run.pk]), follow=True)
 
     assert answer.redirect_chain == [(reverse("workflows:run", args=[run.pk]), 302)]
-    assert "is being worked out" in text_of(answer)
+    assert "Extracting lessons" in text_of(answer)
 
 
 def test_nobody_else_sees_or_retries_it(cast: Cast) -> None:

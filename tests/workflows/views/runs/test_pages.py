@@ -20,7 +20,7 @@ from tests.factories.workflows import (
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import Run, RunEvent, Step, Workflow
-from workflows.views import paging
+from workflows.views import pagination
 
 
 RUNS = reverse("workflows:runs")
@@ -145,7 +145,7 @@ def test_run_is_not_put_into_a_conversation_of_somebody_else(cast: Cast):
     answer = start(cast.bob, workflow, text="x", conversation=key)
 
     assert answer.status_code == 422
-    assert "of this name. Choose another." in text_of(answer)
+    assert "be used for a run. Choose another one." in text_of(answer)
     assert count(cast.bob) == 0
 
 
@@ -199,7 +199,7 @@ def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_a
 def test_list_goes_on_where_the_page_before_ended_though_runs_were_started_since(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(paging, "PER_PAGE", 2)
+    monkeypatch.setattr(pagination, "PER_PAGE", 2)
     workflow = make_workflow(alice)
     runs = [link_to(make_run(alice, workflow)) for _ in range(3)]
     first = text_of(alice.client.get(RUNS, {"status": "queued"}))
@@ -238,7 +238,7 @@ def test_list_is_narrowed_by_status_and_workflow(alice: Person):
 
     assert [n in failed for n in ("queued-one", "failed-one", "failed-two")] == [False, True, False]
     assert [n in odd for n in ("queued-one", "failed-one", "failed-two")] == [True, True, True]
-    assert "No run here" in text_of(ask(RUNS, {"status": "paused"}))
+    assert "No runs yet" in text_of(ask(RUNS, {"status": "paused"}))
 
 
 def test_list_is_narrowed_by_what_went_in_whom_it_was_for_and_when(cast: Cast):
@@ -272,7 +272,7 @@ def test_chat_turn_is_found_by_what_was_said(alice: Person):
     page = text_of(alice.client.get(RUNS, {"said": "Umbrella"}))
 
     assert page.count(reverse("workflows:run", args=[message.run_id])) == 1
-    assert "No run here" in text_of(alice.client.get(RUNS, {"said": "parasol"}))
+    assert "No runs yet" in text_of(alice.client.get(RUNS, {"said": "parasol"}))
 
 
 @pytest.mark.parametrize("text", ["not-an-id", "'", "00000000-0000-0000-0000-000000000000"])
@@ -329,7 +329,7 @@ def test_page_of_an_ended_run_shows_outputs_steps_and_memories(alice: Person):
     for words in ("&lt;i&gt;Bye&lt;/i&gt;", "step-output", "No model.", "1.25 s", "12 tokens"):
         assert words in page
     recalled = page.partition('id="recalled"')[2].partition('id="written"')[0]
-    assert [w in recalled for w in ("k1", "0.50", "reached the prompt")] == [True, True, True]
+    assert [w in recalled for w in ("k1", "0.50", "In the prompt")] == [True, True, True]
     assert "k2" in page.partition('id="written"')[2]
     assert 'data-text="run-text"' not in page
     assert "cancel" not in page

@@ -20,7 +20,7 @@ FACT = {
     "key": "k",
     "value": "I'm allergic to peanuts.",
 }
-UNSCORED = '<p class="hint">Nothing was searched for, so there is no score'
+UNSCORED = '<p class="hint">No search query, so there is no relevance'
 FILTER = {"category": "fact"}
 
 

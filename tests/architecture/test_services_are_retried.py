@@ -1,0 +1,81 @@
+"""Every service that opens a namespace in a transaction of its own is retried when it loses a conflict."""
+
+import ast
+from pathlib import Path
+
+import memory.services
+
+
+FOLDER = Path(memory.services.__file__).parent
+
+OPENERS = {"open_namespace", "_open", "open_for_query"}
+
+# They keep what they changed in memory beside the transaction, so a second attempt would find it changed.
+EXCEPTIONS = {"sandbox/dry_run.py", "sandbox/sandbox.py", "gateway/gateway.py"}
+
+
+def opens_namespace(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in OPENERS
+        for node in ast.walk(function)
+    )
+
+
+def is_retried_or_context_manager(function: ast.FunctionDef) -> bool:
+    """A context manager runs inside its caller's function, which is the one that has to be retried."""
+    return bool(
+        {"retry_on_conflict", "contextmanager"} & {*map(ast.unparse, function.decorator_list)}
+    )
+
+
+def public_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [function for function in functions if not function.name.startswith("_")]
+
+
+def list_unretried(name: str, source: str) -> list[str]:
+    return [
+        f"{name}: {function.name}"
+        for function in public_functions(ast.parse(source))
+        if opens_namespace(function) and not is_retried_or_context_manager(function)
+    ]
+
+
+def test_every_service_that_opens_a_namespace_is_retried() -> None:
+    sources = {
+        path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.py")
+    }
+    openers = [source for source in sources.values() if "open_namespace(" in source]
+
+    unretried = [
+        function
+        for name, source in sorted(sources.items())
+        if name not in EXCEPTIONS
+        for function in list_unretried(name, source)
+    ]
+
+    assert len(sources) > 60
+    assert len(openers) > 25
+    assert unretried == []
+
+
+def test_service_that_is_not_retried_is_found() -> None:
+    source = """
+@retry_on_conflict
+def good(caller):
+    with MemoryGateway(caller).open_namespace("view", "memory.listed") as access:
+        return access
+
+def bad(caller):
+    with MemoryGateway(caller).open_namespace("view", "memory.listed") as access:
+        return access
+
+def worse(caller):
+    with _open(caller, "view", "memory.listed", None) as access:
+        return access
+
+def other(caller):
+    return caller
+"""
+
+    assert list_unretried("a.py", source) == ["a.py: bad", "a.py: worse"]

@@ -1,0 +1,267 @@
+"""Two people change the same field of one draft: the conflict is decided in a dialog, and nothing is lost."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from tests.journeys.pairing import Pair, Seat, open_editor, pair, rename
+from tests.journeys.rooms import Rooms
+from tests.support.stack import LiveStack
+
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def both(rooms: Rooms, live_stack: LiveStack) -> Iterator[Pair]:
+    with pair(live_stack, rooms) as found:
+        yield found
+
+
+def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
+    alice, bob = both.seats
+    bob.context.set_offline(True)
+    rename(bob, "t1", "Bob's title")
+    bob.editor(
+        "(e) => e.edits.send([{ op: 'move', id: 't4', x: 5, y: 500 }, { op: 'rename', id: 't1', title: 'Bob again' }], { label: 'two' }) && 0"
+    )
+    rename(alice, "t1", "Alice's title")
+    both.until(lambda: both.rows()["nodes"]["t1"][2] == "Alice's title")
+
+    bob.context.set_offline(False)
+
+    dialog = bob.page.locator("#conflicts")
+    expect(dialog).to_be_visible()
+    both.until(lambda: both.rows()["nodes"]["t4"][:2] == [5, 500], why="the rest of the gesture")
+    assert both.rows()["nodes"]["t1"][2] == "Alice's title"
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "clash")
+    offers = dialog.locator(".tg-clash").first.locator(".tg-offer")
+    expect(offers).to_have_count(2)  # two names make no name
+    expect(dialog.locator("legend").first).to_have_text("Alice's title: title")
+    # what he wrote there next waits along: one field, one decision
+    expect(dialog.locator(".tg-clash")).to_have_count(1)
+    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("Bob again")
+    # by keyboard alone: from "theirs" to "yours", and apply
+    dialog.locator("input[value=theirs]").first.focus()
+    bob.page.keyboard.press("ArrowUp")
+    bob.page.keyboard.press("Enter")
+
+    expect(dialog).to_be_hidden()
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "saved")
+    both.until_equal()
+    assert both.rows()["nodes"]["t1"][2] == "Bob again"
+
+
+def template_of(both: Pair, node: str) -> Any:
+    ((text,),) = both.stack.sql(
+        "select data->>'template' from workflows_node where workflow_id = %s and key = %s",
+        (both.workflow, node),
+    )
+    return text
+
+
+def template_in(seat: Seat, node: str) -> Locator:
+    seat.editor("(e, id) => { e.canvas.pick([id]); e.panel('node'); }", node)
+    area = seat.page.locator(f"[data-inspector=node][data-node={node}] textarea[data-key=template]")
+    expect(area).to_be_visible()
+    return area
+
+
+@pytest.mark.parametrize("hears", [True, False], ids=["while typing", "by the answer"])
+def test_lost_field_waits_for_its_decision(both: Pair, *, hears: bool):
+    alice, bob = both.seats
+    if not hears:
+        bob.page.route("**/live/**", lambda route: route.abort())
+        open_editor(bob, both.workflow)
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    dialog, reported = bob.page.locator("#conflicts"), bob.page.locator("#reported")
+    apply = dialog.get_by_role("button", name="Apply")
+
+    his.press_sequentially("C2 ")
+    hers.fill("C1")
+    hers.blur()
+    expect(reported).to_have_text("Conflicts: 1")
+    his.press_sequentially("more ")
+    bob.page.wait_for_timeout(1000)  # longer than what is typed waits to be saved
+    expect(reported).to_have_text("Conflicts: 1")
+    bob.page.get_by_role("tab", name="Docs").click()
+
+    expect(dialog).to_be_visible()
+    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 more x")
+    expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1")
+    expect(apply).to_be_disabled()
+    dialog.locator("form.tg-clash").evaluate("(form) => form.dispatchEvent(new Event('submit'))")
+    bob.page.keyboard.press("Escape")
+    bob.page.get_by_role("tab", name="Settings").click()
+    expect(his).to_have_value("C2 more x")
+    his.click()
+    bob.page.get_by_role("tab", name="Docs").click()
+    bob.page.wait_for_timeout(500)
+    expect(reported).to_have_text("Conflicts: 1")
+    assert template_of(both, "t1") == "C1"
+    if not dialog.is_visible():
+        reported.click()
+    dialog.locator("input[value=theirs]").check()
+    apply.click()
+
+    expect(dialog).to_be_hidden()
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "saved")
+    bob.page.get_by_role("tab", name="Settings").click()
+    expect(his).to_have_value("C1")
+    his.fill("C3")
+    both.until(lambda: template_of(both, "t1") == "C3", why="decided, it is a field like any other")
+    assert [ops[0]["value"] for _n, _who, _label, ops in both.log()] == ["C1", "C3"]
+
+
+def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
+    """He hears of her value before the server refuses his: both say that the field has to be decided."""
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    reported = bob.page.locator("#reported")
+    held: list[Route] = []
+
+    bob.page.route("**/draft/", lambda route: held.append(route), times=1)
+    his.press_sequentially("C2 ")
+    both.until(lambda: bob.editor("(e) => e.edits.waiting.length") == 1 and held)
+    hers.fill("C1")
+    hers.blur()
+    both.until(lambda: template_of(both, "t1") == "C1")
+    both.until(
+        lambda: bob.editor("(e) => e.edits.revision") == alice.editor("(e) => e.edits.revision")
+    )
+    held[0].continue_()
+    expect(reported).to_have_text("Conflicts: 1")
+    his.press_sequentially("more ")
+
+    both.until(
+        lambda: (
+            bob.editor("(e) => e.edits.unsavedChanges.clashes.at(-1).clashes[0].yours")
+            == "C2 more x"
+        )
+    )
+    expect(reported).to_have_text("Conflicts: 1")
+    clashes = bob.editor(
+        "(e) => e.edits.unsavedChanges.clashes.map(({ clashes }) => clashes[0].theirs)"
+    )
+    assert clashes == ["C1"]
+    assert template_of(both, "t1") == "C1"
+
+
+def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
+    _alice, bob = both.seats
+    twin = Seat("Bob's other", bob.id, bob.context, bob.context.new_page())
+    open_editor(twin, both.workflow)
+    there, here = template_in(twin, "t1"), template_in(bob, "t1")
+
+    here.fill("C2")
+    there.fill("C1")
+    there.blur()
+    expect(bob.page.locator("#reported")).to_have_text("Conflicts: 1")
+    bob.page.get_by_role("tab", name="Docs").click()
+    dialog = bob.page.locator("#conflicts")
+    expect(dialog).to_contain_text("Changed in another tab")
+    expect(dialog.locator(".tg-offer b")).to_have_text(["This tab", "Other tab", "Both"])
+    twin.page.locator("#reported").click()
+    told = twin.page.locator("#conflicts .tg-offer b")
+    expect(told).to_have_text(["Rejected", "Saved", "Both"])
+    twin.page.keyboard.press("Escape")
+    dialog.locator("input[value=both]").check()
+    dialog.get_by_role("button", name="Apply").click()
+
+    stood = "<<<<<<< Bob\nC1\n=======\nC2\n>>>>>>>"
+    both.until(lambda: template_of(both, "t1") == stood)
+    bob.page.get_by_role("tab", name="Settings").click()
+    expect(here).to_have_value(stood)
+    expect(there).to_have_value(stood)
+    expect(twin.page.locator("#reported")).to_be_hidden()
+
+
+@pytest.mark.parametrize("how", ["reloaded", "closed"])
+def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(both: Pair, how: str):
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    his.press_sequentially("C2 ")
+    hers.fill("C1")
+    hers.blur()
+    expect(bob.page.locator("#reported")).to_have_text("Conflicts: 1")
+
+    bob.page.goto("about:blank")
+    hers.fill("C1 again")
+    hers.blur()
+    both.until(lambda: template_of(both, "t1") == "C1 again")
+    if how == "closed":
+        bob.page.close()
+        bob = Seat("Bob's next", bob.id, bob.context, bob.context.new_page())
+    open_editor(bob, both.workflow)
+
+    dialog = bob.page.locator("#conflicts")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 x")
+    expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1 again")
+    bob.page.keyboard.press("Escape")
+    field = template_in(bob, "t1")
+    expect(field).to_have_value("C2 x")
+    bob.page.locator("#reported").click()
+    dialog.locator("input[value=yours]").check()
+    dialog.get_by_role("button", name="Apply").click()
+    both.until(lambda: template_of(both, "t1") == "C2 x")
+    expect(bob.page.locator("#reported")).to_be_hidden()
+
+
+def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
+    """Hers is saved, and the cursor still in it, when his arrives: left, it shows his; written in, it asks."""
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+
+    def alternate(text: str) -> None:
+        both.until_equal()
+        his.fill(text)
+        his.blur()
+        both.until(lambda: template_of(both, "t1") == text)
+        both.until_equal()
+        alice.page.wait_for_timeout(800)  # longer than her form takes to be told
+
+    hers.press_sequentially("A ")
+    both.until(lambda: template_of(both, "t1") == "A x")
+    alternate("B")
+    alice.page.get_by_role("tab", name="Docs").click()
+    alice.page.get_by_role("tab", name="Settings").click()
+    expect(hers).to_have_value("B")
+    assert template_of(both, "t1") == "B"
+
+    hers.press("Home")
+    hers.press_sequentially("A ")
+    both.until(lambda: template_of(both, "t1") == "A B")
+    alternate("C")
+    hers.press_sequentially("D ")
+    expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
+    assert template_of(both, "t1") == "C"
+    assert alice.editor("(e) => [e.edits.unsavedChanges.clashes[0].clashes[0].yours]") == ["A D B"]
+
+
+def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: Pair):
+    """Her form asks the server after each save: the answer may hold his edit before the line tells of it."""
+    alice, bob = both.seats
+    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    held: list[Route] = []
+
+    hers.press("Home")
+    both.until_equal()
+    alice.page.route("**/changes/**", lambda route: held.append(route), times=1)
+    his.fill("B")
+    his.blur()
+    both.until(lambda: template_of(both, "t1") == "B")
+    alice.editor("(e) => e.inspector.reload()")
+    for route in held:
+        route.continue_()
+    both.until(
+        lambda: alice.editor("(e) => e.edits.revision") == bob.editor("(e) => e.edits.revision")
+    )
+    hers.press_sequentially("A ")
+
+    expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
+    assert template_of(both, "t1") == "B"
+    mine = "(e) => e.edits.unsavedChanges.clashes.map((one) => one.clashes[0].yours)"
+    assert alice.editor(mine) == ["A x"]
