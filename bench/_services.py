@@ -44,9 +44,9 @@ def own_services(*, really: bool = False) -> Iterator[None]:
 def _set_up() -> Iterator[None]:
     import django
 
-    from config.embedded.session import embedded_services
+    from config.embedded.session import run_services
 
-    with embedded_services():
+    with run_services():
         django.setup()
         from django.core.management import call_command
         from django.db import connections

@@ -12,7 +12,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from memory.logic.near import Likeness, likeness
+from memory.logic.entries.duplicates import Likeness, likeness
 
 
 TOTAL, FACTS, REPEATED = 200, 18, 6

@@ -82,7 +82,7 @@ def _world(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
         server.script(reply)
         os.environ["NET_ALLOW"] = server.allow
         with own_services(really=really):
-            from workflows.services.durable import ChildWorker
+            from workflows.services.runs.durable_backend import ChildWorker
 
             worker = ChildWorker()
             worker.start()
@@ -98,13 +98,13 @@ class Application:
     def __init__(
         self, server: FakeOpenAI, curator: str | None, beside: "Application | None" = None
     ):
-        from accounts.principals import user_principal
-        from workflows.services import importing
-        from workflows.services.credentials import create_provider
+        from accounts.principals import load_user_principal
+        from workflows.services.catalog import importing
+        from workflows.services.models.credentials import create_provider
 
         self.who: Any = beside.who if beside else new_operator()
         user, self.team = self.who
-        self.principal = user_principal(user)
+        self.principal = load_user_principal(user)
         if beside is None:
             create_provider(
                 self.principal, team_id=self.team.pk, name="script", base_url=server.base_url
@@ -120,7 +120,7 @@ class Application:
         """As it is when it has ended."""
         from workflows.models import Run
         from workflows.models.run import ENDED
-        from workflows.services.runs import start_run
+        from workflows.services.runs.runs import start_run
 
         run = start_run(
             self.principal, workflow=self.workflow, inputs={"said": list(said.messages)}
@@ -136,7 +136,7 @@ class Application:
     def learnt(self, run: Any) -> tuple[Any, list[str]]:
         """Its curation once that is over, and each thing that was learnt."""
         from memory.models import Curation
-        from memory.services.learnt import learnt_from
+        from memory.services.curation.run_lessons import learnt_from
 
         _until(
             self.team.pk,
@@ -153,7 +153,7 @@ class Application:
         ]
 
     def _learns(self, curator: str) -> None:
-        from memory.services.rules import Learning, set_rule
+        from memory.services.curation.learning_rules import Learning, set_rule
 
         model = "small" if curator else ""
         rule = Learning(True, provider=curator, model=model, token_budget=1_500)

@@ -36,7 +36,7 @@ def main() -> None:
 def _register_effect() -> None:
     from config import plugins
 
-    plugins.manager().register(_Plugin())
+    plugins.get_plugin_manager().register(_Plugin())
 
 
 class _Plugin:
@@ -61,12 +61,12 @@ class _Plugin:
 async def _measure(rounds: int, small: int) -> None:
     from psycopg import AsyncConnection
 
-    from workflows.execution.db import conninfo
+    from workflows.execution.db import build_conninfo
     from workflows.execution.worker import Worker
-    from workflows.services.shell import operator
+    from workflows.services.runs.shell import operator
 
     who = await asyncio.to_thread(operator)
-    db = await AsyncConnection.connect(conninfo("owner"), autocommit=True)
+    db = await AsyncConnection.connect(build_conninfo("owner"), autocommit=True)
     await db.execute(FLOOR_TABLES)
     worker = Worker(capacity=8)
     worker.start()
@@ -132,8 +132,8 @@ async def _small(worker: Any, who: Any, count: int) -> float:
 
 
 def _queued(who: Any, kind: str, nodes: int) -> Any:
-    from workflows.engine.backends import Request
-    from workflows.services import runs, shell
+    from workflows.engine.testing.backends import Request
+    from workflows.services.runs import runs, shell
 
     runs.wake_worker = lambda _run_id: None  # the benchmark drives it itself, at once
     return shell.queue_request(who, Request(_chain(kind, nodes), checked=True))
@@ -151,7 +151,7 @@ def _elapsed(run: Any) -> float:
 
 
 def _chain(kind: str, nodes: int) -> Any:
-    from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
+    from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 
     ids = [f"n{number}" for number in range(nodes)]
     data = {"template": "a text of twenty ch.", "variables": []}

@@ -72,13 +72,13 @@ def _operator() -> Any:
 
 def _caller(who: Any) -> Any:
     """A run of this person's."""
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from memory.services import CallOrigin, MemoryCaller, reach_of
 
     user, team = who
     known = {"user_id": str(user.pk), "app_id": "bench", "run_id": "r1"}
     return MemoryCaller(
-        user_principal(user),
+        load_user_principal(user),
         team.pk,
         identity=known,
         reach=reach_of(known),
@@ -134,7 +134,7 @@ def _cpu(caller: Any) -> dict[str, float]:
 
 
 async def _through_a_run(caller: Any) -> dict[str, list[float]]:
-    from memory.services.port import RunMemory
+    from memory.services.gateway.engine_port import RunMemory
     from workflows.engine.ports import Origin
 
     port = RunMemory(caller)
@@ -158,7 +158,7 @@ def _many_writers(who: Any) -> tuple[int, bool]:
     from django.db import connection
 
     from accounts.audit import verify
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from accounts.tenancy import tenant
     from memory import services
     from memory.core.errors import QuotaExceeded
@@ -167,7 +167,7 @@ def _many_writers(who: Any) -> tuple[int, bool]:
     user, team = who
     with tenant([team.pk]):
         Policy.objects.unscoped().create(team=team, max_entries=LIMIT)
-    caller = services.MemoryCaller(user_principal(user), team.pk)
+    caller = services.MemoryCaller(load_user_principal(user), team.pk)
     together = Barrier(WRITERS)
 
     def write(writer: int) -> None:

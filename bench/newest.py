@@ -114,11 +114,11 @@ def _analyse() -> None:
 
 
 def _entries(user: Any, team_id: Any) -> Callable[[], object]:
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from accounts.tenancy import tenant
     from memory import naming, selectors
 
-    principal = user_principal(user)  # whose session it is, every page knows already
+    principal = load_user_principal(user)  # whose session it is, every page knows already
 
     def ask() -> object:
         with tenant(principal.team_ids):
@@ -149,12 +149,12 @@ def _rows_read(user: Any, team_id: Any) -> tuple[int, int]:
     from django.db import connection
     from django.utils import timezone
 
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from accounts.tenancy import tenant
     from memory.models import Namespace
     from memory.providers.postgres import newest
 
-    principal = user_principal(user)
+    principal = load_user_principal(user)
     with tenant([team_id]):
         seen = Namespace.objects.visible_to(principal).filter(team_id=team_id)
         question, params = newest.asked(seen, team_id, timezone.now(), LIMIT)

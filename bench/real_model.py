@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from config.net import allow, clients  # noqa: E402
 from workflows.engine.errors import ModelFailed  # noqa: E402
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, Usage  # noqa: E402
-from workflows.engine.runner import WorkflowRunner  # noqa: E402
+from workflows.engine.runtime.runner import WorkflowRunner  # noqa: E402
 from workflows.llm.config import ProviderConfig  # noqa: E402
 from workflows.llm.openai_compatible import OpenAICompatible  # noqa: E402
 from workflows.llm.registry import TeamModels  # noqa: E402
@@ -152,7 +152,7 @@ DOCUMENT = {
 
 async def measured(port: int) -> dict[str, Any]:
     address = f"http://127.0.0.1:{port}/v1"
-    clients._operators_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
+    clients._load_allow_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
     config = ProviderConfig("openai", base_url=address, api_key=KEY, default_model=MODEL)
     watched = Watched(TeamModels([config], fallback="error"))
     handle = WorkflowRunner(DOCUMENT, models=watched).start(

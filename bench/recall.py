@@ -94,12 +94,12 @@ def _milliseconds(ask: Ask, question: Question) -> float:
 
 
 def _loaded(who: Any, one: Set, namespace: Namespace) -> Ask:
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from config.ids import uuid7
     from memory import services
 
     user, team = who
-    caller = services.MemoryCaller(user_principal(user), team.pk)
+    caller = services.MemoryCaller(load_user_principal(user), team.pk)
     place = f"global:{one.name}-{namespace.id}-{uuid7().hex[-6:]}"
     began = time.monotonic()
     for entry in namespace.entries:
@@ -121,7 +121,7 @@ def _loaded(who: Any, one: Set, namespace: Namespace) -> Ask:
 def _embedded(team: Any) -> None:
     """As a worker would, by the same function."""
     from memory.embedding.embedders import configured
-    from memory.services.embedding import embedding_state
+    from memory.services.recall.embedding_status import embedding_state
     from memory.upkeep.embedding import embed_team
 
     if configured() is None:

@@ -109,7 +109,7 @@ class Texts:
 
 
 def _make_world(total: int) -> World:
-    from accounts.principals import user_principal
+    from accounts.principals import load_user_principal
     from memory import services
 
     user, team = _operator()
@@ -123,9 +123,9 @@ def _make_world(total: int) -> World:
     )
     _copy_postings(places)
     sys.stderr.write(f"with postings: {time.monotonic() - began:.0f} s\n")
-    principal = user_principal(user)
+    principal = load_user_principal(user)
     caller = services.MemoryCaller(principal, team.pk)
-    return World(texts, caller, principal, user_principal(stranger), team.pk)
+    return World(texts, caller, principal, load_user_principal(stranger), team.pk)
 
 
 def _places(user: Any, team: Any, total: int) -> list[Place]:

@@ -4,9 +4,9 @@ import asyncio
 import json
 
 from bench._common import Spans, repeat
-from workflows.engine.document import Document, EdgeSpec, Mode, NodeSpec
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
-from workflows.engine.runner import WorkflowRunner
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.runtime.runner import WorkflowRunner
 
 
 class Nap(NodeKind[NodeConfig, NodeConfig]):

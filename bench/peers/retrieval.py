@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from bench.retrieval_sets import Namespace
-from memory.core import scoring
-from memory.core.tokens import query_terms, terms
-from memory.logic.grams import telling_terms
+from memory.core.recall import scoring
+from memory.core.recall.tokens import query_terms, terms
+from memory.logic.entries.text_similarity import telling_terms
 
 
 Ranker = Callable[[str], list[str]]
