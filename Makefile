@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev browser run test check fix bench docs messages pins clean
+.PHONY: help setup setup-dev browser bubblewrap run test check fix bench docs messages pins clean
 
 # The newest Python we know of that has venv; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -25,7 +25,7 @@ setup-dev: $(VENV)/.dev
 run: setup  ## start everything on this machine and print the address
 	@exec $(BIN)/python manage.py up $(ARGS)
 
-test: setup-dev browser  ## run all tests; ARGS='-k word' chooses
+test: setup-dev browser bubblewrap  ## run all tests; ARGS='-k word' chooses
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: setup-dev  ## formatting, lint, types, import contracts, templates, migrations, generated files
@@ -84,3 +84,12 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	elif [[ -n "$${CI:-}" ]]; then echo "No Chromium, and no right to install one: browser tests can't run."; exit 1; \
 	else echo "  No Chromium found: browser tests will be skipped. Install one (on Debian: apt-get install chromium)."; fi
+
+# The walls are tested with bubblewrap and without it; where it can't be had, without it only.
+bubblewrap:
+	@if command -v bwrap >/dev/null 2>&1; then :; \
+	elif [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+		echo "  Installing bubblewrap for the tests of the walls"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends bubblewrap; } >/dev/null \
+			|| echo "  bubblewrap couldn't be installed: the tests inside its jail will be skipped."; \
+	else echo "  No bubblewrap found: the tests inside its jail will be skipped (on Debian: apt-get install bubblewrap)."; fi
