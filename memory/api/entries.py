@@ -130,7 +130,7 @@ def clear_namespace(
 @router.get("/memory/history", response=entries.ValuesOut)
 def list_values(request: HttpRequest, asked: Query[entries.HistoryQuery]) -> entries.ValuesOut:
     """Every value of the living entry under a key; none: nothing lives there."""
-    found = services.values(caller_of(request), **asked.dict())
+    found = services.list_values(caller_of(request), **asked.dict())
     return entries.ValuesOut(values=[entries.entry_out(entry) for entry in found])
 
 
@@ -184,7 +184,7 @@ def restore_entry(
 @router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[entries.EntryRevisionOut])
 def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRevisionOut]:
     """Newest first."""
-    found = services.revisions(caller_of(request), entry_id=entry_id)
+    found = services.list_revisions(caller_of(request), entry_id=entry_id)
     return [entries.revision_out(row) for row in found]
 
 
@@ -201,7 +201,7 @@ def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> ent
     done = services.undo_run(
         caller_of(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
     )
-    return entries.RunUndoneOut(count=done.count, left=done.left, change=done.change_id)
+    return entries.RunUndoneOut(count=done.count, left=done.skipped, change=done.change_id)
 
 
 @router.post("/memory/subjects/{subject}/erase", response=entries.ReceiptOut)

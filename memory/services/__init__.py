@@ -25,9 +25,9 @@ from memory.services.entries.tiers import (
 from memory.services.erasure.erase import Receipt, erase
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
 from memory.services.history.restore import restore
-from memory.services.history.revisions import revisions, values
-from memory.services.history.undo import Undone, undo
-from memory.services.history.undo_run import RunUndone, undo_run
+from memory.services.history.revisions import list_revisions, list_values
+from memory.services.history.undo import UndoResult, undo
+from memory.services.history.undo_run import RunUndoResult, undo_run
 from memory.services.knowledge.bulk_pages import Shelf
 from memory.services.knowledge.page_search import FoundPages, find_everywhere
 from memory.services.knowledge.pages import (
@@ -67,9 +67,9 @@ __all__ = [
     "Pause",
     "PlannedMove",
     "Receipt",
-    "RunUndone",
+    "RunUndoResult",
     "Shelf",
-    "Undone",
+    "UndoResult",
     "WouldGo",
     "approve",
     "clear",
@@ -91,6 +91,8 @@ __all__ = [
     "import_file",
     "import_pages",
     "list_quarantined",
+    "list_revisions",
+    "list_values",
     "look",
     "look_back",
     "move",
@@ -112,7 +114,6 @@ __all__ = [
     "remember",
     "restore",
     "resume",
-    "revisions",
     "rewrite_page",
     "search_everywhere",
     "share",
@@ -121,6 +122,5 @@ __all__ = [
     "undo_import",
     "undo_run",
     "unshare",
-    "values",
     "write_pages",
 ]

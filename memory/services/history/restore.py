@@ -1,4 +1,6 @@
-"""Restore: an entry as one of its revisions had it, forgotten or not. The way back is a revision too."""
+"""Restore an entry to one of its revisions, whether it was forgotten or not. A restore is a
+revision, too.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -21,40 +23,45 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 def restore(
     caller: MemoryCaller, *, entry_id: UUID | str, revision: int | None = None, reason: str = ""
 ) -> MemoryEntry:
-    """Without a number: what the entry was before it was forgotten, or as it is."""
+    """Restore the entry to the revision of this number.
+
+    Without a number, a forgotten entry comes back as it was before it was forgotten.
+    """
     with MemoryGateway(caller).open_namespace(
         "write", "memory.restored", namespace=get_entry_namespace(caller, entry_id)
     ) as access:
         namespace = access.claim()
         entry = Entry.objects.unscoped().get(namespace=namespace, pk=UUID(str(entry_id)))
-        wanted = Revision.objects.unscoped().filter(
+        revisions = Revision.objects.unscoped().filter(
             entry=entry, number=entry.revision if revision is None else revision
         )
-        return put_back(access, namespace, entry, wanted.first(), reason)
+        return restore_revision(access, namespace, entry, revisions.first(), reason)
 
 
-def put_back(
+def restore_revision(
     access: NamespaceAccess,
     namespace: Namespace,
     entry: Entry,
-    wanted: Revision | None,
+    target: Revision | None,
     reason: str,
     change_id: UUID | None = None,
 ) -> MemoryEntry:
-    if wanted is None:
+    if target is None:
         raise NotFound(_("Revision not found."))
-    check_value(access.policy, wanted.value)
+    check_value(access.policy, target.value)
     before = entry.revision
-    act = access.act(Operation.RESTORE, reason, change_id)
-    entry = rows.put_back(namespace, entry, wanted, act, access.policy)
-    access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=wanted.number)
+    context = access.act(Operation.RESTORE, reason, change_id)
+    entry = rows.put_back(namespace, entry, target, context, access.policy)
+    access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=target.number)
     return rows.entry_of(entry, namespace.text)
 
 
-def put_back_all(
+def restore_revisions(
     access: NamespaceAccess, namespace: Namespace, pairs: Sequence[bulk.Returning], reason: str
 ) -> None:
-    """Each entry as its revision has it, all or none, as one act. They were read under the lock."""
-    for _entry, wanted in pairs:
-        check_value(access.policy, wanted.value)
+    """Restore each entry to its revision, all or none, as one change. The caller has read them under
+    the lock.
+    """
+    for _entry, target in pairs:
+        check_value(access.policy, target.value)
     bulk.put_back(namespace, pairs, access.act(Operation.RESTORE, reason), access.policy)

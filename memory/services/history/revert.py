@@ -1,4 +1,4 @@
-"""Take back one act over entries of a namespace: each as it was before, or nothing at all."""
+"""Revert a change over entries of a namespace: each becomes what it was before, or none does."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,86 +14,107 @@ from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.history.restore import put_back_all
+from memory.services.history.restore import restore_revisions
 
 
-AWAY = frozenset({Operation.FORGET, Operation.EXPIRE})
+REMOVALS = frozenset({Operation.FORGET, Operation.EXPIRE})
 
 
-def take_back(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
-    """How many entries were put back. ``Outdated`` where somebody changed one of them since.
+def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
+    """Revert the change and return how many entries it was about.
 
-    What would have ended meanwhile stays away; what came to its end since wasn't changed by anybody.
+    An entry that would have expired by now stays away; one that expired since was not changed by
+    anybody.
+
+    Raises ``Outdated`` if somebody has changed one of the entries since.
     """
     if access.external is not None:
         raise InvalidInput("change: memory of an external provider can't be restored.")
     namespace = access.claim()
     rows.expire(namespace, access.now)
-    made = Revision.objects.unscoped().filter(entry__namespace=namespace, change_id=change_id)
-    first: dict[UUID, int] = {}
-    last: dict[UUID, int] = {}
-    for entry_id, number in made.order_by("number").values_list("entry_id", "number"):
-        first.setdefault(entry_id, number)
-        last[entry_id] = number
-    entries = list(Entry.objects.unscoped().filter(pk__in=first).order_by("id"))
-    ended_since = _ended_since(entries, last)
-    # What came goes first, so that what went finds its key and its room again.
-    before = _before(first)
-    came = [one for one in entries if one.pk not in before and not one.is_forgotten]
-    ended = [one for one in entries if one.pk in before and is_over(before[one.pk], access.now)]
-    gone = [one for one in ended if not one.is_forgotten]
-    if (came or gone) and not may_take_away(access):
+    revisions = Revision.objects.unscoped().filter(entry__namespace=namespace, change_id=change_id)
+    first_numbers: dict[UUID, int] = {}
+    last_numbers: dict[UUID, int] = {}
+    for entry_id, number in revisions.order_by("number").values_list("entry_id", "number"):
+        first_numbers.setdefault(entry_id, number)
+        last_numbers[entry_id] = number
+    entries = list(Entry.objects.unscoped().filter(pk__in=first_numbers).order_by("id"))
+    ended_since = _list_ended_since(entries, last_numbers)
+    # Removals come first, so that restored entries find their keys free and enough room.
+    previous = _load_previous_revisions(first_numbers)
+    added = [entry for entry in entries if entry.pk not in previous and not entry.is_forgotten]
+    expired = [
+        entry
+        for entry in entries
+        if entry.pk in previous and is_expired(previous[entry.pk], access.now)
+    ]
+    expired_living = [entry for entry in expired if not entry.is_forgotten]
+    if (added or expired_living) and not can_forget(access):
         raise AccessDenied(
             _("You can write to %(namespace)s but not forget entries in it.")
             % {"namespace": access.text}
         )
-    rows.forget(namespace, [*came, *gone], access.act(Operation.FORGET, reason))
-    over = {one.pk for one in ended}
-    over |= _replaced(namespace, [one for one in ended_since if one.pk not in over])
-    back = [(one, before[one.pk]) for one in entries if one.pk in before and one.pk not in over]
-    put_back_all(access, namespace, back, reason)
-    return len(came) + len(ended) + len(back)
+    rows.forget(namespace, [*added, *expired_living], access.act(Operation.FORGET, reason))
+    skipped_ids = {entry.pk for entry in expired}
+    skipped_ids |= _find_replaced(
+        namespace, [entry for entry in ended_since if entry.pk not in skipped_ids]
+    )
+    pairs = [
+        (entry, previous[entry.pk])
+        for entry in entries
+        if entry.pk in previous and entry.pk not in skipped_ids
+    ]
+    restore_revisions(access, namespace, pairs, reason)
+    return len(added) + len(expired) + len(pairs)
 
 
-def may_take_away(access: NamespaceAccess) -> bool:
-    """To undo is to write, but what wasn't there before is forgotten by it."""
+def can_forget(access: NamespaceAccess) -> bool:
+    """Return whether the caller may forget entries here: reverting is a write, but removes what was
+    not there before.
+    """
     return permissions.may(access.caller.principal, "forget", access.place)
 
 
-def _ended_since(entries: Sequence[Entry], last: Mapping[UUID, int]) -> list[Entry]:
-    """Those that only came to their end after the act."""
-    later = [one for one in entries if one.revision != last[one.pk]]
+def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]) -> list[Entry]:
+    """Return the entries that expired after the change. Raises ``Outdated`` if one was changed
+    otherwise.
+    """
+    later = [entry for entry in entries if entry.revision != last_numbers[entry.pk]]
     if not later:
         return []
-    past = Revision.objects.unscoped().filter(entry__in=later).exclude(operation=Operation.EXPIRE)
-    numbers = past.order_by("entry_id", "number").values_list("entry_id", "number")
-    changed = {entry_id for entry_id, number in numbers if number > last[entry_id]}
+    revisions = (
+        Revision.objects.unscoped().filter(entry__in=later).exclude(operation=Operation.EXPIRE)
+    )
+    numbers = revisions.order_by("entry_id", "number").values_list("entry_id", "number")
+    changed = {entry_id for entry_id, number in numbers if number > last_numbers[entry_id]}
     for entry in later:
         if entry.pk in changed:
             raise Outdated(f"{entry.key}: {Problem.CHANGED}")
     return later
 
 
-def _replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
-    """Whose key somebody gave to another memory since: they stay away."""
+def _find_replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
+    """Return the ids of the entries whose key belongs to a newer entry by now: they are not
+    restored.
+    """
     if not ended:
         return set()
-    keys = {one.key for one in ended}
+    keys = {entry.key for entry in ended}
     living = rows.living(namespace).filter(key__in=keys).order_by("key")
-    taken = set(living.values_list("key", flat=True))
-    return {one.pk for one in ended if one.key in taken}
+    taken_keys = set(living.values_list("key", flat=True))
+    return {entry.pk for entry in ended if entry.key in taken_keys}
 
 
-def _before(first: Mapping[UUID, int]) -> dict[UUID, Revision]:
-    """What each entry was; those that were not there are left out."""
-    numbers = {number - 1 for number in first.values()}
-    found = Revision.objects.unscoped().filter(entry_id__in=first, number__in=numbers)
+def _load_previous_revisions(first_numbers: Mapping[UUID, int]) -> dict[UUID, Revision]:
+    """Return each entry's revision before the change, without the entries that were not there then."""
+    numbers = {number - 1 for number in first_numbers.values()}
+    revisions = Revision.objects.unscoped().filter(entry_id__in=first_numbers, number__in=numbers)
     return {
-        one.entry_id: one
-        for one in found.exclude(operation__in=AWAY).order_by("entry_id", "number")
-        if one.number == first[one.entry_id] - 1
+        revision.entry_id: revision
+        for revision in revisions.exclude(operation__in=REMOVALS).order_by("entry_id", "number")
+        if revision.number == first_numbers[revision.entry_id] - 1
     }
 
 
-def is_over(revision: Revision, now: datetime) -> bool:
+def is_expired(revision: Revision, now: datetime) -> bool:
     return revision.expires_at is not None and revision.expires_at <= now

@@ -1,4 +1,4 @@
-"""Every value an entry ever had, newest first, with who made it and why."""
+"""The past values of an entry, each with its author and reason."""
 
 from uuid import UUID
 
@@ -10,25 +10,26 @@ from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, 
 
 
 @retry_on_conflict
-def revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revision]:
+def list_revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revision]:
+    """Return the revisions of an entry, newest first."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
     ) as access:
-        found = list(
+        rows = list(
             Revision.objects.unscoped().filter(entry_id=UUID(str(entry_id))).order_by("-number")
         )
-        access.detail.update(entry=str(entry_id), revisions=len(found))
-        return found
+        access.detail.update(entry=str(entry_id), revisions=len(rows))
+        return rows
 
 
 @retry_on_conflict
-def values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntry]:
-    """Every value of the living entry under a key, oldest first, the present one last."""
+def list_values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntry]:
+    """Return every value of the living entry under a key, oldest first, the present one last."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        found = list(access.store().history(access.text, key))
+        entries = list(access.store().history(access.text, key))
         access.detail.update(key=key_hash(key))
-        if found:
-            access.detail.update(entry=found[-1].id, revisions=len(found))
-        return found
+        if entries:
+            access.detail.update(entry=entries[-1].id, revisions=len(entries))
+        return entries

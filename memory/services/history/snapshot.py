@@ -1,4 +1,6 @@
-"""A namespace as it stood at a moment, from the revisions that were there by then; nothing of it can be changed."""
+"""A namespace as it was at a moment, read from the revisions of that time. Nothing in it can be
+changed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,109 +24,124 @@ from memory.services.gateway.gateway import MemoryGateway
 from memory.services.recall.search import EntrySearch, Sort, fits, in_order
 
 
-# By words: the newest of that moment. What it said then, nothing indexes.
-MOST_LOOKED_THROUGH: Final = 5_000
+# A text search reads only the newest revisions of that moment, since past texts have no index.
+MAX_SCANNED: Final = 5_000
 FEW_ENTRIES: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
-    """``changed``: ids of those that are something else by now, or gone. ``before`` and ``after`` are the moments
-    of the changes around it; ``before`` is where one lands by taking the last one back. ``most``: how many of the
-    newest the words were looked for in, where there were more."""
+class SnapshotPage:
+    """A page of the entries of a snapshot.
+
+    ``changed`` holds the ids of the entries that have changed since or are gone. ``before`` and
+    ``after`` are the moments of the neighboring changes; reverting the last change leads to
+    ``before``. ``scan_limit`` is how many of the newest entries were searched for the text, if
+    there were more.
+    """
 
     page: EntryPage
     changed: frozenset[str]
     before: datetime | None = None
     after: datetime | None = None
-    most: int | None = None
+    scan_limit: int | None = None
 
 
 @retry_on_conflict
-def stood(
+def search_snapshot(
     caller: MemoryCaller,
     *,
     namespace: str,
     at: datetime,
-    sought: EntrySearch,
+    search: EntrySearch,
     limit: int = 50,
     offset: int = 0,
-) -> Stood:
+) -> SnapshotPage:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         row = access.place.row
         access.detail["as_of"] = at.isoformat()
         if row is None or access.external is not None:
-            return Stood(EntryPage([], 0, offset), frozenset())
-        found = _narrowed(_standing(row, at), sought)
-        until = offset + min(limit, MOST_A_PAGE)
+            return SnapshotPage(EntryPage([], 0, offset), frozenset())
+        matches = _filter_revisions(_select_revisions(row, at), search)
+        end = offset + min(limit, MOST_A_PAGE)
         is_all = True
-        if sought.text:
-            newest = list(found.order_by(*_ORDERS[Sort.NEWEST])[: MOST_LOOKED_THROUGH + 1])
-            revisions, is_all = newest[:MOST_LOOKED_THROUGH], len(newest) <= MOST_LOOKED_THROUGH
-            every = _looked_through([_entry(one, row) for one in revisions], sought, at)
-            entries, total = every[offset:until], len(every)
+        if search.text:
+            newest = list(matches.order_by(*_ORDERS[Sort.NEWEST])[: MAX_SCANNED + 1])
+            revisions, is_all = newest[:MAX_SCANNED], len(newest) <= MAX_SCANNED
+            hits = _search_text([_build_entry(revision, row) for revision in revisions], search, at)
+            entries, total = hits[offset:end], len(hits)
         else:
-            # Counted as they are sorted: which one is the newest of each is what takes time.
-            counted = found.annotate(total=Window(Count("*"))).order_by(*_ORDERS[sought.sort])
-            revisions = list(counted[offset:until])
-            entries = [_entry(one, row) for one in revisions]
-            first: Any = revisions[0] if revisions else None  # Any: it brings the count along
-            total = first.total if first else found.count() if offset else 0
+            # Rows and total come from one query: finding the newest revision of each is the slow part.
+            counted_matches = matches.annotate(total=Window(Count("*"))).order_by(
+                *_ORDERS[search.sort]
+            )
+            revisions = list(counted_matches[offset:end])
+            entries = [_build_entry(revision, row) for revision in revisions]
+            first: Any = revisions[0] if revisions else None  # Any: annotated with the total
+            total = first.total if first else matches.count() if offset else 0
         access.detail["keys"] = total
-        changed = frozenset(str(one.entry_id) for one in revisions if _is_else_now(one))
+        changed = frozenset(
+            str(revision.entry_id) for revision in revisions if _has_changed_since(revision)
+        )
         page = EntryPage(entries, total, offset)
-        most = None if is_all else MOST_LOOKED_THROUGH
-        return Stood(page, changed, *_around(row, at), most=most)
+        scan_limit = None if is_all else MAX_SCANNED
+        return SnapshotPage(page, changed, *_find_neighbors(row, at), scan_limit=scan_limit)
 
 
 _Revisions = QuerySet[Revision]
 
 
-def _standing(namespace: Namespace, at: datetime) -> _Revisions:
-    """Of each entry the newest revision by then, without what was gone or over."""
-    found = Revision.objects.unscoped().filter(_newest_by(namespace, at))
-    there = found.exclude(operation__in=GONE).exclude(expires_at__lte=at)
-    return there.select_related("entry").order_by("entry_id")
+def _select_revisions(namespace: Namespace, at: datetime) -> _Revisions:
+    """Return the newest revision of each entry at that moment, without entries that were forgotten
+    or expired.
+    """
+    newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, at))
+    living = newest.exclude(operation__in=GONE).exclude(expires_at__lte=at)
+    return living.select_related("entry").order_by("entry_id")
 
 
-def _newest_by(namespace: Namespace, at: datetime) -> Q:
-    """Of few entries each is asked for its last one by then, from the newest on, and no revision is sorted; of many,
-    asking each takes longer than to sort all that they have."""
-    by_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=at)
+def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
+    """Return the condition that selects the newest revision of each entry at that moment.
+
+    For few entries, a subquery looks up the last revision of each, and nothing is sorted; for
+    many, sorting all their revisions is faster.
+    """
+    until_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=at)
     if namespace.entry_count > FEW_ENTRIES:
-        every = by_then.filter(entry__namespace=namespace).order_by("entry_id", "-number")
-        return Q(pk__in=every.distinct("entry_id").values("pk"))
-    of_one = by_then.filter(entry=OuterRef("pk")).order_by("-number").values("pk")[:1]
+        revisions = until_then.filter(entry__namespace=namespace).order_by("entry_id", "-number")
+        return Q(pk__in=revisions.distinct("entry_id").values("pk"))
+    latest = until_then.filter(entry=OuterRef("pk")).order_by("-number").values("pk")[:1]
     entries = Entry.objects.unscoped().filter(namespace=namespace)
-    return any_of("id", entries.annotate(last_by_then=Subquery(of_one)), "last_by_then")
+    return any_of("id", entries.annotate(last_by_then=Subquery(latest)), "last_by_then")
 
 
-def _narrowed(found: _Revisions, sought: EntrySearch) -> _Revisions:
-    wanted: dict[str, Any] = {  # a condition each, of its own type
-        "entry__key__icontains": sought.key,
-        "category": sought.category,
-        "tier": sought.tier,
-        "actor": sought.actor,
-        "at__gte": sought.since,
-        "at__lt": sought.until,
+def _filter_revisions(revisions: _Revisions, search: EntrySearch) -> _Revisions:
+    conditions: dict[str, Any] = {  # values of several types
+        "entry__key__icontains": search.key,
+        "category": search.category,
+        "tier": search.tier,
+        "actor": search.actor,
+        "at__gte": search.since,
+        "at__lt": search.until,
     }
-    found = found.filter(**{name: value for name, value in wanted.items() if value})
-    return narrowed(found, parse_filter(sought.filter))
+    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
+    return narrowed(revisions, parse_filter(search.filter))
 
 
-def _looked_through(
-    entries: Sequence[MemoryEntry], sought: EntrySearch, at: datetime
+def _search_text(
+    entries: Sequence[MemoryEntry], search: EntrySearch, at: datetime
 ) -> list[MemoryEntry]:
-    """By words as they would have been ranked; what only contains them follows."""
-    recalled = [one for one in entries if one.tier is not Tier.QUARANTINE]
-    hits = answer(MemoryQuery("", query_text=sought.text), recalled, at)
-    known = {one.id for one in hits}
-    words = replace(EntrySearch(), text=sought.text)
-    rest = [one for one in entries if one.id not in known and fits(words, one)]
-    found = [*hits, *in_order(EntrySearch(), rest)]
-    return found if sought.sort is Sort.BEST else in_order(sought, found)
+    """Return the entries ranked as a recall at that moment would have, followed by those that only
+    contain the text.
+    """
+    recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
+    hits = answer(MemoryQuery("", query_text=search.text), recallable, at)
+    hit_ids = {entry.id for entry in hits}
+    text_search = replace(EntrySearch(), text=search.text)
+    rest = [entry for entry in entries if entry.id not in hit_ids and fits(text_search, entry)]
+    results = [*hits, *in_order(EntrySearch(), rest)]
+    return results if search.sort is Sort.BEST else in_order(search, results)
 
 
 _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
@@ -137,20 +154,20 @@ _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 }
 
 
-def _entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
-    was = as_it_was(rows.entry_of(revision.entry, namespace.text), revision)
-    return replace(was, source=replace(was.source, actor=revision.actor))
+def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
+    entry = as_it_was(rows.entry_of(revision.entry, namespace.text), revision)
+    return replace(entry, source=replace(entry.source, actor=revision.actor))
 
 
-def _is_else_now(revision: Revision) -> bool:
+def _has_changed_since(revision: Revision) -> bool:
     return revision.entry.revision != revision.number
 
 
-def _around(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:
-    every = Revision.objects.unscoped().filter(entry__namespace=namespace)
-    both = every.aggregate(
+def _find_neighbors(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:
+    revisions = Revision.objects.unscoped().filter(entry__namespace=namespace)
+    moments = revisions.aggregate(
         last=Max("at", filter=Q(at__lte=at)), first=Min("at", filter=Q(at__gt=at))
     )
-    last: datetime | None = both["last"]
-    before = every.filter(at__lt=last).aggregate(last=Max("at"))["last"] if last else None
-    return before, both["first"]
+    last: datetime | None = moments["last"]
+    before = revisions.filter(at__lt=last).aggregate(last=Max("at"))["last"] if last else None
+    return before, moments["first"]

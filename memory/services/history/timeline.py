@@ -1,4 +1,6 @@
-"""What happened in a namespace, newest first: acts, each with the entries it touched, and how much on which day."""
+"""The changes in a namespace, newest first, each with the entries it touched, and their number per
+day.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +23,15 @@ from memory.services.gateway.gateway import MemoryGateway
 from memory.services.recall.search import EntrySearch
 
 
-DAYS = 60  # drawn as bars
-KEYS = 5  # of an act over many
+MAX_DAYS = 60  # drawn as bars
+MAX_KEYS = 5  # listed of a change over many entries
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """One act: a step's or a person's, over one entry or many. ``value`` is what one entry had after it."""
+class ChangeSummary:
+    """One operation of a change, over one entry or many. ``value`` is the entry's value after it, if
+    it is only one.
+    """
 
     change_id: UUID
     operation: str
@@ -55,94 +59,105 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    happened: Sequence[Happened]
+    changes: Sequence[ChangeSummary]
     total: int
     offset: int
-    days: Sequence[Day] = field(
-        default=()
-    )  # the last ones on which something happened, oldest first
+    days: Sequence[Day] = field(default=())  # the last days with changes, oldest first
 
 
 @retry_on_conflict
-def timeline(
-    caller: MemoryCaller, *, namespace: str, sought: EntrySearch, limit: int = 50, offset: int = 0
+def read_timeline(
+    caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
 ) -> Timeline:
-    """``sought`` narrows by what a change made of an entry; ``actor`` is who made the change."""
+    """Return a page of the changes that match the search.
+
+    The search is compared with the entry after the change; its ``actor`` is who made the change.
+    """
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         row = access.place.row
         if row is None or access.external is not None:
             return Timeline((), 0, offset)
-        every = _narrowed(Revision.objects.unscoped().filter(entry__namespace=row), sought)
-        acts = every.values("change_id", "operation").annotate(at_last=Max("at"), count=Count("id"))
-        # How many acts there are is counted as they are sorted: grouping them is what takes time.
-        counted = acts.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
-        page = list(counted[offset : offset + limit])
-        total = page[0]["total"] if page else acts.count() if offset else 0
+        revisions = _filter_revisions(
+            Revision.objects.unscoped().filter(entry__namespace=row), search
+        )
+        changes = revisions.values("change_id", "operation").annotate(
+            at_last=Max("at"), count=Count("id")
+        )
+        # Rows and total come from one query: grouping the revisions is the slow part.
+        counted_changes = changes.annotate(total=Window(Count("*"))).order_by(
+            "-at_last", "-change_id"
+        )
+        page = list(counted_changes[offset : offset + limit])
+        total = page[0]["total"] if page else changes.count() if offset else 0
         access.detail["keys"] = total
-        return Timeline(_told(every, page), total, offset, _days(every))
+        return Timeline(_summarize_changes(revisions, page), total, offset, _count_days(revisions))
 
 
-def _narrowed(found: QuerySet[Revision], sought: EntrySearch) -> QuerySet[Revision]:
-    wanted: dict[str, Any] = {  # a condition each, of its own type
-        "entry__text__icontains": sought.text,
-        "entry__key__icontains": sought.key,
-        "category": sought.category,
-        "tier": sought.tier,
-        "actor": sought.actor,
-        "at__gte": sought.since,
-        "at__lt": sought.until,
+def _filter_revisions(revisions: QuerySet[Revision], search: EntrySearch) -> QuerySet[Revision]:
+    conditions: dict[str, Any] = {  # values of several types
+        "entry__text__icontains": search.text,
+        "entry__key__icontains": search.key,
+        "category": search.category,
+        "tier": search.tier,
+        "actor": search.actor,
+        "at__gte": search.since,
+        "at__lt": search.until,
     }
-    found = found.filter(**{name: value for name, value in wanted.items() if value})
-    return narrowed(found, parse_filter(sought.filter)).order_by()
+    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
+    return narrowed(revisions, parse_filter(search.filter)).order_by()
 
 
-def _told(every: QuerySet[Revision], page: Sequence[Mapping[str, Any]]) -> tuple[Happened, ...]:
-    ids = [one["change_id"] for one in page]
-    of_page = every.filter(change_id__in=ids)
+def _summarize_changes(
+    revisions: QuerySet[Revision], page: Sequence[Mapping[str, Any]]
+) -> tuple[ChangeSummary, ...]:
+    ids = [row["change_id"] for row in page]
+    page_revisions = revisions.filter(change_id__in=ids)
     keys = {
-        (one["change_id"], one["operation"]): one["keys"]
-        for one in of_page.values("change_id", "operation").annotate(
+        (row["change_id"], row["operation"]): row["keys"]
+        for row in page_revisions.values("change_id", "operation").annotate(
             keys=ArrayAgg("entry__key", order_by="entry__key")
         )
     }
-    shown = of_page.order_by("change_id", "operation", "entry_id")
-    first = {
-        (one.change_id, one.operation): one for one in shown.distinct("change_id", "operation")
+    ordered = page_revisions.order_by("change_id", "operation", "entry_id")
+    first_revisions = {
+        (row.change_id, row.operation): row for row in ordered.distinct("change_id", "operation")
     }
-    open_ones = set(
+    undoable_ids = set(
         Change.objects.unscoped().filter(pk__in=ids, undone_at=None).values_list("pk", flat=True)
     )
-    told = []
-    for one in page:
-        which = (one["change_id"], one["operation"])
-        revision = first[which]
-        told.append(
-            Happened(
-                one["change_id"],
-                one["operation"],
-                one["count"],
-                one["at_last"],
+    changes = []
+    for row in page:
+        change_key = (row["change_id"], row["operation"])
+        revision = first_revisions[change_key]
+        changes.append(
+            ChangeSummary(
+                row["change_id"],
+                row["operation"],
+                row["count"],
+                row["at_last"],
                 revision.actor,
                 revision.reason,
                 revision.run_id,
                 revision.node_id,
-                tuple(keys[which][:KEYS]),
+                tuple(keys[change_key][:MAX_KEYS]),
                 revision.entry_id,
-                revision.value if one["count"] == 1 else None,
-                one["change_id"] in open_ones,
+                revision.value if row["count"] == 1 else None,
+                row["change_id"] in undoable_ids,
             )
         )
-    return tuple(told)
+    return tuple(changes)
 
 
-def _days(every: QuerySet[Revision]) -> tuple[Day, ...]:
-    by_day = every.annotate(on=TruncDate("at")).values_list("on", "operation")
+def _count_days(revisions: QuerySet[Revision]) -> tuple[Day, ...]:
+    by_day = revisions.annotate(on=TruncDate("at")).values_list("on", "operation")
     counts: dict[date, dict[str, int]] = {}
-    for on, operation, count in by_day.annotate(Count("id")).order_by("-on")[: DAYS * _MOST_KINDS]:
+    for on, operation, count in by_day.annotate(Count("id")).order_by("-on")[
+        : MAX_DAYS * _MAX_OPERATIONS_A_DAY
+    ]:
         counts.setdefault(on, {})[operation] = count
-    return tuple(Day(on, counts[on]) for on in reversed(list(counts)[:DAYS]))
+    return tuple(Day(on, counts[on]) for on in reversed(list(counts)[:MAX_DAYS]))
 
 
-_MOST_KINDS = len(Operation)  # of acts a day
+_MAX_OPERATIONS_A_DAY = len(Operation)

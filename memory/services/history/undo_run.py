@@ -1,7 +1,7 @@
-"""Undo everything a run wrote, wherever that is: one act, which undoes as one.
+"""Undo everything that a run wrote, in all namespaces, as one change that can be undone as a whole.
 
-Each memory becomes what it was before the run touched it. One that somebody changed since is theirs,
-and is left as it is; so is what the caller may not change.
+Each entry becomes what it was before the run changed it. An entry that somebody has changed since
+is left as it is, and so is one that the caller may not change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,155 +24,174 @@ from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.history.revert import AWAY, is_over, may_take_away
+from memory.services.history.revert import REMOVALS, can_forget, is_expired
 from memory.upkeep.settling import ACTOR as PROMOTION
 
 
 @dataclass(frozen=True, slots=True)
-class RunUndone:
-    """``left``: written by the run, but changed by somebody since, or not the caller's to forget.
+class RunUndoResult:
+    """The number of entries that were undone and skipped.
 
-    No ``change_id``: nothing was done.
+    An entry is skipped if somebody has changed it since the run, or the caller may not forget it.
+    Without a ``change_id`` nothing was changed.
     """
 
     count: int
-    left: int
+    skipped: int
     change_id: UUID | None = None
 
 
 @retry_on_conflict
 def undo_run(
     caller: MemoryCaller, *, run_id: str, reason: str = "", dry_run: bool = False
-) -> RunUndone:
+) -> RunUndoResult:
     if not run_id:
         raise InvalidInput("run: required.")
-    act = "memory.listed" if dry_run else "memory.undone"
+    action = "memory.listed" if dry_run else "memory.undone"
     with ExitStack() as stack:
-        # All open before anything is locked, and then locked in the one order.
-        doors = [
-            stack.enter_context(MemoryGateway(caller).open_namespace("write", act, namespace=text))
-            for text in _places(caller, run_id)
+        # All namespaces are opened before any is locked, and then locked in id order.
+        accesses = [
+            stack.enter_context(
+                MemoryGateway(caller).open_namespace("write", action, namespace=text)
+            )
+            for text in _list_writable_namespaces(caller, run_id)
         ]
-        rows.lock_namespaces(caller.team_id, [access.text for access in doors])
-        plans = [_plan(access, run_id) for access in doors]
-        count, left = sum(one.count for one in plans), sum(one.left for one in plans)
-        for access, plan in zip(doors, plans, strict=True):
+        rows.lock_namespaces(caller.team_id, [access.text for access in accesses])
+        plans = [_plan_namespace(access, run_id) for access in accesses]
+        count, skipped = sum(plan.count for plan in plans), sum(plan.skipped for plan in plans)
+        for access, plan in zip(accesses, plans, strict=True):
             access.detail.update(keys=plan.count, run=run_id)
         if dry_run or not count:
-            return RunUndone(count, left)
-        why = reason or _("undone at")
-        change_id = _change(doors, plans, why)
-        for access, plan in zip(doors, plans, strict=True):
-            _do(access, plan, why, change_id)
-        return RunUndone(count, left, change_id)
+            return RunUndoResult(count, skipped)
+        change_reason = reason or _("undone at")
+        change_id = _record_change(accesses, plans, change_reason)
+        for access, plan in zip(accesses, plans, strict=True):
+            _execute_plan(access, plan, change_reason, change_id)
+        return RunUndoResult(count, skipped, change_id)
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _NamespacePlan:
     namespace: Namespace
-    gone: Sequence[Entry]  # what was not there before, or would be over by now
-    back: Sequence[bulk.Returning]
-    left: int
+    removals: Sequence[Entry]  # entries that were not there before, or would have expired by now
+    restores: Sequence[bulk.Returning]
+    skipped: int
 
     @property
     def count(self) -> int:
-        return len(self.gone) + len(self.back)
+        return len(self.removals) + len(self.restores)
 
 
-def _places(caller: MemoryCaller, run_id: str) -> list[str]:
-    """Namespaces the run wrote to, of those the caller may change."""
+def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
+    """Return the namespaces that the run wrote to and the caller may write to."""
     with tenant([caller.team_id]):
-        written = Revision.objects.unscoped().filter(team_id=caller.team_id, run_id=run_id)
-        ids = written.order_by("entry__namespace_id").values_list("entry__namespace_id", flat=True)
-        found = Namespace.objects.unscoped().filter(pk__in=ids.distinct()).order_by("text")
-        return [one.text for one in found if _may(caller, one)]
+        revisions = Revision.objects.unscoped().filter(team_id=caller.team_id, run_id=run_id)
+        ids = revisions.order_by("entry__namespace_id").values_list(
+            "entry__namespace_id", flat=True
+        )
+        namespaces = Namespace.objects.unscoped().filter(pk__in=ids.distinct()).order_by("text")
+        return [namespace.text for namespace in namespaces if _can_write(caller, namespace)]
 
 
-def _may(caller: MemoryCaller, row: Namespace) -> bool:
+def _can_write(caller: MemoryCaller, row: Namespace) -> bool:
     place = Place(caller.team_id, parse_namespace(row.text), row)
     return permissions.may(caller.principal, "write", place)
 
 
-def _plan(access: NamespaceAccess, run_id: str) -> _Plan:
+def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
     namespace = access.claim()
     rows.expire(namespace, access.now)
-    written = Revision.objects.unscoped().filter(
+    revisions = Revision.objects.unscoped().filter(
         team_id=access.caller.team_id, run_id=run_id, entry__namespace=namespace
     )
-    ids = written.order_by("entry_id").values_list("entry_id", flat=True).distinct()
+    ids = revisions.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     entries = list(Entry.objects.unscoped().filter(pk__in=ids).order_by("id"))
-    pasts = _pasts([one.pk for one in entries])
-    gone: list[Entry] = []
-    back: list[bulk.Returning] = []
-    left = 0
+    revisions_by_entry = _load_revisions([entry.pk for entry in entries])
+    removals: list[Entry] = []
+    restores: list[bulk.Returning] = []
+    skipped = 0
     for entry in entries:
-        past = pasts[entry.pk]
-        first = _first_of_the_last(past, run_id)
+        entry_revisions = revisions_by_entry[entry.pk]
+        first = _find_last_write(entry_revisions, run_id)
         if first is None:
-            left += not entry.is_forgotten
+            skipped += not entry.is_forgotten
             continue
-        before = past.get(first - 1)
-        if before is not None and before.operation not in AWAY and not is_over(before, access.now):
-            back.append((entry, before))
+        before = entry_revisions.get(first - 1)
+        if (
+            before is not None
+            and before.operation not in REMOVALS
+            and not is_expired(before, access.now)
+        ):
+            restores.append((entry, before))
         elif not entry.is_forgotten:
-            gone.append(entry)
-    if gone and not may_take_away(access):
-        left += len(gone)
-        gone = []
-    free = _with_room(namespace, gone, back)
-    return _Plan(namespace, gone, free, left + len(back) - len(free))
+            removals.append(entry)
+    if removals and not can_forget(access):
+        skipped += len(removals)
+        removals = []
+    restorable = _drop_taken_keys(namespace, removals, restores)
+    return _NamespacePlan(
+        namespace, removals, restorable, skipped + len(restores) - len(restorable)
+    )
 
 
-def _pasts(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]]:
-    """By entry, its revisions by number, the newest first."""
-    found: dict[UUID, dict[int, Revision]] = {}
-    rows_ = Revision.objects.unscoped().filter(entry_id__in=list(entry_ids))
-    for one in rows_.order_by("entry_id", "-number"):
-        found.setdefault(one.entry_id, {})[one.number] = one
-    return found
+def _load_revisions(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]]:
+    """Return the revisions of each entry by number, newest first."""
+    revisions_by_entry: dict[UUID, dict[int, Revision]] = {}
+    revisions = Revision.objects.unscoped().filter(entry_id__in=list(entry_ids))
+    for revision in revisions.order_by("entry_id", "-number"):
+        revisions_by_entry.setdefault(revision.entry_id, {})[revision.number] = revision
+    return revisions_by_entry
 
 
-def _first_of_the_last(past: dict[int, Revision], run_id: str) -> int | None:
-    """Where the run's last writing began; none where something came after it.
+def _find_last_write(revisions: dict[int, Revision], run_id: str) -> int | None:
+    """Return the number of the first revision of the run's last writes, or None if somebody changed
+    the entry later.
 
-    That it was kept for good, or found to be over, changed nothing of what it says.
+    A promotion to long-term memory and an expiry are ignored, because they don't change the
+    content.
     """
     first = None
-    for number, one in past.items():
-        if one.run_id == run_id:
+    for number, revision in revisions.items():
+        if revision.run_id == run_id:
             first = number
-        elif first is not None or not _changes_nothing(one):
+        elif first is not None or not _keeps_content(revision):
             break
     return first
 
 
-def _changes_nothing(one: Revision) -> bool:
-    return one.operation == Operation.EXPIRE or one.actor == PROMOTION
+def _keeps_content(revision: Revision) -> bool:
+    return revision.operation == Operation.EXPIRE or revision.actor == PROMOTION
 
 
-def _with_room(
-    namespace: Namespace, gone: Sequence[Entry], back: Sequence[bulk.Returning]
+def _drop_taken_keys(
+    namespace: Namespace, removals: Sequence[Entry], restores: Sequence[bulk.Returning]
 ) -> list[bulk.Returning]:
-    """Without those whose key somebody gave to another memory since."""
-    leaving = [one.pk for one in gone]
-    returning = [entry.key for entry, _before in back if entry.is_forgotten]
-    living = rows.living(namespace).filter(key__in=returning).exclude(pk__in=leaving)
-    taken = set(living.values_list("key", flat=True))
-    return [pair for pair in back if not (pair[0].is_forgotten and pair[0].key in taken)]
+    """Return the restores without those whose key belongs to a newer entry by now."""
+    removed_ids = [entry.pk for entry in removals]
+    restored_keys = [entry.key for entry, _before in restores if entry.is_forgotten]
+    living = rows.living(namespace).filter(key__in=restored_keys).exclude(pk__in=removed_ids)
+    taken_keys = set(living.values_list("key", flat=True))
+    return [pair for pair in restores if not (pair[0].is_forgotten and pair[0].key in taken_keys)]
 
 
-def _change(doors: Sequence[NamespaceAccess], plans: Sequence[_Plan], reason: str) -> UUID:
-    """It stands with the first of the namespaces; its revisions say which others it is about."""
-    access, plan = next((d, p) for d, p in zip(doors, plans, strict=True) if p.count)
-    count = sum(one.count for one in plans)
+def _record_change(
+    accesses: Sequence[NamespaceAccess], plans: Sequence[_NamespacePlan], reason: str
+) -> UUID:
+    """Record the change in the first of the namespaces; its revisions tell which others it is about."""
+    access, plan = next((d, p) for d, p in zip(accesses, plans, strict=True) if p.count)
+    count = sum(plan.count for plan in plans)
     return access.change(plan.namespace, Operation.EDIT, count, reason).pk
 
 
-def _do(access: NamespaceAccess, plan: _Plan, reason: str, change_id: UUID) -> None:
-    """What came goes first, so that what went finds its key and its room again."""
+def _execute_plan(
+    access: NamespaceAccess, plan: _NamespacePlan, reason: str, change_id: UUID
+) -> None:
+    """Execute the plan, removals first, so that restored entries find their keys free and enough
+    room.
+    """
     access.detail["change"] = str(change_id)
-    rows.forget(plan.namespace, plan.gone, access.act(Operation.FORGET, reason, change_id))
-    for _entry, before in plan.back:
+    rows.forget(plan.namespace, plan.removals, access.act(Operation.FORGET, reason, change_id))
+    for _entry, before in plan.restores:
         check_value(access.policy, before.value)
-    act = access.act(Operation.RESTORE, reason, change_id)
-    bulk.put_back(plan.namespace, plan.back, act, access.policy)
+    context = access.act(Operation.RESTORE, reason, change_id)
+    bulk.put_back(plan.namespace, plan.restores, context, access.policy)

@@ -31,7 +31,7 @@ from memory.permissions import names_it
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
-from memory.services.history.revert import take_back
+from memory.services.history.revert import revert_change
 from memory.services.review.proposal_rows import proposed, row_of
 from memory.services.review.review_outcomes import judged
 
@@ -163,7 +163,7 @@ def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") 
         _check_move(row, State.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
-        back = take_back(access, row.change_id, reason or _("undone at"))
+        back = revert_change(access, row.change_id, reason or _("undone at"))
         _decide(row, access, State.UNDONE, reason)
         access.detail["keys"] = back
         return row

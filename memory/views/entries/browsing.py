@@ -23,7 +23,7 @@ from memory.models.entries import TierChoice
 from memory.routing import external_provider
 from memory.services.entries.bulk import Rehearsed
 from memory.services.entries.retention import keeping
-from memory.services.history.snapshot import stood
+from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import search_entries
 from memory.views.entries.filters import actors_of, chips, view_tabs
 from memory.views.entries.links import links_of
@@ -141,11 +141,11 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
 
 def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
     at = search.at_moment or timezone.now()
-    past = stood(
+    past = search_snapshot(
         caller_of(request),
         namespace=row.text,
         at=at,
-        sought=search.sought(),
+        search=search.sought(),
         limit=PAGE_SIZE,
         offset=search.start,
     )
@@ -155,7 +155,7 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
         "rows": [_row(one, past.changed) for one in past.page.entries],
         "before_url": past.before and with_query(request.GET, at=past.before.isoformat()),
         "after_url": past.after and with_query(request.GET, at=past.after.isoformat()),
-        "most_looked_through": past.most,
+        "most_looked_through": past.scan_limit,
         "total": past.page.total,
         "page": OffsetPage(past.page.total, past.page.offset, request.GET),
     }

@@ -15,7 +15,7 @@ from memory.forms.browsing import SearchForm
 from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.provenance import RunTold, backers
-from memory.services.history.timeline import Day, Happened, timeline
+from memory.services.history.timeline import ChangeSummary, Day, read_timeline
 from memory.views.pagination import OffsetPage, with_query
 from memory.views.request_context import caller_of
 
@@ -25,7 +25,7 @@ ACTS = 50  # a page
 
 @dataclass(frozen=True, slots=True)
 class HappenedShown:
-    row: Happened
+    row: ChangeSummary
     word: str
     actor: str
     run: RunTold | None
@@ -38,7 +38,7 @@ class DayShown:
     on: date
     counts: Sequence[tuple[str, str, int]]  # operation, its word, how often
     url: str
-    happened: Sequence[HappenedShown]
+    changes: Sequence[HappenedShown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ STEP, THICK = 14, 10
 
 
 def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    told = timeline(
+    told = read_timeline(
         caller_of(request),
         namespace=row.text,
-        sought=search.sought(),
+        search=search.sought(),
         limit=ACTS,
         offset=search.start,
     )
     return {
         "body": "memory/entries/_timeline.html",
-        "days": _days(request, told.happened, {one.on: one for one in told.days}),
+        "days": _days(request, told.changes, {one.on: one for one in told.days}),
         "bars": _bars(request, told.days),
         "thick": THICK,
         "total": told.total,
@@ -81,7 +81,7 @@ def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dic
 
 
 def _days(
-    request: HttpRequest, happened: Sequence[Happened], days: dict[date, Day]
+    request: HttpRequest, happened: Sequence[ChangeSummary], days: dict[date, Day]
 ) -> list[DayShown]:
     known = backers(
         get_principal(request),

@@ -55,7 +55,7 @@ def test_every_verb_reaches_the_provider_and_the_trail(alice: Person):
     hits = services.recall(run, scope="workflow", query_text="tea")
     assert [(hit.key, hit.value) for hit in hits] == [("k", "black tea")]
     text = "ai:memory:w1:g"
-    assert [one.value for one in services.values(run, namespace=text, key="k")] == [
+    assert [one.value for one in services.list_values(run, namespace=text, key="k")] == [
         "green tea",
         "black tea",
     ]

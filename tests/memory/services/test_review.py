@@ -99,7 +99,7 @@ def test_applied_is_one_change_and_undone_as_one(alice: Person):
         "she moved",
     )
     [entry] = kept(alice, "result")
-    newest = services.revisions(at_door(alice), entry_id=entry.id)[0]
+    newest = services.list_revisions(at_door(alice), entry_id=entry.id)[0]
     assert (newest.change_id, newest.reason) == (done.change_id, "she moved")
     actions = [action for action, *_ in trail(alice.team.id)]
     assert actions[-2:] == ["memory.listed", "memory.listed"]

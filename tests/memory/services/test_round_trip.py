@@ -93,7 +93,7 @@ def test_every_change_is_a_revision_with_who_and_why(alice: Person) -> None:
 
     seen = [
         (one.number, one.operation, one.value, one.actor, one.reason)
-        for one in services.revisions(door, entry_id=entry.id)
+        for one in services.list_revisions(door, entry_id=entry.id)
     ]
     me = alice.principal.actor
     assert seen == [

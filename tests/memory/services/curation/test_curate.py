@@ -87,7 +87,7 @@ def test_curation_is_one_change_and_one_row_in_the_trail(alice: Person):
 
     row = curated(alice, FinishedWork("t"), ask=ask)
 
-    made = [services.revisions(at_door(alice), entry_id=one.id)[0] for one in kept(alice)]
+    made = [services.list_revisions(at_door(alice), entry_id=one.id)[0] for one in kept(alice)]
     assert {one.change_id for one in made} == {row.change_id}
     assert {one.run_id for one in made} == {"r1"}
     wrote = [action for action, *_ in trail(alice.team.id)[before:]]

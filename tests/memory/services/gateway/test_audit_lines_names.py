@@ -62,7 +62,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     services.forget(run, scope="user", key="k1")
     kept = services.entries(key, namespace=OWN).entries
     services.look(key, entry_id=kept[0].id)
-    services.revisions(key, entry_id=kept[0].id)
+    services.list_revisions(key, entry_id=kept[0].id)
     services.quarantine(key, entry_ids=[str(kept[0].id)], reason=f"{WHO} said so")
     services.pause(key, subject=WHO, what="recalling")
     services.resume(key, subject=WHO)
@@ -101,8 +101,8 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
     _files(cast, key, who)
     rehearse(key, act=Act.FORGET, chosen=Chosen(own, sought=EntrySearch(text=who)))
     search.search_entries(key, namespace=own, sought=EntrySearch(text=who))
-    timeline.timeline(key, namespace=own, sought=EntrySearch())
-    snapshot.stood(key, namespace=own, at=timezone.now(), sought=EntrySearch(text=who))
+    timeline.read_timeline(key, namespace=own, search=EntrySearch())
+    snapshot.search_snapshot(key, namespace=own, at=timezone.now(), search=EntrySearch(text=who))
     services.undo_run(key, run_id="r1", reason=f"{who} asked us")
     services.erase(key, subject=who, dry_run=True)
     with pytest.raises(MemoryFault):

@@ -14,7 +14,7 @@ from config.ids import uuid7
 from memory import services
 from memory.models import Entry, Revision
 from memory.services.history import snapshot
-from memory.services.history.snapshot import stood
+from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import EntrySearch
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
@@ -56,7 +56,7 @@ def grown(alice: Person, owner_db: psycopg.Connection[Any]) -> Person:
 
 
 def told(person: Person, at: Any) -> list[tuple[str, Any]]:
-    found = stood(at_door(person), namespace=HERE, at=at, sought=EntrySearch())
+    found = search_snapshot(at_door(person), namespace=HERE, at=at, search=EntrySearch())
     return [(one.key, one.value) for one in found.page.entries]
 
 

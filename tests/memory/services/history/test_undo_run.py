@@ -14,7 +14,7 @@ from memory import services
 from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput
 from memory.core.records import StoreParams
 from memory.models import Namespace
-from memory.services import CallOrigin, MemoryCaller, RunUndone
+from memory.services import CallOrigin, MemoryCaller, RunUndoResult
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch
 from memory.upkeep.settling import settle_all
@@ -60,10 +60,10 @@ def test_all_of_it_is_as_it_was_before_in_every_namespace_and_back_again_as_one(
     assert known(alice) == after
 
     tried = services.undo_run(at_door(alice), run_id="r1", dry_run=True)
-    assert (tried, known(alice)) == (RunUndone(4, 0), after)
+    assert (tried, known(alice)) == (RunUndoResult(4, 0), after)
     done = services.undo_run(at_door(alice), run_id="r1", reason="it was drunk")
 
-    assert (done.count, done.left) == (4, 0)
+    assert (done.count, done.skipped) == (4, 0)
     assert known(alice) == {"own/name": "Alice", "own/city": "Lisbon", "all/opens": "at nine"}
     assert [action for action, _, _ in trail(alice.team.pk)].count("memory.undone") == 2
     assert services.undo_run(at_door(alice), run_id="r1").count == 0
@@ -90,7 +90,7 @@ def test_what_somebody_changed_since_is_left_to_them(alice: Person) -> None:
 
     done = services.undo_run(at_door(alice), run_id="r1")
 
-    assert (done.count, done.left) == (1, 2)
+    assert (done.count, done.skipped) == (1, 2)
     assert known(alice) == {"own/a": "said by another", "own/b": "mended by hand"}
 
 
@@ -120,7 +120,7 @@ def test_key_that_was_given_to_something_else_since_stays_with_it(alice: Person)
 
     done = services.undo_run(at_door(alice), run_id="r1")
 
-    assert (done.count, done.left, known(alice)) == (0, 1, {"own/k": "new"})
+    assert (done.count, done.skipped, known(alice)) == (0, 1, {"own/k": "new"})
 
 
 def test_what_was_learnt_from_the_run_goes_with_it(alice: Person) -> None:
@@ -184,7 +184,7 @@ def test_who_may_only_write_undoes_what_was_changed_and_leaves_what_is_new(cast:
     tried = services.undo_run(bob, run_id="r1", dry_run=True)
     done = services.undo_run(bob, run_id="r1")
 
-    assert (tried, (done.count, done.left)) == (RunUndone(1, 1), (1, 1))
+    assert (tried, (done.count, done.skipped)) == (RunUndoResult(1, 1), (1, 1))
     assert known(cast.alice) == {"own/city": "Lisbon", "own/pet": "Miso"}
 
 

@@ -17,8 +17,8 @@ from memory.models import Entry
 from memory.services.entries.bulk import Act, Chosen, Shifted, carry_out, rehearse
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.history import snapshot
-from memory.services.history.snapshot import stood
-from memory.services.history.timeline import timeline
+from memory.services.history.snapshot import search_snapshot
+from memory.services.history.timeline import read_timeline
 from memory.services.recall.search import EntrySearch, Sort, by_tier, search_entries
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Person
@@ -117,7 +117,9 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     late = store(alice, "late", "came later")
 
     def at(moment: datetime, **sought: Any) -> list[tuple[str, Any]]:
-        past = stood(at_door(alice), namespace=HERE, at=moment, sought=EntrySearch(**sought))
+        past = search_snapshot(
+            at_door(alice), namespace=HERE, at=moment, search=EntrySearch(**sought)
+        )
         return sorted((one.key, one.value) for one in past.page.entries)
 
     before = [("edited", "tea at three"), ("ends", "for a day")]
@@ -128,12 +130,13 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     assert at(then, filter={"category": "fact"}) == before
     assert at(then, filter={"category": "note"}) == []
     assert at(edit_at) == [("edited", "tea at four"), ("kept", "stays"), ("late", "came later")]
-    past = stood(at_door(alice), namespace=HERE, at=then, sought=EntrySearch())
+    past = search_snapshot(at_door(alice), namespace=HERE, at=then, search=EntrySearch())
     assert past.changed == {edited, gone, ends}
     assert (past.before, past.after) == (None, edit_at)
     assert not {kept, late} & past.changed
     assert (
-        stood(at_door(alice), namespace=HERE, at=edit_at, sought=EntrySearch()).before is not None
+        search_snapshot(at_door(alice), namespace=HERE, at=edit_at, search=EntrySearch()).before
+        is not None
     )
 
 
@@ -143,31 +146,33 @@ def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
     for n in range(5):
         store(alice, f"k{n}", "tea")
         clock.go(1)
-    monkeypatch.setattr(snapshot, "MOST_LOOKED_THROUGH", 3)
+    monkeypatch.setattr(snapshot, "MAX_SCANNED", 3)
 
-    past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch(text="tea"))
+    past = search_snapshot(
+        at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch(text="tea")
+    )
 
     assert sorted(one.key for one in past.page.entries) == ["k2", "k3", "k4"]
-    assert past.most == 3  # which is said
-    everything = stood(at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch())
-    assert (everything.page.total, everything.most) == (5, None)
-    few = stood(
-        at_door(alice), namespace=HERE, at=clock.at, sought=EntrySearch(text="tea", key="k4")
+    assert past.scan_limit == 3  # which is said
+    everything = search_snapshot(at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch())
+    assert (everything.page.total, everything.scan_limit) == (5, None)
+    few = search_snapshot(
+        at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch(text="tea", key="k4")
     )
-    assert ([one.key for one in few.page.entries], few.most) == (["k4"], None)
+    assert ([one.key for one in few.page.entries], few.scan_limit) == (["k4"], None)
 
 
 def test_as_it_stood_metadata_narrows_all_of_it_and_not_the_newest_alone(
     alice: Person, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "MOST_LOOKED_THROUGH", 1)
+    monkeypatch.setattr(snapshot, "MAX_SCANNED", 1)
     for n in range(4):
         store(alice, f"k{n}", "tea", metadata={"cup": n, "of": {"green": n % 2 == 0}})
         clock.go(1)
 
     def at(filter_: dict[str, Any], **sought: Any) -> list[str]:
         wanted = EntrySearch(filter=filter_, **sought)
-        past = stood(at_door(alice), namespace=HERE, at=clock.at, sought=wanted)
+        past = search_snapshot(at_door(alice), namespace=HERE, at=clock.at, search=wanted)
         return sorted(one.key for one in past.page.entries)
 
     assert at({"of.green": True}) == ["k0", "k2"]
@@ -282,7 +287,7 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     clock.go(1)
     services.remember(at_door(alice), namespace=HERE, key="new", value="fresh")
 
-    told = timeline(at_door(alice), namespace=HERE, sought=EntrySearch())
+    told = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch())
 
     newest, bulk, *stored = told.happened
     assert (newest.keys, newest.operation, newest.value) == (("new",), "store", "fresh")
@@ -291,9 +296,9 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     assert [one.count for one in stored] == [1] * 8
     assert [dict(day.counts) for day in told.days] == [{"store": 8}, {"forget": 8}, {"store": 1}]
     services.undo(at_door(alice), change_id=done.change_id or "")
-    again = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=1)
+    again = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(), limit=1)
     assert (again.happened[0].operation, again.happened[0].count, again.total) == ("restore", 8, 11)
-    narrow = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(key="k3"))
+    narrow = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(key="k3"))
     assert [one.operation for one in narrow.happened] == ["restore", "forget", "store"]
 
 
@@ -306,7 +311,7 @@ def test_timeline_is_narrowed_by_what_a_change_made_of_the_metadata(
     services.edit(at_door(alice), entry_id=turned, metadata={"colour": "black"}, if_revision=1)
 
     def told(**filter_: Any) -> tuple[list[str], int, list[dict[str, int]]]:
-        found = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(filter=filter_))
+        found = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(filter=filter_))
         days = [dict(day.counts) for day in found.days]
         return [one.keys[0] for one in found.happened], found.total, days
 
@@ -321,12 +326,14 @@ def test_timeline_asks_as_often_about_revisions_however_many(alice: Person) -> N
         store(alice, f"k{number}", "tea")
 
     with CaptureQueriesContext(connection) as asked:
-        told = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=2, offset=2)
+        told = read_timeline(
+            at_door(alice), namespace=HERE, search=EntrySearch(), limit=2, offset=2
+        )
 
     assert ([one.keys for one in told.happened], told.total) == ([("k3",), ("k2",)], 6)
     revisions = [one["sql"] for one in asked if 'FROM "memory_revision"' in one["sql"]]
     assert len(revisions) == 4  # those, and keys and values of the page
-    past = timeline(at_door(alice), namespace=HERE, sought=EntrySearch(), limit=2, offset=20)
+    past = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(), limit=2, offset=20)
     assert (past.happened, past.total) == ((), 6)
 
 

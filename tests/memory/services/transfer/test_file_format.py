@@ -224,7 +224,7 @@ def test_overwritten_memory_gets_the_files_history_after_its_own(alice: Person) 
 
     report = brought(alice, file_of(space(), line, *past), clash="theirs")
 
-    found = services.revisions(caller, entry_id=kept.id)
+    found = services.list_revisions(caller, entry_id=kept.id)
     assert [(one.number, one.value) for one in reversed(found)] == [
         (1, "mine"),
         (2, "mine, later"),

@@ -96,7 +96,7 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
     ).content.decode()
 
     assert "Alice drinks coffee." in card
-    newest = services.revisions(at_door(alice), entry_id=entry.id)[0]
+    newest = services.list_revisions(at_door(alice), entry_id=entry.id)[0]
     assert (newest.value, newest.reason) == (
         "Alice drinks coffee.",
         "corrected by the user",
@@ -277,7 +277,7 @@ def test_card_says_that_its_person_corrected_it(alice: Person) -> None:
     entry = told(alice, "tea", "Alice drinks tea.")
     told(alice, "tea", "She never has breakfast.")  # a run said otherwise: that is no correction
     assert "Corrected by you" not in page_of(alice)
-    now = services.revisions(at_door(alice), entry_id=entry.id)[0].number
+    now = services.list_revisions(at_door(alice), entry_id=entry.id)[0].number
 
     alice.client.post(
         f"/memory/about/entries/{entry.id}/correct/", {"value": "Coffee.", "revision": now}
