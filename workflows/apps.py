@@ -13,7 +13,7 @@ class WorkflowsConfig(AppConfig):
         from workflows.services import audit_lines  # noqa: PLC0415
 
         for family in audit_lines.FAMILIES:
-            register_namer(family, audit_lines.names)
+            register_namer(family, audit_lines.list_display_names)
         if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_names import register  # noqa: PLC0415

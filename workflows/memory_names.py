@@ -26,7 +26,7 @@ def register() -> None:
         memory_app.asks_who_takes_part(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
-    memory_app.asks_what_is_known_of(erasure.known_of)
+    memory_app.asks_what_is_known_of(erasure.export_person)
     memory_app.asks_to_erase_too(erasure.erase_person)
     memory_app.asks_to_try_nodes(NodeTrials())
     memory_app.asks_to_curate(curate_run)
@@ -54,7 +54,7 @@ def ended_runs(team_id: UUID, ids: Sequence[str]) -> list[str]:
 
 def namespaces_of(team_id: UUID, subject: str) -> list[str]:
     """Those of a person's conversations and runs."""
-    theirs = erasure.of_person(subject)
+    theirs = erasure.match_person(subject)
     talks = Conversation.objects.unscoped().filter(theirs, team_id=team_id)
     runs = Run.objects.unscoped().filter(theirs, team_id=team_id)
     of_runs = [

@@ -14,7 +14,7 @@ def _result(person: Person, canary: str) -> Any:
     from tests.factories.workflows import make_workflow
     from workflows.models import TestResult
     from workflows.services.debugging.cases import save_case
-    from workflows.services.editor.drafts import snapshot_of_draft
+    from workflows.services.editor.snapshots import take_snapshot
 
     with tenant([person.team.pk]):
         found = TestResult.objects.unscoped().filter(case__name=canary, team_id=person.team.pk)
@@ -27,7 +27,7 @@ def _result(person: Person, canary: str) -> Any:
         return TestResult.objects.create(
             team_id=workflow.team_id,
             case=case,
-            snapshot=snapshot_of_draft(workflow),
+            snapshot=take_snapshot(workflow),
             detail={"problem": canary, "turns": []},
         )
 

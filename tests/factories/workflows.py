@@ -58,7 +58,7 @@ def make_run(person: Any, workflow: Workflow, **fields: Any) -> Run:
         return Run.objects.create(
             team_id=workflow.team_id,
             workflow=workflow,
-            snapshot=drafts.snapshot_of_draft(workflow),
+            snapshot=drafts.take_snapshot(workflow),
             **given,
         )
 

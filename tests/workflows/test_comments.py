@@ -38,7 +38,7 @@ def said(person: Person, workflow: Workflow, body: str = "Hm.", **more: Any) -> 
 
 
 def bodies(person: Person, workflow: Workflow, node: str | None = None) -> list[list[str]]:
-    threads = comments.threads_of(person.principal, workflow, node=node)
+    threads = comments.list_threads(person.principal, workflow, node=node)
     return [[row.body for row in (thread.first, *thread.answers)] for thread in threads]
 
 
@@ -54,8 +54,8 @@ def test_comments_with_answers_make_threads_by_node(cast: Cast, workflow: Workfl
     ]
     assert bodies(cast.vic, workflow, "start") == [["Why twice?", "Because.", "I see."]]
     assert bodies(cast.vic, workflow, "") == [["About all of it"]]
-    found = comments.threads_of(cast.alice.principal, workflow)
-    assert comments.open_counts(found) == {"start": 3, "": 1}
+    found = comments.list_threads(cast.alice.principal, workflow)
+    assert comments.count_open(found) == {"start": 3, "": 1}
 
 
 def test_viewer_comments_and_changes_own_words_only(cast: Cast, workflow: Workflow):
@@ -68,7 +68,7 @@ def test_viewer_comments_and_changes_own_words_only(cast: Cast, workflow: Workfl
         comments.change(cast.alice.principal, comment=theirs, body="The owner's")
 
     assert bodies(cast.bob, workflow) == [["Bob's"], ["Vic's own"]]
-    assert comments.comment_for(cast.bob.principal, own.pk).edited_at is not None
+    assert comments.get_comment(cast.bob.principal, own.pk).edited_at is not None
 
 
 def test_resolving_is_for_editors_and_who_began(cast: Cast, workflow: Workflow):
@@ -80,14 +80,14 @@ def test_resolving_is_for_editors_and_who_began(cast: Cast, workflow: Workflow):
         comments.resolve(cast.vic.principal, comment=of_bob)
     comments.resolve(cast.alice.principal, comment=of_bob)
 
-    threads = comments.threads_of(cast.alice.principal, workflow)
+    threads = comments.list_threads(cast.alice.principal, workflow)
     assert [(t.is_resolved, t.first.resolved_by) for t in threads] == [
         (True, "Vic"),
         (True, "Alice"),
     ]
-    assert comments.open_counts(threads) == {}
+    assert comments.count_open(threads) == {}
     comments.resolve(cast.alice.principal, comment=of_bob, resolved=False)
-    assert comments.comment_for(cast.bob.principal, of_bob.pk).is_resolved is False
+    assert comments.get_comment(cast.bob.principal, of_bob.pk).is_resolved is False
 
 
 def test_deleted_first_comment_keeps_its_place_while_answered(cast: Cast, workflow: Workflow):
@@ -99,7 +99,7 @@ def test_deleted_first_comment_keeps_its_place_while_answered(cast: Cast, workfl
     assert bodies(cast.bob, workflow) == [["", "Too late"]]
     assert Comment.objects.unscoped().get(pk=first.pk).body == ""
     with pytest.raises(NotFound):
-        comments.comment_for(cast.vic.principal, first.pk)
+        comments.get_comment(cast.vic.principal, first.pk)
     comments.delete(cast.bob.principal, comment=answer)
     assert bodies(cast.bob, workflow) == []
 
@@ -119,9 +119,9 @@ def test_stranger_finds_neither_threads_nor_comments(cast: Cast, workflow: Workf
     row = said(cast.alice, workflow, "Ours")
 
     with pytest.raises((NotFound, NotAllowed)):
-        comments.threads_of(cast.carol.principal, workflow)
+        comments.list_threads(cast.carol.principal, workflow)
     with pytest.raises(NotFound):
-        comments.comment_for(cast.carol.principal, row.pk)
+        comments.get_comment(cast.carol.principal, row.pk)
     with pytest.raises((NotFound, NotAllowed)):
         said(cast.carol, workflow, "Mine")
 
@@ -152,7 +152,7 @@ def test_mentions_are_members_of_the_team_alone(cast: Cast, workflow: Workflow):
     row = said(cast.alice, workflow, "@Bob and @Carol, look")
 
     assert row.mentions == [cast.bob.user.pk]
-    assert comments.people_to_mention(cast.alice.principal, workflow) == [
+    assert comments.list_mentionable_names(cast.alice.principal, workflow) == [
         "Ada",
         "Alice",
         "Bob",

@@ -14,7 +14,7 @@ from workflows import selectors
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.services.editor import drafts
-from workflows.services.editor.draft_rows import secrets_of
+from workflows.services.editor.draft_rows import read_secrets
 from workflows.services.models import credentials
 
 
@@ -49,7 +49,7 @@ def test_short_secret_has_no_hint():
 def test_canaries_are_in_no_column_response_or_admin_page(owner_db, cast, capfd):
     provider = make_provider(cast.alice, secret=CANARY)
     workflow = make_workflow(cast.alice, source=with_secret())
-    drafts.snapshot_of_draft(workflow)
+    drafts.take_snapshot(workflow)
     cast.alice.user.is_staff = cast.alice.user.is_superuser = True
     cast.alice.user.save()
     client = cast.alice.client
@@ -104,7 +104,7 @@ def test_rotated_secrets_need_the_new_key_only(alice, settings):
     settings.SECRET_KEYS_AT_REST = [new]
     with tenant([alice.team.pk]):
         assert credentials.secret_of(stored(Credential, provider.credential_id)) == CANARY
-        assert secrets_of(workflow) == {("environment", "KEY"): ENV_CANARY}
+        assert read_secrets(workflow) == {("environment", "KEY"): ENV_CANARY}
         settings.SECRET_KEYS_AT_REST = old
         with pytest.raises(SecretUnreadable):
             credentials.secret_of(stored(Credential, provider.credential_id))

@@ -133,8 +133,8 @@ def test_draft_is_compared_with_what_is_published_by_its_hash_alone(alice):
     with within(alice), CaptureQueriesContext(connection) as asked:
         found = selectors.workflow_for(alice.principal, workflow.pk)
         same = drafts.draft_document(found)
-        assert not publishing.differs(found, same)
-        assert publishing.differs(found, replace(same, name="Other"))
+        assert not publishing.differs_from_published(found, same)
+        assert publishing.differs_from_published(found, replace(same, name="Other"))
 
     assert [each["sql"] for each in asked if '"workflows_snapshot"."hash"' in each["sql"]] != []
     assert [each["sql"] for each in asked if '"workflows_snapshot"."document"' in each["sql"]] == []

@@ -66,7 +66,7 @@ def list_comments(
     """By thread, oldest first. Whoever sees the workflow sees them."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    found = comments.threads_of(principal, workflow, node=node)
+    found = comments.list_threads(principal, workflow, node=node)
     return [
         {
             "node": thread.first.node,
@@ -88,7 +88,7 @@ def write_comment(
     """A little Markdown; ``@name`` mentions a member of the team."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    answers = comments.comment_for(principal, body.answers) if body.answers else None
+    answers = comments.get_comment(principal, body.answers) if body.answers else None
     made = comments.write(
         principal, workflow=workflow, body=body.body, node=body.node, answers=answers
     )
@@ -103,7 +103,7 @@ def change_comment(
 ) -> dict[str, object]:
     """The text: who wrote it. Resolving: who began the thread, and editors."""
     principal = get_principal(request)
-    found = comments.comment_for(principal, comment_id)
+    found = comments.get_comment(principal, comment_id)
     if body.body is not None:
         found = comments.change(principal, comment=found, body=body.body)
     if body.resolved is not None:
@@ -115,7 +115,7 @@ def change_comment(
 def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
     """One's own, or anybody's for who manages the members. The words are gone for good."""
     principal = get_principal(request)
-    comments.delete(principal, comment=comments.comment_for(principal, comment_id))
+    comments.delete(principal, comment=comments.get_comment(principal, comment_id))
     return Status(204, None)
 
 

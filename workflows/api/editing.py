@@ -25,7 +25,7 @@ from workflows.schemas import workflows
 from workflows.services import publishing
 from workflows.services.editing import catch_up, compare, gestures, restore
 from workflows.services.editing import undo as undoing
-from workflows.services.editing.changes import Change, revision_tree
+from workflows.services.editing.changes import Change, build_revision_tree
 
 
 __all__ = ["router"]
@@ -226,7 +226,7 @@ def list_revisions(
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     found = selectors.revisions_of(principal, workflow)
-    items = [revision_tree(row) for row in found[offset : offset + limit]]
+    items = [build_revision_tree(row) for row in found[offset : offset + limit]]
     return {"items": items, "count": found.count()}
 
 
@@ -241,7 +241,7 @@ def go_back(
     """Takes back everything after it, whoever did it, as one edit that can be undone."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    return restore.go_back_to(
+    return restore.restore_revision(
         principal, workflow=workflow, number=number, client=body.client, key=body.key
     ).tree()
 
@@ -323,7 +323,7 @@ def _fields(changes: tuple[FieldChange, ...]) -> list[dict[str, Json]]:
 
 
 def _since(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
-    since = catch_up.changes_after(principal, workflow=workflow, after=after)
+    since = catch_up.list_changes(principal, workflow=workflow, after=after)
     changes = [_told(change) for change in since.changes]
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
@@ -331,10 +331,10 @@ def _since(principal: Principal, workflow: Workflow, after: int) -> dict[str, Js
 def _walk(request: HttpRequest, workflow_id: UUID, body: BackIn, way: Callable[..., Change]) -> Any:
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    decided = None if body.undoes is None else undoing.Decided(body.undoes, body.resolve)
+    decided = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
     try:
         change = way(
-            principal, workflow=workflow, client=body.client, key=body.key, decided=decided
+            principal, workflow=workflow, client=body.client, key=body.key, resolution=decided
         )
     except EditClash as clash:
         return _clashed(principal, workflow, clash, None)

@@ -69,7 +69,7 @@ def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[
 def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[str, object]:
     """Every problem of a document that is not stored, at once."""
     get_principal(request)
-    return _report(importing.problems_of(body.document))
+    return _report(importing.list_document_problems(body.document))
 
 
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")

@@ -1,4 +1,4 @@
-"""The audit line of a change to something of this app: ids and counts, never a value."""
+"""Audit log entries of changes to this app's rows: ids and counts, never values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,10 +18,10 @@ FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task"
 
 
 def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
-    """In the caller's transaction: no change without its line, no line without its change.
+    """Record a change in the caller's transaction, so that neither is committed without the other.
 
-    Last in a service: the line locks the team's chain until the commit, and whoever then waits for
-    a row that another holds, who waits for the chain, waits for ever.
+    Last in a service: the line locks the team's chain until the commit, and whoever then waits
+    for a row that another holds, who waits for the chain, waits for ever.
     """
     audit.record(
         team_id=row.team_id,
@@ -33,24 +33,29 @@ def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> 
     )
 
 
-def names(
+def list_display_names(
     principal: HasTeams, team_id: UUID, subjects: Sequence[str]
 ) -> dict[str, audit.DisplayName]:
-    """What the trail's subjects are called; a run by its workflow, since whose it is stays its people's."""
-    found: dict[str, audit.DisplayName] = {}
-    for model, (field, address) in _NAMED.items():
-        ids = _ids(subjects, str(model._meta.model_name))
+    """Return the display names of the audit log's subjects.
+
+    A run is named by its workflow, because whose run it is stays private.
+    """
+    names: dict[str, audit.DisplayName] = {}
+    for model, (field, url_name) in _NAME_SOURCES.items():
+        ids = _parse_ids(subjects, str(model._meta.model_name))
         if not ids:
             continue
         rows = model._base_manager.filter(team_id=team_id, pk__in=ids).values_list("pk", field)
         for pk, name in rows:
-            url = reverse(address, args=[pk]) if address else ""
-            found[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(_said(model, name), url)
-    return found
+            url = reverse(url_name, args=[pk]) if url_name else ""
+            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(
+                _format_name(model, name), url
+            )
+    return names
 
 
 # What it is called by, and the page that everybody of the team may open.
-_NAMED: Mapping[type[TenantModel], tuple[str, str]] = {
+_NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Workflow: ("name", "workflows:detail"),
     Run: ("workflow__name", ""),
     Folder: ("name", ""),
@@ -59,16 +64,16 @@ _NAMED: Mapping[type[TenantModel], tuple[str, str]] = {
 }
 
 
-def _said(model: type[TenantModel], name: str) -> str:
+def _format_name(model: type[TenantModel], name: str) -> str:
     return _("A run of %(workflow)s") % {"workflow": name} if model is Run else name
 
 
-def _ids(subjects: Sequence[str], word: str) -> list[UUID]:
-    found = []
-    for one in subjects:
+def _parse_ids(subjects: Sequence[str], model_name: str) -> list[UUID]:
+    ids = []
+    for subject in subjects:
         try:
-            if one.startswith(f"{word}:"):
-                found.append(UUID(one.partition(":")[2]))
+            if subject.startswith(f"{model_name}:"):
+                ids.append(UUID(subject.partition(":")[2]))
         except ValueError:
             continue
-    return found
+    return ids

@@ -1,4 +1,4 @@
-"""What workflows keep of a person: their conversations, their tasks, and the runs that were for them."""
+"""Erase and export what workflows store of a person: conversations, tasks, and runs made for them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,65 +21,71 @@ from workflows.models import (
 from workflows.models.run import ENDED
 
 
-def of_person(subject: str) -> Q:
-    """Rows of theirs, and of the test persons they play, whose ids end with the player's."""
-    theirs = Q(subject=subject)
+def match_person(subject: str) -> Q:
+    """Return the condition for rows of this person and of the test personas they play.
+
+    A persona's id ends with the id of the person who plays it.
+    """
+    condition = Q(subject=subject)
     try:
         UUID(subject)
     except ValueError:
-        return theirs
-    return theirs | Q(subject__endswith=f"@{subject}")
+        return condition
+    return condition | Q(subject__endswith=f"@{subject}")
 
 
-def known_of(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Their conversations with what was said, one after the other, for who takes them along."""
-    talks = Conversation.objects.unscoped().filter(of_person(subject), team_id=team_id)
-    for talk in talks.select_related("workflow").order_by("created_at", "id"):
-        said = Message.objects.unscoped().filter(conversation=talk).order_by("number")
-        turns = said.values("number", "query", "answer", "created_at")
+def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the person's conversations with their messages, one after the other, for an export."""
+    conversations = Conversation.objects.unscoped().filter(match_person(subject), team_id=team_id)
+    for conversation in conversations.select_related("workflow").order_by("created_at", "id"):
+        messages = Message.objects.unscoped().filter(conversation=conversation).order_by("number")
+        turns = messages.values("number", "query", "answer", "created_at")
         yield (
             "conversation",
             {
-                "id": talk.key,
-                "workflow": talk.workflow.name,
-                "name": talk.name,
-                "subject": talk.subject,
-                "variables": talk.variables,
-                "began_at": talk.created_at.isoformat(),
+                "id": conversation.key,
+                "workflow": conversation.workflow.name,
+                "name": conversation.name,
+                "subject": conversation.subject,
+                "variables": conversation.variables,
+                "began_at": conversation.created_at.isoformat(),
                 "turns": [{**turn, "created_at": turn["created_at"].isoformat()} for turn in turns],
             },
         )
 
 
 # In this order: what hangs on a run or a conversation goes with it, and is counted before.
-_OF_RUNS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, WouldBe)
+_RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, WouldBe)
 
 
 def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:
-    """Rows of each table; gone, if so asked. Nothing goes while a run of theirs is going on."""
-    theirs = of_person(subject)
-    runs = Run.objects.unscoped().filter(theirs, team_id=team_id)
-    talks = Conversation.objects.unscoped().filter(theirs, team_id=team_id)
-    tasks = Task.objects.unscoped().filter(theirs, team_id=team_id)
-    found = {_table(model): _of(model, run__in=runs) for model in _OF_RUNS}
-    found |= {_table(Message): _of(Message, conversation__in=talks)}
-    found |= {
-        _table(model): rows.count()
-        for model, rows in ((Run, runs), (Conversation, talks), (Task, tasks))
+    """Return the number of rows in each table, and delete them if ``do`` is true.
+
+    Raises StillRunning if one of the person's runs is still running.
+    """
+    person = match_person(subject)
+    runs = Run.objects.unscoped().filter(person, team_id=team_id)
+    conversations = Conversation.objects.unscoped().filter(person, team_id=team_id)
+    tasks = Task.objects.unscoped().filter(person, team_id=team_id)
+    counts = {_get_table_name(model): _count_rows(model, run__in=runs) for model in _RUN_MODELS}
+    counts |= {_get_table_name(Message): _count_rows(Message, conversation__in=conversations)}
+    counts |= {
+        _get_table_name(model): rows.count()
+        for model, rows in ((Run, runs), (Conversation, conversations), (Task, tasks))
     }
     if do:
         # Whoever drives one of them holds its row, and who would claim one comes after us.
         states = list(runs.select_for_update().values_list("status", flat=True))
         if any(status not in ENDED for status in states):
             raise StillRunning
-        for rows in (tasks, runs, talks):
+        for rows in (tasks, runs, conversations):
             rows.delete()
-    return found
+    return counts
 
 
-def _of(model: type[Model], **whose: Any) -> int:
+def _count_rows(model: type[Model], **whose: Any) -> int:
     return model._base_manager.filter(**whose).count()  # admitted with the run or conversation
 
 
-def _table(model: type[Model]) -> str:
+def _get_table_name(model: type[Model]) -> str:
     return model._meta.db_table

@@ -1,4 +1,4 @@
-"""From the draft to a numbered version that never changes."""
+"""Publish drafts as numbered versions that never change."""
 
 from django.db import transaction
 from django.db.models import Max
@@ -20,29 +20,32 @@ from workflows.services.editor import drafts
 
 
 def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
-    """Number the draft as it is and make it the published one. Raises DocumentInvalid with every error."""
+    """Number the current draft and make it the published version.
+
+    Raises NothingToPublish, or DocumentInvalid with every error.
+    """
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        snapshot = drafts.snapshot_of_draft(locked)
+        snapshot = drafts.take_snapshot(locked)
         if locked.published_version and locked.published_version.snapshot_id == snapshot.pk:
             raise NothingToPublish
         _check(snapshot)
-        version = _number(principal, locked, snapshot, note)
-        _make_public(principal, workflow, version)
+        version = _create_version(principal, locked, snapshot, note)
+        _set_published(principal, workflow, version)
     return version
 
 
 def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
-    """Number the draft as it is, and publish nothing: a place to come back to. It may have errors."""
+    """Number the current draft without publishing it, as a state to return to. It may have errors."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        snapshot = drafts.snapshot_of_draft(locked)
+        snapshot = drafts.take_snapshot(locked)
         newest = Version.objects.unscoped().filter(workflow=locked).order_by("-number").first()
         if newest is not None and newest.snapshot_id == snapshot.pk:
             raise NothingToPublish
-        version = _number(principal, locked, snapshot, note)
+        version = _create_version(principal, locked, snapshot, note)
         audit_lines.note(
             principal, locked, "workflow.numbered", number=version.number, hash=snapshot.hash
         )
@@ -50,19 +53,19 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
 
 
 def publish_version(principal: Principal, *, workflow: Workflow, version: Version) -> Version:
-    """Make a version that is there, an older one too, the published one."""
+    """Publish an existing version, which may be an older one."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
         if locked.published_version_id == version.pk:
             raise NothingToPublish
         _check(version.snapshot)
-        _make_public(principal, workflow, version)
+        _set_published(principal, workflow, version)
     return version
 
 
-def differs(workflow: Workflow, draft: Document) -> bool:
-    """Whether the draft says other than what is published: nothing of it is what others run yet."""
+def differs_from_published(workflow: Workflow, draft: Document) -> bool:
+    """Return whether the draft differs from the published version, if there is one."""
     version = workflow.published_version
     return version is not None and content_hash(to_json(draft)) != version.snapshot.hash
 
@@ -72,7 +75,9 @@ def _check(snapshot: Snapshot) -> None:
         raise DocumentInvalid(errors)
 
 
-def _number(principal: Principal, workflow: Workflow, snapshot: Snapshot, note: str) -> Version:
+def _create_version(
+    principal: Principal, workflow: Workflow, snapshot: Snapshot, note: str
+) -> Version:
     return Version.objects.create(
         team_id=workflow.team_id,
         workflow=workflow,
@@ -83,7 +88,7 @@ def _number(principal: Principal, workflow: Workflow, snapshot: Snapshot, note: 
     )
 
 
-def _make_public(principal: Principal, workflow: Workflow, version: Version) -> None:
+def _set_published(principal: Principal, workflow: Workflow, version: Version) -> None:
     Workflow.objects.unscoped().filter(pk=workflow.pk).update(published_version=version)
     workflow.published_version = version
     audit_lines.note(
@@ -97,6 +102,6 @@ def _make_public(principal: Principal, workflow: Workflow, version: Version) -> 
 
 
 def _next_number(workflow: Workflow) -> int:
-    """The workflow is locked: nobody else numbers a version of it meanwhile."""
+    """Return the next version's number. The caller has locked the workflow, so it stays free."""
     newest = Version.objects.unscoped().filter(workflow=workflow).aggregate(newest=Max("number"))
     return (newest["newest"] or 0) + 1

@@ -1,7 +1,8 @@
-"""Tasks: written down, executed as runs, read with what came of them.
+"""Tasks: created, executed as runs, and read together with their runs.
 
-A task without a workflow of its own is done by the team's workflow for tasks, an ordinary one that is
-made when the first is executed; it learns from its runs, so that the next similar task knows more.
+A task without a workflow of its own is executed by the team's task workflow, an ordinary workflow
+that is created for the first such task. It learns from its runs, so that the next similar task
+has more to build on.
 """
 
 from collections.abc import Mapping
@@ -49,14 +50,14 @@ def create_task(
         permissions.check_run(principal, workflow)
         if workflow.team_id != team_id:
             raise NotFound(field="workflow")
-    named = " ".join(title.split())[:LONGEST_TITLE]
-    if not named:
+    clean_title = " ".join(title.split())[:LONGEST_TITLE]
+    if not clean_title:
         raise InvalidValue(_("Enter a title."), field="title")
     with tenant([team_id]):
         person = subject_of(principal, subject)
         task = Task.objects.create(
             team_id=team_id,
-            title=named,
+            title=clean_title,
             description=description,
             workflow=workflow,
             subject=person.id,
@@ -69,42 +70,45 @@ def create_task(
 
 
 def execute_task(principal: Principal, *, task: Task) -> Task:
-    """Starts a run of it. While one is under way there is no second: its own is the answer."""
+    """Start a run of the task. While one is still running, return the task with that run instead."""
     with tenant([task.team_id]):
         locked = Task.objects.unscoped().select_for_update(of=("self",)).get(pk=task.pk)
         if locked.run is not None and locked.run.status not in ENDED:
             return locked
-        if not stands_for(principal, locked):
+        if not can_execute(principal, locked):
             raise NotFound(NOT_YOURS, field="user")
-        workflow = locked.workflow or team_workflow(principal, locked.team_id)
-        locked.run = _started(principal, locked, workflow)
+        workflow = locked.workflow or get_team_workflow(principal, locked.team_id)
+        locked.run = _start_task_run(principal, locked, workflow)
         locked.save(update_fields=["run"])
         audit_lines.note(principal, locked, "task.executed", run=str(locked.run.pk))
     return locked
 
 
-def stands_for(principal: Principal, task: Task) -> bool:
-    """Whether it can be executed for whom it is: who made a key sees its tasks, and names nobody for it."""
+def can_execute(principal: Principal, task: Task) -> bool:
+    """Return whether the principal may execute the task for the user it belongs to.
+
+    The person who created an API key sees its tasks but cannot act for the key's users.
+    """
     try:
         return subject_of(principal, task.subject).id == task.subject
     except NotFound:
         return False
 
 
-def team_workflow(principal: Principal, team_id: UUID) -> Workflow:
-    """The newest of the team's workflows for tasks; made, and published, where there is none."""
+def get_team_workflow(principal: Principal, team_id: UUID) -> Workflow:
+    """Return the newest of the team's task workflows; create and publish one if there is none."""
     with tenant([team_id]):
-        _one_at_a_time(team_id)
-        there = Workflow.objects.unscoped().filter(
+        _lock_team(team_id)
+        task_workflows = Workflow.objects.unscoped().filter(
             team_id=team_id, sample=SAMPLE, archived_at=None, published_version__isnull=False
         )
-        found = there.order_by("-created_at", "-id").first()
-        if found is not None:
-            return found
+        workflow = task_workflows.order_by("-created_at", "-id").first()
+        if workflow is not None:
+            return workflow
         permissions.check_create(principal, team_id)
-        provider = _provider(team_id)
-        document = load_document(_document(provider)).document
-        made = importing.create(
+        provider = _find_provider(team_id)
+        document = load_document(_build_document(provider)).document
+        new_workflow = importing.create(
             principal,
             team_id=team_id,
             document=document,
@@ -112,38 +116,48 @@ def team_workflow(principal: Principal, team_id: UUID) -> Workflow:
             sample=SAMPLE,
             action="workflow.created",
         )
-        publishing.publish(principal, workflow=made)
+        publishing.publish(principal, workflow=new_workflow)
         if memory_app.is_on():
-            _let_it_learn(principal, made, provider)
-    return made
+            _enable_learning(principal, new_workflow, provider)
+    return new_workflow
 
 
-def _started(principal: Principal, task: Task, workflow: Workflow) -> Run:
-    said = "\n\n".join(filter(None, [task.title, task.description]))
+def _start_task_run(principal: Principal, task: Task, workflow: Workflow) -> Run:
+    text = "\n\n".join(filter(None, [task.title, task.description]))
     return start_run(
         principal,
         workflow=workflow,
-        inputs=_inputs(principal, task, workflow, said),
-        query=said if workflow.is_chat else None,
+        inputs=_build_inputs(principal, task, workflow, text),
+        query=text if workflow.is_chat else None,
         subject=task.subject,
     )
 
 
-def _inputs(principal: Principal, task: Task, workflow: Workflow, said: str) -> Mapping[str, Json]:
-    """Title and description by their names; one that asks for neither is told both in its first text."""
-    told: dict[str, Json] = {"title": task.title, "description": task.description}
+def _build_inputs(
+    principal: Principal, task: Task, workflow: Workflow, text: str
+) -> Mapping[str, Json]:
+    """Return the title and description by their names.
+
+    If the workflow asks for neither, its first text field gets both.
+    """
+    inputs: dict[str, Json] = {"title": task.title, "description": task.description}
     snapshot, _version = pinned_snapshot(principal, workflow, None)
     document = from_json(snapshot.document)
     start = next((node for node in document.nodes if node.kind == "start"), None)
-    asked = fields_of(start) if start else ()
-    if any(field.name in told for field in asked):
-        return told
-    return next(({field.name: said} for field in asked if field.type in TEXT_FIELDS), {})
+    fields = fields_of(start) if start else ()
+    if any(field.name in inputs for field in fields):
+        return inputs
+    return next(({field.name: text} for field in fields if field.type in TEXT_FIELDS), {})
 
 
-def _let_it_learn(principal: Principal, workflow: Workflow, provider: ModelProvider | None) -> None:
-    """As the team's applications do, if they do. A key that may not write memories makes a workflow
-    that doesn't learn, which an editor can change."""
+def _enable_learning(
+    principal: Principal, workflow: Workflow, provider: ModelProvider | None
+) -> None:
+    """Turn learning on, unless the team's applications have it already.
+
+    A key that may not write memories creates a workflow that doesn't learn; an editor can change
+    that.
+    """
     if memory_app.learning_of(workflow.team_id, "").auto_memory:
         return
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
@@ -158,8 +172,8 @@ def _let_it_learn(principal: Principal, workflow: Workflow, provider: ModelProvi
         return
 
 
-def _one_at_a_time(team_id: UUID) -> None:
-    """Two first tasks make one workflow."""
+def _lock_team(team_id: UUID) -> None:
+    """Lock the team's task workflow, so that two first tasks create one workflow."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('workflow-for-tasks'), hashtext(%s))",
@@ -167,13 +181,15 @@ def _one_at_a_time(team_id: UUID) -> None:
         )
 
 
-def _provider(team_id: UUID) -> ModelProvider | None:
-    """The team's first connected one that says which model; without one the offline model answers."""
+def _find_provider(team_id: UUID) -> ModelProvider | None:
+    """Return the team's oldest enabled provider with a default model; without one the offline model
+    answers.
+    """
     rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
     return rows.exclude(default_model="").order_by("created_at", "id").first()
 
 
-def _document(provider: ModelProvider | None) -> Mapping[str, Json]:
+def _build_document(provider: ModelProvider | None) -> Mapping[str, Json]:
     model: dict[str, Json] = {
         "provider": provider.name if provider else "offline",
         "name": provider.default_model if provider else "offline",

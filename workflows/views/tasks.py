@@ -88,7 +88,7 @@ def _page(principal: Principal, task: Task) -> dict[str, Any]:
         "task": task,
         "run": run,
         "live": run is not None and not done,
-        "not_yours": "" if tasks.stands_for(principal, task) else tasks.NOT_YOURS,
+        "not_yours": "" if tasks.can_execute(principal, task) else tasks.NOT_YOURS,
         "outputs": [(name, shown(value)) for name, value in (run.outputs or {}).items()]
         if run
         else [],

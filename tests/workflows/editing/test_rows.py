@@ -13,7 +13,7 @@ from workflows.engine.editing import EditRefused, Memory, apply_all, perform, re
 from workflows.engine.language.dsl import document_tree
 from workflows.engine.language.dsl.strict import size_of
 from workflows.models.documents import to_json, without_secrets
-from workflows.services.editing.gestures import prepared
+from workflows.services.editing.gestures import open_store
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
 from workflows.services.editor import drafts
@@ -40,7 +40,7 @@ def test_rows_do_what_memory_does(alice, seed):
         for number in range(10):
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             locked = drafts.lock(workflow)
-            oracle, store = deepcopy(memory), prepared(locked, asked)
+            oracle, store = deepcopy(memory), open_store(locked, asked)
             expected = outcome(oracle, asked, f"f{number}_")
 
             found = outcome(store, asked, f"f{number}_")
@@ -68,7 +68,7 @@ def test_inverse_on_rows_gives_back_the_draft(alice, seed):
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             if isinstance(outcome(memory, asked, f"f{number}_"), list):
                 continue
-            store = prepared(workflow, asked)
+            store = open_store(workflow, asked)
             inverses.append(perform(store, asked, context(f"f{number}_")).inverse)
             store.flush()
 

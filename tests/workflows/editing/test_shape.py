@@ -8,7 +8,7 @@ import pytest
 from tests.factories.workflows import make_workflow
 from tests.journeys.canvas_document import document as one_of_everything
 from workflows.samples.catalogue import SAMPLES
-from workflows.services.editing.draft_checksum import mark_of, shape_of
+from workflows.services.editing.draft_checksum import compute_mark, compute_shape
 from workflows.services.samples.samples import copy_sample
 
 
@@ -28,7 +28,7 @@ def drawn(html: str) -> dict[str, int]:
 
     nodes = [f"{of(tag, 'id')} {of(tag, 'parent')}" for tag in NODE.findall(html)]
     edges = [f"{of(t, 'id')} {of(t, 'from')} {of(t, 'to')}" for t in EDGE.findall(html)]
-    return {"nodes": len(nodes), "edges": len(edges), "mark": mark_of([*nodes, *edges])}
+    return {"nodes": len(nodes), "edges": len(edges), "mark": compute_mark([*nodes, *edges])}
 
 
 def shape(person, workflow) -> dict[str, int]:
@@ -71,7 +71,7 @@ def test_page_with_containers_and_notes_shows_what_the_draft_consists_of(alice):
 )
 def test_shape_is_another_after_a_node_or_an_edge_came_or_went(alice, op):
     workflow = make_workflow(alice)
-    before = shape_of(alice.principal, workflow)
+    before = compute_shape(alice.principal, workflow)
 
     alice.client.patch(
         f"/workflows/{workflow.pk}/draft/",
@@ -79,17 +79,17 @@ def test_shape_is_another_after_a_node_or_an_edge_came_or_went(alice, op):
         content_type="application/json",
     )
 
-    after = shape_of(alice.principal, workflow)
+    after = compute_shape(alice.principal, workflow)
     assert after.revision == before.revision + 1
     assert after.mark != before.mark
 
 
 def test_shape_reads_the_parts_in_one_statement(alice, django_assert_max_num_queries):
     workflow = make_workflow(alice)
-    shape_of(alice.principal, workflow)
+    compute_shape(alice.principal, workflow)
 
     with django_assert_max_num_queries(20) as seen:
-        shape_of(alice.principal, workflow)
+        compute_shape(alice.principal, workflow)
 
     asked = [query["sql"] for query in seen if "workflows_node" in query["sql"]]
     assert len(asked) == 1

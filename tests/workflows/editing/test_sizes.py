@@ -58,7 +58,7 @@ def test_edit_that_makes_the_draft_too_large_is_refused_and_nothing_of_it_is_kep
     assert [problem.code for problem in refused.value.problems] == ["edit.too_large"]
     with tenant([alice.team.pk]):
         now = Workflow.objects.unscoped().get(pk=workflow.pk)
-    stored = snapshots.of_draft(now).document
+    stored = snapshots.take_snapshot(now).document
     assert (now.revision, len(from_json(stored).nodes)) == (5, 6)
 
 

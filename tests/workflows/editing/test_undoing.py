@@ -17,7 +17,7 @@ from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
-from workflows.services.editing.undo_stacks import Entry, stacked
+from workflows.services.editing.undo_stacks import StackEntry, stack_entries
 from workflows.services.editor import drafts
 
 
@@ -28,7 +28,7 @@ SOURCES = sorted((ROOT / "workflows" / "samples").glob("*/workflow.yml"))
 
 def decided(clashed, holds):
     clash = clashed.value
-    return undoing.Decided(clash.undoes, {each.op: holds for each in clash.clashes})
+    return undoing.Resolution(clash.undoes, {each.op: holds for each in clash.clashes})
 
 
 def edit(person, workflow, *ops, **about):
@@ -96,7 +96,7 @@ def stuck(alice, bob):
 def test_undo_decided_for_oneself_takes_back_over_what_others_did(alice, stuck):
     workflow, clashed = stuck
 
-    undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+    undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
 
     assert titles(workflow) == {"start": "Begin", "end": ""}
 
@@ -104,7 +104,7 @@ def test_undo_decided_for_oneself_takes_back_over_what_others_did(alice, stuck):
 def test_undo_decided_for_others_takes_back_the_rest_and_goes_on(alice, stuck):
     workflow, clashed = stuck
 
-    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
+    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "theirs"))
 
     assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["move"]
@@ -121,7 +121,7 @@ def test_undo_decided_for_others_alone_changes_nothing_and_goes_on(alice, bob):
     with pytest.raises(EditClash) as clashed:
         undo(alice, workflow)
 
-    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "theirs"))
+    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "theirs"))
 
     assert change.revision is not None
     assert change.revision.ops == []
@@ -136,7 +136,7 @@ def test_undo_of_what_somebody_deleted_brings_it_back_when_so_decided(alice, bob
     with pytest.raises(EditClash) as clashed:
         undo(alice, workflow)
 
-    undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+    undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
 
     assert titles(workflow)["end"] == ""
 
@@ -156,7 +156,7 @@ def test_undo_asks_once_of_a_title_that_is_written_in_two_ways(alice, bob):
         undo(alice, workflow)
     assert [(clash.node, clash.field) for clash in clashed.value.clashes] == [("t", "title")]
 
-    change = undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
 
     assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["set", "rename"]
@@ -168,7 +168,7 @@ def test_undo_decided_before_another_edit_is_not_done_to_that_one(alice, stuck):
     edit(alice, workflow, title("start", "Another"))
 
     with pytest.raises(EditClash) as again:
-        undoing.undo(alice.principal, workflow=workflow, decided=decided(clashed, "mine"))
+        undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
 
     assert again.value.clashes == ()
     assert titles(workflow) == {"start": "Another", "end": "His"}
@@ -256,17 +256,17 @@ def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, see
 
 def test_stacks_follow_from_the_log():
     log = [
-        Entry(2, "edit", None, "a"),
-        Entry(3, "edit", None, "b"),
-        Entry(4, "undo", 3, "b"),
-        Entry(5, "undo", 2, "a"),
-        Entry(6, "redo", 5, "a"),
+        StackEntry(2, "edit", None, "a"),
+        StackEntry(3, "edit", None, "b"),
+        StackEntry(4, "undo", 3, "b"),
+        StackEntry(5, "undo", 2, "a"),
+        StackEntry(6, "redo", 5, "a"),
     ]
 
-    stacks = stacked(log)
+    stacks = stack_entries(log)
 
-    assert [entry.number for entry in stacks.done] == [6]
-    assert [entry.number for entry in stacks.undone] == [4]
+    assert [entry.number for entry in stacks.undoable] == [6]
+    assert [entry.number for entry in stacks.redoable] == [4]
 
 
 def test_revision_is_never_changed(alice):

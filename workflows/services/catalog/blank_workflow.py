@@ -1,4 +1,4 @@
-"""A new workflow with nothing in it but where a run begins."""
+"""Create an empty workflow."""
 
 from uuid import UUID
 
@@ -23,7 +23,7 @@ def create_blank(
     name: str | None = None,
     folder: Folder | None = None,
 ) -> Workflow:
-    """A start node alone: what comes after it is drawn on the canvas."""
+    """Create a workflow with a start node alone; the rest is added on the canvas."""
     permissions.check_create(principal, team_id)
     start = NodeSpec(
         id="start",

@@ -1,4 +1,6 @@
-"""Folders of a team: made, renamed, moved, filled, and taken away without what is in them."""
+"""Services for a team's folders: create, rename, move and fill them, and delete a folder without its
+content.
+"""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -25,111 +27,120 @@ def create_folder(
     permissions.check_arrange(principal, team_id)
     _check_team(team_id, parent)
     with tenant([team_id]):
-        tree = _hold(team_id)
+        tree = _lock_folders(team_id)
         if len(tree.folders) >= MOST_FOLDERS:
             raise InvalidValue(
                 _("The team has reached the limit of %(most)d folders.") % {"most": MOST_FOLDERS}
             )
         _check_depth(tree, parent, levels=1)
-        made = Folder(
+        folder = Folder(
             team_id=team_id, name=drafts.clean_name(name), created_by_id=principal.user_id
         )
-        made.parent_id = _still_there(tree, parent)
-        _check_free(made)
-        made.save(force_insert=True)
-        audit_lines.note(principal, made, "folder.created")
-    return made
+        folder.parent_id = _get_current_id(tree, parent)
+        _check_free(folder)
+        folder.save(force_insert=True)
+        audit_lines.note(principal, folder, "folder.created")
+    return folder
 
 
 def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
     permissions.check_arrange(principal, folder.team_id)
     with tenant([folder.team_id]):
-        held = _of(_hold(folder.team_id), folder)
-        held.name = drafts.clean_name(name)
-        _check_free(held)
-        held.save(update_fields=["name", "updated_at"])
-        audit_lines.note(principal, held, "folder.renamed")
-    return held
+        locked = _get_current(_lock_folders(folder.team_id), folder)
+        locked.name = drafts.clean_name(name)
+        _check_free(locked)
+        locked.save(update_fields=["name", "updated_at"])
+        audit_lines.note(principal, locked, "folder.renamed")
+    return locked
 
 
 def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) -> Folder:
-    """With all that is in it; ``None`` is the top."""
+    """Move a folder with all that is in it; ``None`` is the top."""
     permissions.check_arrange(principal, folder.team_id)
     _check_team(folder.team_id, into)
     with tenant([folder.team_id]):
-        tree = _hold(folder.team_id)
-        held = _of(tree, folder)
-        if into is not None and tree.is_within(into.pk, held.pk):
+        tree = _lock_folders(folder.team_id)
+        locked = _get_current(tree, folder)
+        if into is not None and tree.is_within(into.pk, locked.pk):
             raise InvalidValue(_("A folder can't be moved into itself."), field="parent")
-        _check_depth(tree, into, levels=tree.height(held.pk))
-        held.parent_id = _still_there(tree, into)
-        _check_free(held)
-        held.save(update_fields=["parent", "updated_at"])
-        audit_lines.note(principal, held, "folder.moved", into=_named(into))
-    return held
+        _check_depth(tree, into, levels=tree.height(locked.pk))
+        locked.parent_id = _get_current_id(tree, into)
+        _check_free(locked)
+        locked.save(update_fields=["parent", "updated_at"])
+        audit_lines.note(principal, locked, "folder.moved", into=_format_id(into))
+    return locked
 
 
 def delete_folder(principal: Principal, *, folder: Folder) -> None:
-    """Its folders and workflows, archived ones too, move up to where it stood: nothing is deleted with it.
+    """Delete a folder; its folders and workflows, archived ones too, move up to its parent.
 
-    Where a folder of the same name stands already, the one that moves up gets a number.
+    A subfolder whose name exists there already gets a number.
     """
     permissions.check_arrange(principal, folder.team_id)
     with tenant([folder.team_id]):
-        tree = _hold(folder.team_id)
-        held = _of(tree, folder)
-        beside = {one.name.casefold() for one in tree.children(held.parent_id) if one.pk != held.pk}
+        tree = _lock_folders(folder.team_id)
+        locked = _get_current(tree, folder)
+        sibling_names = {
+            sibling.name.casefold()
+            for sibling in tree.children(locked.parent_id)
+            if sibling.pk != locked.pk
+        }
         # its own name is free from here on, for a folder of that name inside it
-        Folder.objects.unscoped().filter(pk=held.pk).update(name=str(held.pk))
-        for child in tree.children(held.pk):
-            name = _free_name(child.name, beside)
-            beside.add(name.casefold())
+        Folder.objects.unscoped().filter(pk=locked.pk).update(name=str(locked.pk))
+        for child in tree.children(locked.pk):
+            name = _free_name(child.name, sibling_names)
+            sibling_names.add(name.casefold())
             Folder.objects.unscoped().filter(pk=child.pk).update(
-                name=name, parent_id=held.parent_id
+                name=name, parent_id=locked.parent_id
             )
-        moved = Workflow.objects.unscoped().filter(folder_id=held.pk)
-        count = moved.update(folder_id=held.parent_id)
-        Folder.objects.unscoped().filter(pk=held.pk).delete()
-        audit_lines.note(principal, held, "folder.deleted", workflows=count)
+        moved = Workflow.objects.unscoped().filter(folder_id=locked.pk)
+        count = moved.update(folder_id=locked.parent_id)
+        Folder.objects.unscoped().filter(pk=locked.pk).delete()
+        audit_lines.note(principal, locked, "folder.deleted", workflows=count)
 
 
 def move_workflows(
     principal: Principal, *, workflows: Iterable[Workflow], into: Folder | None
 ) -> list[Workflow]:
-    """All or none; those that lie there already stay as they are. Where one lies is no change of its draft."""
-    asked = list(workflows)
-    for workflow in asked:
+    """Move all of these workflows, or none.
+
+    A workflow that is in the folder already stays as it is. A move is no change of its draft.
+    """
+    selected = list(workflows)
+    for workflow in selected:
         permissions.check_edit(principal, workflow)
         _check_team(workflow.team_id, into)
         if workflow.is_archived:
             raise WorkflowArchived
-    teams = {workflow.team_id for workflow in asked}
+    teams = {workflow.team_id for workflow in selected}
     if len(teams) > 1:
         raise InvalidValue(_("That belongs to another team."), field="workflows")
-    if not asked:
+    if not selected:
         return []
     (team_id,) = teams
     with tenant([team_id]):
-        folder_id = place(team_id, into)
-        away = [workflow for workflow in asked if workflow.folder_id != folder_id]
-        rows = Workflow.objects.unscoped().filter(pk__in=[workflow.pk for workflow in away])
+        folder_id = lock_folder_id(team_id, into)
+        moving = [workflow for workflow in selected if workflow.folder_id != folder_id]
+        rows = Workflow.objects.unscoped().filter(pk__in=[workflow.pk for workflow in moving])
         rows.update(folder_id=folder_id)
-        for workflow in away:
+        for workflow in moving:
             workflow.folder_id = folder_id
-            audit_lines.note(principal, workflow, "workflow.moved", into=_named(into))
-    return asked
+            audit_lines.note(principal, workflow, "workflow.moved", into=_format_id(into))
+    return selected
 
 
-def place(team_id: UUID, folder: Folder | None) -> UUID | None:
-    """The folder's id, and the promise that it stays until the transaction ends; for a new workflow."""
+def lock_folder_id(team_id: UUID, folder: Folder | None) -> UUID | None:
+    """Return the folder's id for a new workflow, and lock it until the transaction ends."""
     if folder is None:
         return None
     _check_team(team_id, folder)
-    return _still_there(_hold(team_id), folder)
+    return _get_current_id(_lock_folders(team_id), folder)
 
 
-def _hold(team_id: UUID) -> FolderTree:
-    """The team's folders, changed by nobody else until the transaction ends: two moves at once could close a ring."""
+def _lock_folders(team_id: UUID) -> FolderTree:
+    """Lock and return the team's folders until the transaction ends: two moves at once could close a
+    ring.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('workflow-folders'), hashtext(%s))",
@@ -138,16 +149,18 @@ def _hold(team_id: UUID) -> FolderTree:
     return FolderTree.of(Folder.objects.unscoped().filter(team_id=team_id))
 
 
-def _of(tree: FolderTree, folder: Folder) -> Folder:
-    """The folder as it is now; somebody may have deleted it since it was found."""
-    found = tree.folders.get(folder.pk)
-    if found is None:
+def _get_current(tree: FolderTree, folder: Folder) -> Folder:
+    """Return the folder as it is under the lock; raises NotFound if it has been deleted since it was
+    read.
+    """
+    current = tree.folders.get(folder.pk)
+    if current is None:
         raise NotFound
-    return found
+    return current
 
 
-def _still_there(tree: FolderTree, folder: Folder | None) -> UUID | None:
-    return _of(tree, folder).pk if folder else None
+def _get_current_id(tree: FolderTree, folder: Folder | None) -> UUID | None:
+    return _get_current(tree, folder).pk if folder else None
 
 
 def _check_team(team_id: UUID, folder: Folder | None) -> None:
@@ -164,7 +177,7 @@ def _check_depth(tree: FolderTree, parent: Folder | None, *, levels: int) -> Non
 
 
 def _check_free(folder: Folder) -> None:
-    """As the database compares: whatever the case."""
+    """Check the name as the database compares it, ignoring case."""
     same = (
         Folder.objects.unscoped()
         .filter(team_id=folder.team_id, parent_id=folder.parent_id)
@@ -176,13 +189,13 @@ def _check_free(folder: Folder) -> None:
         raise NameTaken(_("A folder with this name already exists here."), field="name")
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _free_name(name: str, used_names: set[str]) -> str:
     number, free = 1, name
-    while free.casefold() in taken:
+    while free.casefold() in used_names:
         number += 1
         free = f"{name[:240]} ({number})"
     return free
 
 
-def _named(folder: Folder | None) -> str | None:
+def _format_id(folder: Folder | None) -> str | None:
     return str(folder.pk) if folder else None

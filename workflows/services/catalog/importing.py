@@ -1,4 +1,6 @@
-"""From a document to a workflow. Parsing only: no process, no request, no run comes of an import."""
+"""Create workflows from documents. An import only parses: it starts no process, no request and no
+run.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -40,7 +42,10 @@ def import_document(
     folder: Folder | None = None,
     confirm_newer: bool = False,
 ) -> Imported:
-    """A new workflow of the team, its draft the document. Raises DocumentInvalid or NewerDocument."""
+    """Create a workflow of the team with the document as its draft.
+
+    Raises DocumentInvalid or NewerDocument.
+    """
     permissions.check_create(principal, team_id)
     document, warnings = read(source, confirm_newer=confirm_newer)
     workflow = create(principal, team_id=team_id, document=document, name=name, folder=folder)
@@ -50,7 +55,7 @@ def import_document(
 def reimport(
     principal: Principal, *, workflow: Workflow, source: Source, confirm_newer: bool = False
 ) -> Imported:
-    """A document in place of an existing workflow's draft; its name stays."""
+    """Put a document in place of an existing workflow's draft; the workflow keeps its name."""
     permissions.check_edit(principal, workflow)
     document, warnings = read(source, confirm_newer=confirm_newer)
     return Imported(drafts.replace_draft(principal, workflow=workflow, document=document), warnings)
@@ -63,8 +68,10 @@ def read(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Proble
     return loaded.document, tuple(loaded.warnings)
 
 
-def problems_of(source: Source) -> list[Problem]:
-    """Everything wrong with a document that is not stored: what reading found, then what it means."""
+def list_document_problems(source: Source) -> list[Problem]:
+    """Return every problem of a document that is not stored: of its syntax first, then of its
+    meaning.
+    """
     try:
         loaded = dsl.load_document(source, confirm_newer=True)
     except DocumentInvalid as invalid:
@@ -82,26 +89,29 @@ def create(
     sample: str = "",
     action: str = "workflow.imported",
 ) -> Workflow:
-    """The rows of a new workflow. The caller has checked that the principal may."""
+    """Create the rows of a new workflow. The caller has checked that the principal may."""
     with tenant([team_id]):
         workflow = Workflow(
             team_id=team_id,
             name=drafts.clean_name(name or document.name or _("Untitled workflow")),
             description=document.description,
-            folder_id=folders.place(team_id, folder),
+            folder_id=folders.lock_folder_id(team_id, folder),
             sample=sample,
             created_by_id=principal.user_id,
         )
         draft_rows.copy_header(workflow, document)
         workflow.save(force_insert=True)
         draft_rows.write_rows(workflow, document)
-        log.begin(principal, workflow)
+        log.record_creation(principal, workflow)
         audit_lines.note(principal, workflow, action, nodes=len(document.nodes))
     return workflow
 
 
 def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = None) -> Workflow:
-    """A second workflow with the same draft, beside the first; versions, runs and secret values stay with that."""
+    """Create a second workflow with the same draft in the same folder.
+
+    Versions, runs and secret values stay with the original.
+    """
     permissions.check_view(principal, workflow)
     permissions.check_create(principal, workflow.team_id)
     with tenant([workflow.team_id]):

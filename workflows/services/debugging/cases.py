@@ -17,7 +17,7 @@ from workflows.engine.testing.cases import PERSON, Case, Check, Seed, Turn, read
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
 from workflows.services import audit_lines
-from workflows.services.editor.drafts import snapshot_of_draft
+from workflows.services.editor.snapshots import take_snapshot
 from workflows.tasks import wake_case
 
 
@@ -111,7 +111,7 @@ def run_cases(
     """Queue every case against the draft as it is now."""
     permissions.check_edit(principal, workflow)
     permissions.check_run(principal, workflow)
-    snapshot = snapshot_of_draft(workflow)
+    snapshot = take_snapshot(workflow)
     with tenant([workflow.team_id]):
         made = TestResult.objects.bulk_create(
             TestResult(

@@ -1,4 +1,4 @@
-"""A change as both doors tell it: the revision, who made it, what can be undone now, what is wrong now."""
+"""A change as the API and the editor get it: revision, author, undo and redo, current problems."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from workflows.models import Revision, Workflow
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """What a change leaves changed: for whoever draws it."""
+class TouchedParts:
+    """The ids of the parts that a change touched. ``is_replaced``: the whole draft is another one."""
 
     nodes: tuple[str, ...] = ()
     edges: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    everything: bool = False
+    deleted: tuple[str, ...] = ()
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``revision`` None: nothing changed, the draft says that already."""
+    """A change with its result. ``revision`` None: the draft was in that state already."""
 
     workflow: Workflow
     revision: Revision | None
@@ -49,26 +49,30 @@ class Change:
         return self.revision.number if self.revision else self.workflow.revision
 
     @property
-    def touched(self) -> Touched:
-        return touched(read_log(self.revision.ops)) if self.revision else Touched()
+    def touched_parts(self) -> TouchedParts:
+        return find_touched(read_log(self.revision.ops)) if self.revision else TouchedParts()
 
     def tree(self) -> dict[str, Json]:
-        told = revision_tree(self.revision) if self.revision else _nothing(self.workflow)
+        revision = (
+            build_revision_tree(self.revision)
+            if self.revision
+            else _build_empty_tree(self.workflow)
+        )
         return {
-            **told,
-            "problems": [problem_tree(problem) for problem in self.problems],
+            **revision,
+            "problems": [build_problem_tree(problem) for problem in self.problems],
             "checked": list(self.checked),
-            "everything": self.touched.everything,
+            "everything": self.touched_parts.is_replaced,
             "undo": None if self.undo is None else {"label": self.undo},
             "redo": None if self.redo is None else {"label": self.redo},
         }
 
 
-def revision_tree(revision: Revision) -> dict[str, Json]:
+def build_revision_tree(revision: Revision) -> dict[str, Json]:
     return {
         "revision": revision.number,
         "base": revision.base,
-        "author": author_tree(revision),
+        "author": build_author_tree(revision),
         "client": revision.client,
         "label": revision.label,
         "kind": revision.kind,
@@ -78,20 +82,20 @@ def revision_tree(revision: Revision) -> dict[str, Json]:
     }
 
 
-def author_tree(revision: Revision) -> dict[str, Json]:
+def build_author_tree(revision: Revision) -> dict[str, Json]:
     return {
         "id": str(revision.author_id) if revision.author_id else None,
-        "name": author_name(revision),
+        "name": get_author_name(revision),
     }
 
 
-def author_name(revision: Revision) -> str:
+def get_author_name(revision: Revision) -> str:
     if revision.author_id is None:
         return _("API client")
     return revision.author.name or revision.author.email if revision.author else _("Unknown user")
 
 
-def problem_tree(problem: Problem) -> dict[str, Json]:
+def build_problem_tree(problem: Problem) -> dict[str, Json]:
     return {
         "severity": problem.severity.value,
         "code": problem.code,
@@ -102,13 +106,15 @@ def problem_tree(problem: Problem) -> dict[str, Json]:
     }
 
 
-def touched(ops: Iterable[Op]) -> Touched:
-    """In the order of the operations; what came and went again is nowhere."""
+def find_touched(ops: Iterable[Op]) -> TouchedParts:
+    """Return the touched parts in the order of the operations; parts both added and deleted are in
+    neither list.
+    """
     nodes: dict[str, bool] = {}
     edges: dict[str, bool] = {}
     for op in ops:
         if isinstance(op, Replace):
-            return Touched(everything=True)
+            return TouchedParts(is_replaced=True)
         if isinstance(op, Add):
             nodes[op.item.id] = True
         elif isinstance(op, Delete):
@@ -119,14 +125,14 @@ def touched(ops: Iterable[Op]) -> Touched:
             edges[op.id] = False
         elif (id_ := getattr(op, "id", None)) is not None:
             nodes[id_] = True
-    return Touched(
-        tuple(id_ for id_, there in nodes.items() if there),
-        tuple(id_ for id_, there in edges.items() if there),
-        tuple(id_ for each in (nodes, edges) for id_, there in each.items() if not there),
+    return TouchedParts(
+        tuple(id_ for id_, exists in nodes.items() if exists),
+        tuple(id_ for id_, exists in edges.items() if exists),
+        tuple(id_ for parts in (nodes, edges) for id_, exists in parts.items() if not exists),
     )
 
 
-def _nothing(workflow: Workflow) -> dict[str, Json]:
+def _build_empty_tree(workflow: Workflow) -> dict[str, Json]:
     return {
         "revision": workflow.revision,
         "base": workflow.revision,

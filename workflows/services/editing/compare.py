@@ -1,4 +1,4 @@
-"""What is different between two versions, or a version and the draft: as operations, and to be drawn."""
+"""Compare two versions, or a version and the draft, as operations and as marks for drawing."""
 
 from dataclasses import dataclass
 
@@ -18,12 +18,12 @@ class Comparison:
 
 
 def compare(workflow: Workflow, before: Version | None, after: Version | None) -> Comparison:
-    """None is the draft. The caller has found both, so may see them."""
-    one, other = document_of(workflow, before), document_of(workflow, after)
-    return Comparison(one, other, diff(one, other), drawn(one, other))
+    """Compare two versions; None is the draft. The caller has found both, so may see them."""
+    old, new = load_document(workflow, before), load_document(workflow, after)
+    return Comparison(old, new, diff(old, new), drawn(old, new))
 
 
-def document_of(workflow: Workflow, version: Version | None) -> Document:
+def load_document(workflow: Workflow, version: Version | None) -> Document:
     if version is None:
         return without_secrets(drafts.draft_document(workflow))
     return from_json(version.snapshot.document)

@@ -1,4 +1,5 @@
-"""What a draft consists of, in three numbers: an editor that shows something else learns of it, and reads the page anew.
+"""A checksum of a draft's parts, by which an editor notices that it shows something else and
+reloads.
 
 Its twin is static/js/editor/collaboration/draft_checksum.js.
 """
@@ -23,7 +24,9 @@ QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``mark`` is the same whatever the order, and another one where an id, a parent or an end is."""
+    """A draft's revision and parts. ``mark`` ignores the order, but changes with an id, a parent or
+    an edge's end.
+    """
 
     revision: int
     nodes: int
@@ -34,14 +37,14 @@ class Shape:
         return asdict(self)
 
 
-def shape_of(principal: Principal, workflow: Workflow) -> Shape:
+def compute_shape(principal: Principal, workflow: Workflow) -> Shape:
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["parts"], [workflow.pk])
-        found = cursor.fetchone()
-    revision, nodes, edges = found
-    return Shape(revision, len(nodes), len(edges), mark_of([*nodes, *edges]))
+        row = cursor.fetchone()
+    revision, nodes, edges = row
+    return Shape(revision, len(nodes), len(edges), compute_mark([*nodes, *edges]))
 
 
-def mark_of(parts: Iterable[str]) -> int:
+def compute_mark(parts: Iterable[str]) -> int:
     return sum(crc32(part.encode()) for part in parts) % 2**32

@@ -1,4 +1,4 @@
-"""One gesture: one transaction, one revision. The door for every edit of a draft by operations."""
+"""Gestures: every edit of a draft by operations, each as one transaction and one revision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,12 +19,12 @@ from workflows.models.editing import RevisionKind
 from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.operation_context import context
-from workflows.services.editing.rebase import fitted
+from workflows.services.editing.operation_context import build_context
+from workflows.services.editing.rebase import rebase_ops
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
-from workflows.services.editing.undo_stacks import after_edit, stacks_of
-from workflows.services.editing.validation import problems_of
+from workflows.services.editing.undo_stacks import after_edit, build_stacks
+from workflows.services.editing.validation import list_problems
 from workflows.services.editor import drafts
 
 
@@ -44,56 +44,57 @@ def edit(
     client: str = "",
     resolve: Mapping[int, Choice] | None = None,
 ) -> Change:
-    """Do what is asked, on the draft as it is now.
+    """Perform the operations on the draft as it is now.
 
-    A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` says whose holds. The same
-    ``key`` again does nothing and gets the same answer. Raises EditRefused for what can't be done.
+    A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` decides it. Repeating
+    a ``key`` does nothing and returns the same answer. Raises EditRefused for operations that
+    can't be performed.
     """
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        if (earlier := done_before(principal, locked, key)) is not None:
-            return answer(principal, locked, earlier)
+        if (earlier := find_previous(principal, locked, key)) is not None:
+            return build_change(principal, locked, earlier)
         since = locked.revision if base is None else base
         _check_base(locked, since)
-        wanted = fitted(principal, locked, ops, since, client, resolve or {})
-        store = prepared(locked, wanted)
-        performed = perform(store, wanted, context(), grows=True)
+        rebased_ops = rebase_ops(principal, locked, ops, since, client, resolve or {})
+        store = open_store(locked, rebased_ops)
+        performed = perform(store, rebased_ops, build_context(), grows=True)
         if not performed.ops:
-            return answer(principal, locked, None)
-        revision = keep(
+            return build_change(principal, locked, None)
+        revision = record_edit(
             principal, locked, store, performed, base=since, key=key, label=label, client=client
         )
-        return answer(principal, locked, revision, store)
+        return build_change(principal, locked, revision, store)
 
 
-def prepared(workflow: Workflow, ops: Sequence[Op]) -> Rows:
-    """The store, with what the operations name read in few statements."""
+def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
+    """Return the store with the parts that the operations name already read, in few statements."""
     store = Rows(workflow)
-    whole = any(
+    needs_all = any(
         (isinstance(op, Tidy) and not op.ids)
         or (isinstance(op, Paste) and len(op.text) > LARGE_TEXT)
         for op in ops
     )
-    if whole:
+    if needs_all:
         store.load_all()
         return store
-    near = [op.id for op in ops if isinstance(op, Delete | Reparent)]
-    near += [id_ for op in ops if isinstance(op, Tidy) for id_ in op.ids]
-    named = [op.id for op in ops if not isinstance(op, Variable) and hasattr(op, "id")]
-    if len(named) + len(near) > 1:
-        store.prefetch(named, around=near)
+    container_ids = [op.id for op in ops if isinstance(op, Delete | Reparent)]
+    container_ids += [id_ for op in ops if isinstance(op, Tidy) for id_ in op.ids]
+    ids = [op.id for op in ops if not isinstance(op, Variable) and hasattr(op, "id")]
+    if len(ids) + len(container_ids) > 1:
+        store.prefetch(ids, around=container_ids)
     return store
 
 
-def keep(
+def record_edit(
     principal: Principal,
     workflow: Workflow,
     store: Rows,
     performed: Performed,
     **about: object,
 ) -> Revision:
-    """Write the rows, the log and the audit line. Raises EditRefused where the draft becomes too large."""
+    """Write the rows, the log and the audit log. Raises EditRefused if the draft becomes too large."""
     store.flush()
     check_size(store)
     revision = log.record(
@@ -114,41 +115,43 @@ def keep(
     return revision
 
 
-def done_before(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
-    """What was done under this key: a client whose answer was lost asks again."""
+def find_previous(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
+    """Return the revision recorded under this key: a client that missed the answer asks again."""
     if not key:
         return None
-    found = log.revisions(workflow).filter(key=key).first()
-    if found is not None and found.actor != principal.actor:
+    revision = log.list_revisions(workflow).filter(key=key).first()
+    if revision is not None and revision.actor != principal.actor:
         raise InvalidValue(_("This idempotency key was used by someone else."), field="key")
-    return found
+    return revision
 
 
-def answer(
+def build_change(
     principal: Principal, workflow: Workflow, revision: Revision | None, store: Rows | None = None
 ) -> Change:
     if store is not None and revision is not None and revision.kind == RevisionKind.EDIT:
         stacks = after_edit(revision)
     else:
-        stacks = stacks_of(workflow, principal.actor)
-    return looked_at(
+        stacks = build_stacks(workflow, principal.actor)
+    return attach_touched(
         store or Rows(workflow),
         Change(workflow, revision, stacks.undo_label, stacks.redo_label),
     )
 
 
-def looked_at(store: Rows, change: Change) -> Change:
-    """With what it touched as it is now, and what is wrong there."""
-    touched = change.touched
+def attach_touched(store: Rows, change: Change) -> Change:
+    """Return the change with the parts that it touched as they are now, and their problems."""
+    touched = change.touched_parts
     store.prefetch(touched.nodes)
     items = tuple(item for id_ in touched.nodes if (item := store.item(id_)) is not None)
     wires = tuple(wire for id_ in touched.edges if (wire := store.wire(id_)) is not None)
-    return drawn(store, change, items, wires)
+    return attach_parts(store, change, items, wires)
 
 
-def drawn(store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]) -> Change:
-    """With these, and what else a card shows."""
-    problems = problems_of(store, items)
+def attach_parts(
+    store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]
+) -> Change:
+    """Return the change with these parts and the rest of what their cards show."""
+    problems = list_problems(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(

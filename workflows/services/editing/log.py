@@ -1,4 +1,4 @@
-"""The log of a draft: what is written of every edit, whoever makes it, and what is read back."""
+"""The log of a draft: one revision for each edit."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,9 +30,9 @@ def record(
     undoes: int | None = None,
     changed: Iterable[str] = (),
 ) -> Revision:
-    """The next revision. The caller holds the workflow's lock and has written the rows.
+    """Write the next revision. The caller holds the workflow's lock and has written the rows.
 
-    ``changed`` names what else of the workflow's own row is to be saved.
+    ``changed`` names further fields of the workflow's own row to save.
     """
     workflow.revision += 1
     workflow.save(update_fields=["revision", "updated_at", *changed])
@@ -58,8 +58,8 @@ def record(
     return revision
 
 
-def begin(principal: Principal, workflow: Workflow) -> Revision:
-    """The first row of the log: the draft as it was made. There is nothing before it to go back to."""
+def record_creation(principal: Principal, workflow: Workflow) -> Revision:
+    """Write the first revision, the draft as it was created. It cannot be undone."""
     revision = Revision(
         team_id=workflow.team_id,
         workflow=workflow,
@@ -75,14 +75,19 @@ def begin(principal: Principal, workflow: Workflow) -> Revision:
     return revision
 
 
-def revisions(workflow: Workflow) -> QuerySet[Revision]:
-    """The caller has found the workflow, so may see them."""
+def list_revisions(workflow: Workflow) -> QuerySet[Revision]:
+    """Return the workflow's revisions. The caller has found the workflow, so may see them."""
     return Revision.objects.unscoped().filter(workflow=workflow).select_related("author")
 
 
-def after(workflow: Workflow, number: int, most: int) -> list[Revision] | None:
-    """What was done after a revision, in order. None: more than that, or the log doesn't reach back."""
-    found = list(revisions(workflow).filter(number__gt=number).order_by("number")[: most + 1])
-    if len(found) > most or len(found) != max(0, workflow.revision - number):
+def list_revisions_after(workflow: Workflow, number: int, most: int) -> list[Revision] | None:
+    """Return the revisions after ``number``, in order.
+
+    None if there are more than ``most``, or if the log doesn't reach back that far.
+    """
+    revisions = list(
+        list_revisions(workflow).filter(number__gt=number).order_by("number")[: most + 1]
+    )
+    if len(revisions) > most or len(revisions) != max(0, workflow.revision - number):
         return None
-    return found
+    return revisions

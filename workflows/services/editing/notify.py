@@ -1,6 +1,6 @@
-"""Telling the other open editors that a draft has changed: after the commit, on the bus, best effort.
+"""Announce a changed draft to the other open editors: after the commit, on the bus, best effort.
 
-Whoever misses a message finds the revision in the rows; see ``workflows.live``.
+An editor that misses a message finds the revision in the rows; see ``workflows.live``.
 """
 
 import json
@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 _silent_until: Final = {"at": 0.0}
 
 
-def channel(workflow_id: object) -> str:
+def get_channel(workflow_id: object) -> str:
     return f"draft:{workflow_id}"
 
 
 def announce(workflow: Workflow, revision: Revision) -> None:
     message = json.dumps({"revision": revision.number, "client": revision.client})
-    name = channel(workflow.pk)
+    name = get_channel(workflow.pk)
     transaction.on_commit(lambda: _publish(name, message))
 
 
@@ -37,7 +37,7 @@ def _publish(name: str, message: str) -> None:
     if url is None or time.monotonic() < _silent_until["at"]:
         return
     try:
-        _connected(url).publish(name, message)
+        _connect(url).publish(name, message)
     except (RedisError, OSError) as error:
         # A dead bus must not make every edit wait for it.
         _silent_until["at"] = time.monotonic() + RETRY_AFTER
@@ -45,6 +45,8 @@ def _publish(name: str, message: str) -> None:
 
 
 @cache
-def _connected(url: str) -> Redis:
-    """One pool a process: a connection a message would cost more than the edit."""
+def _connect(url: str) -> Redis:
+    """Return the process's connection pool: a connection for each message would cost more than the
+    edit.
+    """
     return Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)

@@ -1,4 +1,4 @@
-"""What the pure operations are handed here: the installed kinds, and ids nobody has had yet."""
+"""The context of the editing operations: the installed node kinds and fresh ids."""
 
 import re
 import secrets
@@ -12,11 +12,11 @@ from workflows.execution.kinds import load_kinds
 _LETTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
 
 
-def context() -> Context:
-    return Context(load_kinds(), fresh_id)
+def build_context() -> Context:
+    return Context(load_kinds(), generate_id)
 
 
-def fresh_id(kind: str) -> str:
-    """Short, and readable where it is referred to: ``llm_k3f9w``."""
+def generate_id(kind: str) -> str:
+    """Return a new id, short and readable in references: ``llm_k3f9w``."""
     stem = re.sub(r"[^a-z0-9]+", "_", kind.lower()).strip("_")[:30] or "node"
     return f"{stem}_{''.join(secrets.choice(_LETTERS) for _ in range(6))}"

@@ -1,7 +1,8 @@
-"""A gesture that was made on an older draft, fitted to what others did since.
+"""Rebase a gesture made on an older draft over the later edits of other members.
 
-The draft is put back to what the author saw, inside a savepoint, to learn what exactly was meant
-there; that is rebased over the others' operations. What holds is asked again on the draft as it is.
+Inside a savepoint, the draft is put back to the state that the author saw, to learn what exactly
+the operations did there; that is rebased over the other operations. What still holds is then
+performed on the current draft.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,27 +32,27 @@ from workflows.errors import EditClash
 from workflows.models import Revision, Snapshot, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editing import log
-from workflows.services.editing.changes import author_name
-from workflows.services.editing.operation_context import context
+from workflows.services.editing.changes import get_author_name
+from workflows.services.editing.operation_context import build_context
 from workflows.services.editing.rows import Rows
 
 
 FARTHEST = 1_000  # revisions; whoever was away longer loads the draft anew
 
 
-class _Back(Exception):
-    """Leaves the savepoint."""
+class _RollBack(Exception):
+    """Rolls the savepoint back."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Meant:
-    """What the gesture came to on the draft its author saw, and the lists it left there."""
+class _Replay:
+    """The operations' effect on the draft that the author saw, and the lists they left there."""
 
     performed: Performed
     lists: Mapping[int, Op]
 
 
-def fitted(
+def rebase_ops(
     principal: Principal,
     workflow: Workflow,
     ops: Sequence[Op],
@@ -59,115 +60,127 @@ def fitted(
     client: str,
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """The operations to do on the draft as it is. Raises EditClash with what nobody has decided."""
+    """Return the operations to perform on the current draft. Raises EditClash with the undecided
+    clashes.
+    """
     if base == workflow.revision:
         return list(ops)
-    since = log.after(workflow, base, FARTHEST)
+    since = log.list_revisions_after(workflow, base, FARTHEST)
     if since is None:
         message = f"Revision {base} is too old; reload the draft"
         raise EditRefused((Problem("edit.base", message, field="base"),))
-    theirs = _of_others(since, principal, client)
-    if not theirs:
+    later_revisions = _skip_leading_own(since, principal, client)
+    if not later_revisions:
         return list(ops)
-    meant = _meant(workflow, ops, theirs)
+    replay = _replay(workflow, ops, later_revisions)
     # What this tab sent between theirs is no clash: what it had waiting was made in this order.
-    others = [each for each in effective(theirs) if not _is_own(each, principal, client)]
-    rebased = rebase(meant.performed.ops, their_ops(workflow, others))
-    return _decided(ops, meant, rebased, theirs, resolve)
+    other_revisions = [
+        revision
+        for revision in drop_undone(later_revisions)
+        if not _is_own(revision, principal, client)
+    ]
+    rebased = rebase(replay.performed.ops, list_later_ops(workflow, other_revisions))
+    return _apply_choices(ops, replay, rebased, later_revisions, resolve)
 
 
-def effective(revisions: Sequence[Revision]) -> list[Revision]:
-    """Without those that were taken back meanwhile, nor what took them back."""
-    left: dict[int, Revision] = {}
+def drop_undone(revisions: Sequence[Revision]) -> list[Revision]:
+    """Return the revisions without those that were undone, and without their undo."""
+    effective: dict[int, Revision] = {}
     for revision in revisions:
-        if revision.undoes is not None and revision.undoes in left:
-            del left[revision.undoes]
+        if revision.undoes is not None and revision.undoes in effective:
+            del effective[revision.undoes]
         else:
-            left[revision.number] = revision
-    return list(left.values())
+            effective[revision.number] = revision
+    return list(effective.values())
 
 
-def their_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Theirs]:
+def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Theirs]:
     return [
-        Theirs(op, Who(author_name(revision), revision.author_id))
+        Theirs(op, Who(get_author_name(revision), revision.author_id))
         for revision in revisions
-        for op in unfolded(workflow, revision.ops, revision.inverse)
+        for op in expand_replacements(workflow, revision.ops, revision.inverse)
     ]
 
 
-def unfolded(workflow: Workflow, ops: Sequence[object], inverse: Sequence[object]) -> Iterator[Op]:
-    """Operations, where a whole document was put in as what that changed."""
-    forth, back = read_log(ops), read_log(inverse)  # type: ignore[arg-type]  # the log's JSON
-    formers = [op for op in reversed(back) if isinstance(op, Replace)]
-    for op in forth:
+def expand_replacements(
+    workflow: Workflow, ops: Sequence[object], inverse: Sequence[object]
+) -> Iterator[Op]:
+    """Yield the operations; the replacement of a whole document as the operations it amounts to."""
+    forward_ops, inverse_ops = read_log(ops), read_log(inverse)  # type: ignore[arg-type]  # the log's JSON
+    previous_ops = [op for op in reversed(inverse_ops) if isinstance(op, Replace)]
+    for op in forward_ops:
         if not isinstance(op, Replace):
             yield op
             continue
-        former = formers.pop(0)
-        before, after = (_document(workflow, each.snapshot) for each in (former, op))
+        previous = previous_ops.pop(0)
+        before, after = (
+            _load_document(workflow, replacement.snapshot) for replacement in (previous, op)
+        )
         yield from diff(before, after)
 
 
-def _document(workflow: Workflow, digest: str):  # type: ignore[no-untyped-def]
+def _load_document(workflow: Workflow, digest: str):  # type: ignore[no-untyped-def]
     stored = Snapshot.objects.unscoped().get(team_id=workflow.team_id, hash=digest)
     return from_json(stored.document)
 
 
-def _of_others(since: Sequence[Revision], principal: Principal, client: str) -> list[Revision]:
-    """Without what this very tab did first: it knew of that, whatever base it named."""
-    left = list(since)
-    while left and _is_own(left[0], principal, client):
-        left.pop(0)
-    return left
+def _skip_leading_own(
+    since: Sequence[Revision], principal: Principal, client: str
+) -> list[Revision]:
+    """Drop the revisions that this tab made first: it knew of them, whatever base it sent."""
+    remaining = list(since)
+    while remaining and _is_own(remaining[0], principal, client):
+        remaining.pop(0)
+    return remaining
 
 
 def _is_own(revision: Revision, principal: Principal, client: str) -> bool:
     return bool(client) and (revision.client, revision.actor) == (client, principal.actor)
 
 
-def _meant(workflow: Workflow, ops: Sequence[Op], theirs: Sequence[Revision]) -> _Meant:
+def _replay(workflow: Workflow, ops: Sequence[Op], later_revisions: Sequence[Revision]) -> _Replay:
     try:
-        with _as_of(workflow, theirs) as store:
-            return _tried(store, ops)
+        with _roll_back_revisions(workflow, later_revisions) as store:
+            return _perform(store, ops)
     except EditRefused:
         pass  # it names what came later, so its author knew of that
-    with _as_of(workflow, ()) as store:
-        return _tried(store, ops)
+    with _roll_back_revisions(workflow, ()) as store:
+        return _perform(store, ops)
 
 
-def _tried(store: Rows, ops: Sequence[Op]) -> _Meant:
-    performed = perform(store, ops, context())
+def _perform(store: Rows, ops: Sequence[Op]) -> _Replay:
+    performed = perform(store, ops, build_context())
     lists = {
-        index: whole
+        index: whole_list
         for index, op in enumerate(ops)
-        if (whole := _whole_list(store, op)) is not None
+        if (whole_list := _build_whole_list(store, op)) is not None
     }
-    return _Meant(performed, lists)
+    return _Replay(performed, lists)
 
 
 @contextmanager
-def _as_of(workflow: Workflow, theirs: Sequence[Revision]) -> Iterator[Rows]:
-    """The draft before these revisions, as long as the block lasts."""
-    former = {name: getattr(workflow, name) for name in _HEADER}
+def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]) -> Iterator[Rows]:
+    """Provide the draft as it was before these revisions, as long as the block lasts."""
+    header = {name: getattr(workflow, name) for name in _HEADER}
     try:
         with transaction.atomic():
             store = Rows(workflow)
-            for revision in reversed(theirs):
+            for revision in reversed(later_revisions):
                 apply_all(store, read_log(revision.inverse))
             yield store
-            raise _Back
-    except _Back:
+            raise _RollBack
+    except _RollBack:
         pass
     finally:
-        for name, value in former.items():
+        for name, value in header.items():
             setattr(workflow, name, value)
 
 
 _HEADER = ("name", "description", "mode", "dialect", "dialect_version", "features", "extra")
 
 
-def _whole_list(store: Rows, op: Op) -> Op | None:
-    """For a change somewhere in a list: the outermost list as the author left it."""
+def _build_whole_list(store: Rows, op: Op) -> Op | None:
+    """Return, for a change somewhere in a list, the outermost list as the author left it."""
     if not isinstance(op, Set | Feature):
         return None
     cut = next((i for i, step in enumerate(op.path) if isinstance(step, int)), None)
@@ -180,15 +193,15 @@ def _whole_list(store: Rows, op: Op) -> Op | None:
     return None if item is None else Set(op.id, path, look(item.data, path), How.PUT)
 
 
-def _decided(
+def _apply_choices(
     ops: Sequence[Op],
-    meant: _Meant,
+    replay: _Replay,
     rebased: Rebased,
-    theirs: Sequence[Revision],
+    later_revisions: Sequence[Revision],
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Operations whose meaning holds, and of those that clash what the author has chosen."""
-    origins = meant.performed.origins
+    """Return the operations that still hold, and of those that clash the ones the author insists on."""
+    origins = replay.performed.origins
     clashes: dict[int, Clash] = {}
     for clash in rebased.clashes:
         index = origins[clash.op]
@@ -197,24 +210,33 @@ def _decided(
     if open_:
         raise EditClash(open_)
     holding = {origins[index] for index in rebased.origins}
-    wanted: list[Op] = []
+    result: list[Op] = []
     for index, op in enumerate(ops):
         if index in clashes:
             if resolve[index] == "mine":
-                wanted += insisted(op, clashes[index], meant.lists.get(index), theirs)
+                result += override(op, clashes[index], replay.lists.get(index), later_revisions)
         elif index in holding:
-            wanted.append(op)
-    return wanted
+            result.append(op)
+    return result
 
 
-def insisted(op: Op, clash: Clash, whole: Op | None, theirs: Sequence[Revision]) -> list[Op]:
-    """Mine: over a list that moved, the list as I left it; at a node that is gone, the node as well."""
-    back = _brought_back(clash.node, theirs) if clash.theirs == GONE and clash.node else []
-    return [*back, whole if clash.shifts and whole is not None else op]
+def override(
+    op: Op, clash: Clash, whole_list: Op | None, later_revisions: Sequence[Revision]
+) -> list[Op]:
+    """Return the operations that enforce the author's value.
+
+    A list that moved gets the author's list; a deleted node is restored first.
+    """
+    restore_ops = (
+        _build_restore_ops(clash.node, later_revisions)
+        if clash.theirs == GONE and clash.node
+        else []
+    )
+    return [*restore_ops, whole_list if clash.shifts and whole_list is not None else op]
 
 
-def _brought_back(node: str, theirs: Sequence[Revision]) -> list[Op]:
-    for revision in reversed(theirs):
+def _build_restore_ops(node: str, later_revisions: Sequence[Revision]) -> list[Op]:
+    for revision in reversed(later_revisions):
         inverse = read_log(revision.inverse)
         if any(isinstance(op, Add) and op.item.id == node for op in inverse):
             return [

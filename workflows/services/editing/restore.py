@@ -1,4 +1,4 @@
-"""Going back: to a numbered version, or to how the draft was at a revision. Either is one undoable edit."""
+"""Restore a numbered version, or the draft at a revision. Either is one undoable edit."""
 
 from django.utils.translation import gettext as _
 
@@ -12,7 +12,7 @@ from workflows.engine.language.problems import Problem
 from workflows.models import Version, Workflow
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.gestures import answer, done_before, keep
+from workflows.services.editing.gestures import build_change, find_previous, record_edit
 from workflows.services.editing.rebase import FARTHEST
 from workflows.services.editing.rows import Rows
 from workflows.services.editor import drafts
@@ -26,23 +26,25 @@ def restore_version(
     client: str = "",
     key: str | None = None,
 ) -> Change:
-    """The draft becomes what the version says."""
+    """Make the draft equal to the version."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        if (earlier := done_before(principal, locked, key)) is not None:
-            return answer(principal, locked, earlier)
+        if (earlier := find_previous(principal, locked, key)) is not None:
+            return build_change(principal, locked, earlier)
         store = Rows(locked)
-        done, inverse = apply_all(store, [Replace(version.snapshot.hash)])
-        if done == inverse:  # the draft says that already
-            return answer(principal, locked, None)
+        ops, inverse = apply_all(store, [Replace(version.snapshot.hash)])
+        if ops == inverse:  # the draft says that already
+            return build_change(principal, locked, None)
         label = _("Restored version %(number)s") % {"number": version.number}
-        performed = Performed(done, inverse, (0,))
-        revision = keep(principal, locked, store, performed, label=label, client=client, key=key)
-        return answer(principal, locked, revision, store)
+        performed = Performed(ops, inverse, (0,))
+        revision = record_edit(
+            principal, locked, store, performed, label=label, client=client, key=key
+        )
+        return build_change(principal, locked, revision, store)
 
 
-def go_back_to(
+def restore_revision(
     principal: Principal,
     *,
     workflow: Workflow,
@@ -50,22 +52,24 @@ def go_back_to(
     client: str = "",
     key: str | None = None,
 ) -> Change:
-    """Everything after that revision is taken back, whoever did it."""
+    """Undo every edit after that revision, whoever made it."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        if (earlier := done_before(principal, locked, key)) is not None:
-            return answer(principal, locked, earlier)
-        since = log.after(locked, number, FARTHEST)
+        if (earlier := find_previous(principal, locked, key)) is not None:
+            return build_change(principal, locked, earlier)
+        since = log.list_revisions_after(locked, number, FARTHEST)
         if since is None or number > locked.revision:
             message = f"The history no longer contains revision {number}"
             raise EditRefused((Problem("edit.base", message, field="number"),))
         if not since:
-            return answer(principal, locked, None)
+            return build_change(principal, locked, None)
         store = Rows(locked)
-        back = [op for revision in reversed(since) for op in read_log(revision.inverse)]
-        done, inverse = apply_all(store, back)
+        inverse_ops = [op for revision in reversed(since) for op in read_log(revision.inverse)]
+        ops, inverse = apply_all(store, inverse_ops)
         label = _("Restored revision %(number)s") % {"number": number}
-        performed = Performed(done, inverse, (0,) * len(done))
-        revision = keep(principal, locked, store, performed, label=label, client=client, key=key)
-        return answer(principal, locked, revision, store)
+        performed = Performed(ops, inverse, (0,) * len(ops))
+        revision = record_edit(
+            principal, locked, store, performed, label=label, client=client, key=key
+        )
+        return build_change(principal, locked, revision, store)

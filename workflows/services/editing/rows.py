@@ -1,7 +1,8 @@
-"""The draft's rows as the store that operations work on: what they touch is read once and written once.
+"""The draft's rows as the store of the editing operations: each row is read once and written once.
 
-Everything is written at ``flush``; questions that PostgreSQL answers better (paths, counts) flush first.
-The caller holds the workflow's lock and its transaction: whoever refuses half-way rolls back.
+Rows are written at ``flush``; questions that PostgreSQL answers better (paths, counts) flush
+first. The caller holds the workflow's lock and its transaction: whoever refuses half-way rolls
+back.
 """
 
 from collections import defaultdict
@@ -45,8 +46,8 @@ HEADER_FIELDS = {
 }
 
 
-class _Shelf(Generic[Part]):
-    """Parts of one kind by their key: as they were read, as they are now, and which have changed."""
+class _TrackedParts(Generic[Part]):
+    """Parts of one kind by key: as read, as they are now, and which of them have changed."""
 
     def __init__(self) -> None:
         self.now: dict[Any, Part | None] = {}  # None: known not to be there
@@ -74,9 +75,9 @@ class Rows:
         self._reset()
 
     def _reset(self) -> None:
-        self._items: _Shelf[Item] = _Shelf()
-        self._wires: _Shelf[Wire] = _Shelf()
-        self._named: _Shelf[Named] = _Shelf()
+        self._items: _TrackedParts[Item] = _TrackedParts()
+        self._wires: _TrackedParts[Wire] = _TrackedParts()
+        self._named: _TrackedParts[Named] = _TrackedParts()
         self._inside: dict[str | None, set[str]] = defaultdict(set)
         self._ends: dict[str, set[str]] = defaultdict(set)
         self._knows_inside: set[str | None] = set()
@@ -88,14 +89,16 @@ class Rows:
     # Reading ahead
 
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
-        """Items by their ids; ``around``: with their wires and, however deep, what is in them."""
+        """Read items by their ids; those in ``around`` with their wires and, at any depth, their
+        content.
+        """
         deep = list(dict.fromkeys(around))
-        wanted = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
-        if len(wanted) + len(deep) > MANY:
+        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
+        if len(missing) + len(deep) > MANY:
             self.load_all()
             return
-        if wanted or deep:
-            self._read_items(Q(key__in=wanted + deep), asked=wanted + deep)
+        if missing or deep:
+            self._read_items(Q(key__in=missing + deep), expected_ids=missing + deep)
         while deep:
             self._read_items(Q(parent__in=deep))
             self._read_wires(deep)
@@ -113,7 +116,7 @@ class Rows:
 
     def item(self, id_: str) -> Item | None:
         if id_ not in self._items.now and not self._knows_all:
-            self._read_items(Q(key=id_), asked=[id_])
+            self._read_items(Q(key=id_), expected_ids=[id_])
         return self._items.now.get(id_)
 
     def wire(self, id_: str) -> Wire | None:
@@ -126,7 +129,7 @@ class Rows:
     def named(self, area: str, name: str) -> Named | None:
         if (area, name) not in self._named.now:
             for row in self._variables().filter(area=area, name=name):
-                self._named.learn((area, name), row.pk, _named(row))
+                self._named.learn((area, name), row.pk, _build_named(row))
             self._named.now.setdefault((area, name), None)
         return self._named.now.get((area, name))
 
@@ -134,14 +137,14 @@ class Rows:
         if parent not in self._knows_inside and not self._knows_all:
             self._read_items(Q(parent=parent or ""))
             self._knows_inside.add(parent)
-        found = (self._items.now[id_] for id_ in self._inside[parent])
-        return sorted((item for item in found if item is not None), key=_place)
+        items = (self._items.now[id_] for id_ in self._inside[parent])
+        return sorted((item for item in items if item is not None), key=_get_sort_key)
 
     def wires_at(self, id_: str) -> list[Wire]:
         if id_ not in self._knows_ends and not self._knows_all:
             self._read_wires([id_])
-        found = (self._wires.now[wire] for wire in self._ends[id_])
-        return sorted((wire for wire in found if wire is not None), key=_place)
+        wires = (self._wires.now[wire] for wire in self._ends[id_])
+        return sorted((wire for wire in wires if wire is not None), key=_get_sort_key)
 
     def roots(self) -> list[Item]:
         self.flush()
@@ -153,7 +156,7 @@ class Rows:
             and not item.is_note
             and (item.kind == "start" or item.kind.startswith("trigger-"))
         ]
-        return sorted(roots, key=_place)
+        return sorted(roots, key=_get_sort_key)
 
     def mentioning(self, text: str) -> list[Item]:
         self.flush()
@@ -163,8 +166,8 @@ class Rows:
             .filter(words__contains=text)
             .values_list("key", flat=True)
         )
-        found = [item for key in list(keys) if (item := self.item(key)) is not None]
-        return sorted((i for i in found if text in texts_of(i.data)), key=_place)
+        items = [item for key in list(keys) if (item := self.item(key)) is not None]
+        return sorted((i for i in items if text in texts_of(i.data)), key=_get_sort_key)
 
     def leads_to(self, source: str, goal: str) -> bool:
         self.flush()
@@ -172,8 +175,8 @@ class Rows:
             cursor.execute(
                 QUERIES["has_path"], {"workflow": self.workflow.pk, "source": source, "goal": goal}
             )
-            found = cursor.fetchone()
-        return bool(found and found[0])
+            row = cursor.fetchone()
+        return bool(row and row[0])
 
     def whole_graph(self) -> list[tuple[str, str]]:
         self.flush()
@@ -196,26 +199,26 @@ class Rows:
     # Changing
 
     def put_item(self, item: Item) -> Item:
-        former = self._items.now.get(item.id)
-        if former is not None:
-            self._inside[former.parent].discard(item.id)
-        placed = self._ranked(item, "note" if item.is_note else "node", self._last_node)
-        self._items.put(item.id, placed)
-        self._inside[placed.parent].add(item.id)
-        return placed
+        previous = self._items.now.get(item.id)
+        if previous is not None:
+            self._inside[previous.parent].discard(item.id)
+        ranked = self._assign_rank(item, "note" if item.is_note else "node", self._last_node)
+        self._items.put(item.id, ranked)
+        self._inside[ranked.parent].add(item.id)
+        return ranked
 
     def put_wire(self, wire: Wire) -> Wire:
-        placed = self._ranked(wire, "edge", self._last_edge)
-        self._wires.put(wire.id, placed)
+        ranked = self._assign_rank(wire, "edge", self._last_edge)
+        self._wires.put(wire.id, ranked)
         for end in (wire.source, wire.target):
             self._ends[end].add(wire.id)
-        return placed
+        return ranked
 
-    def put_named(self, named: Named) -> Named:
-        placed = self._ranked(named, named.area, self._last_variable)
-        self.named(named.area, named.name)  # so that a row that is there is found again
-        self._named.put((named.area, named.name), placed)
-        return placed
+    def put_named(self, variable: Named) -> Named:
+        ranked = self._assign_rank(variable, variable.area, self._last_variable)
+        self.named(variable.area, variable.name)  # so that a row that is there is found again
+        self._named.put((variable.area, variable.name), ranked)
+        return ranked
 
     def drop_item(self, id_: str) -> None:
         item = self._items.now[id_]
@@ -242,8 +245,8 @@ class Rows:
     def snapshot(self) -> str:
         self.flush()
         if self._changed or self.header_dirty:
-            return snapshots.store(self.workflow, draft_rows.read_rows(self.workflow)).hash
-        return snapshots.of_draft(self.workflow).hash
+            return snapshots.store_snapshot(self.workflow, draft_rows.read_rows(self.workflow)).hash
+        return snapshots.take_snapshot(self.workflow).hash
 
     def replace(self, snapshot: str) -> None:
         self.flush()
@@ -257,10 +260,10 @@ class Rows:
         self.header_dirty |= set(draft_rows.HEADER)
 
     def flush(self) -> None:
-        """Write what has changed since the last time."""
+        """Write the changes since the last flush."""
         self._flush(self._items, Node, self._node_fields)
         self._flush(self._wires, Edge, self._edge_fields)
-        self._keep_secrets()
+        self._store_secrets()
         self._flush(self._named, Variable, self._variable_fields)
 
     # Inside
@@ -274,13 +277,13 @@ class Rows:
     def _variables(self) -> QuerySet[Variable]:
         return Variable.objects.unscoped().filter(workflow=self.workflow)
 
-    def _read_items(self, which: Q, *, asked: Iterable[str] = ()) -> None:
-        for row in self._nodes().filter(which).order_by():
+    def _read_items(self, condition: Q, *, expected_ids: Iterable[str] = ()) -> None:
+        for row in self._nodes().filter(condition).order_by():
             if row.key not in self._items.now:
-                item = _item(row)
+                item = _build_item(row)
                 self._items.learn(row.key, row.pk, item)
                 self._inside[item.parent].add(item.id)
-        for key in asked:
+        for key in expected_ids:
             self._items.now.setdefault(key, None)
 
     def _read_wires(self, ids: list[str]) -> None:
@@ -290,11 +293,11 @@ class Rows:
 
     def _learn_wire(self, row: Edge) -> None:
         if row.key not in self._wires.now:
-            self._wires.learn(row.key, row.pk, _wire(row))
+            self._wires.learn(row.key, row.pk, _build_wire(row))
             for end in (row.source, row.target):
                 self._ends[end].add(row.key)
 
-    def _ranked(self, part: Part, what: str, last: Callable[[str], int]) -> Part:
+    def _assign_rank(self, part: Part, what: str, last: Callable[[str], int]) -> Part:
         if part.rank != UNRANKED:
             if what in self._last:
                 self._last[what] = max(self._last[what], part.rank)
@@ -306,50 +309,50 @@ class Rows:
         return replace(part, rank=self._last[what])
 
     def _last_node(self, what: str) -> int:
-        return _highest(self._nodes().filter(is_note=what == "note"))
+        return _find_highest_rank(self._nodes().filter(is_note=what == "note"))
 
     def _last_edge(self, what: str) -> int:
-        return _highest(self._edges())
+        return _find_highest_rank(self._edges())
 
     def _last_variable(self, what: str) -> int:
-        return _highest(self._variables().filter(area=what))
+        return _find_highest_rank(self._variables().filter(area=what))
 
     def _flush(
         self,
-        shelf: _Shelf[Part],
+        tracked: _TrackedParts[Part],
         model: type[Row],
         fields_of: Callable[[Part], dict[str, Any]],  # Any: fields of several types
     ) -> None:
-        gone: list[Any] = []
+        deleted_pks: list[Any] = []
         new: list[Row] = []
         changed: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-        for key in shelf.dirty:
-            part, (pk, former) = shelf.now[key], shelf.was.pop(key, (None, None))
+        for key in tracked.dirty:
+            part, (pk, previous) = tracked.now[key], tracked.was.pop(key, (None, None))
             if part is None:
-                if former is not None:
-                    gone.append(pk)
-                    self.growth -= size_of(fields_of(former).get("data"))
+                if previous is not None:
+                    deleted_pks.append(pk)
+                    self.growth -= size_of(fields_of(previous).get("data"))
                 continue
             fields = fields_of(part)
-            if former is None:
+            if previous is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
                 self._grow(NAMES + size_of(fields))
                 pk = row.pk
             else:
-                before = fields_of(former)
+                before = fields_of(previous)
                 # As JSON: to Python, True equals 1.
                 names = tuple(name for name in fields if not same(fields[name], before[name]))
                 if names:
-                    self._grow(_longer(fields, before, names))
+                    self._grow(_measure_growth(fields, before, names))
                     changed[names].append(model(pk=pk, **{name: fields[name] for name in names}))
-            shelf.was[key] = pk, part
-        self._changed = self._changed or bool(shelf.dirty)
-        shelf.dirty.clear()
-        if gone:
-            model._default_manager.filter(pk__in=gone).delete()
-        for names, found in changed.items():
-            _update(model, found, names)
+            tracked.was[key] = pk, part
+        self._changed = self._changed or bool(tracked.dirty)
+        tracked.dirty.clear()
+        if deleted_pks:
+            model._default_manager.filter(pk__in=deleted_pks).delete()
+        for names, changed_rows in changed.items():
+            _update_rows(model, changed_rows, names)
         if new:
             model._default_manager.bulk_create(new, batch_size=500)
 
@@ -387,34 +390,36 @@ class Rows:
         }
 
     @staticmethod
-    def _variable_fields(named: Named) -> dict[str, Any]:  # Any: fields of several types
+    def _variable_fields(variable: Named) -> dict[str, Any]:  # Any: fields of several types
         return {
-            "area": named.area,
-            "name": named.name,
-            "key": named.id,
-            "rank": named.rank,
-            "value_type": named.value_type,
-            "value": None if named.is_secret else named.value,
-            "description": named.description,
-            "extra": named.extra,
+            "area": variable.area,
+            "name": variable.name,
+            "key": variable.id,
+            "rank": variable.rank,
+            "value_type": variable.value_type,
+            "value": None if variable.is_secret else variable.value,
+            "description": variable.description,
+            "extra": variable.extra,
         }
 
-    def _keep_secrets(self) -> None:
-        """A secret's value goes beside the draft; under a new name it is the old one's until a new one is given."""
+    def _store_secrets(self) -> None:
+        """Store the secrets' values outside the draft; a renamed secret keeps its value until a new
+        one is set.
+        """
         dropped = {
-            former.rank: (area, name)
+            previous.rank: (area, name)
             for (area, name) in self._named.dirty
             if self._named.now[area, name] is None
-            and (former := self._named.was.get((area, name), (None, None))[1]) is not None
-            and former.is_secret
+            and (previous := self._named.was.get((area, name), (None, None))[1]) is not None
+            and previous.is_secret
         }
         for area, name in self._named.dirty:
-            named = self._named.now[area, name]
-            if named is None or not named.is_secret:
+            variable = self._named.now[area, name]
+            if variable is None or not variable.is_secret:
                 continue
-            if named.value not in (None, ""):
-                self._put_secret(area, name, encrypt(str(named.value)))
-            elif (old := dropped.get(named.rank)) is not None and old[0] == area:
+            if variable.value not in (None, ""):
+                self._put_secret(area, name, encrypt(str(variable.value)))
+            elif (old := dropped.get(variable.rank)) is not None and old[0] == area:
                 for row in WorkflowSecret.objects.unscoped().filter(
                     workflow=self.workflow, area=area, name=old[1]
                 ):
@@ -429,31 +434,33 @@ class Rows:
         )
 
 
-def _update(model: type[Row], found: list[Row], names: tuple[str, ...]) -> None:
-    if len(found) > FEW and model is not Variable:  # json has no CASE
-        model._default_manager.bulk_update(found, names, batch_size=500)
+def _update_rows(model: type[Row], rows: list[Row], names: tuple[str, ...]) -> None:
+    if len(rows) > FEW and model is not Variable:  # json has no CASE
+        model._default_manager.bulk_update(rows, names, batch_size=500)
         return
-    for row in found:
+    for row in rows:
         values = {name: getattr(row, name) for name in names}
         model._default_manager.filter(pk=row.pk).update(**values)
 
 
-def _longer(now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]) -> int:
-    """Characters; a field that was empty may not have been named in the document before."""
-    named = NAMES if any(not before[name] and now[name] for name in names) else 0
-    return sum(size_of(now[name]) - size_of(before[name]) for name in names) + named
+def _measure_growth(
+    now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]
+) -> int:
+    """Return the added characters; a field that was empty may not have been in the document before."""
+    name_length = NAMES if any(not before[name] and now[name] for name in names) else 0
+    return sum(size_of(now[name]) - size_of(before[name]) for name in names) + name_length
 
 
-def _highest(found: QuerySet[Any]) -> int:  # Any: of three models
-    highest = found.order_by().aggregate(highest=Max("rank"))["highest"]
+def _find_highest_rank(rows: QuerySet[Any]) -> int:  # Any: of three models
+    highest = rows.order_by().aggregate(highest=Max("rank"))["highest"]
     return -1 if highest is None else int(highest)
 
 
-def _place(part: Item | Wire) -> tuple[int, str]:
+def _get_sort_key(part: Item | Wire) -> tuple[int, str]:
     return part.rank, part.id
 
 
-def _item(row: Node) -> Item:
+def _build_item(row: Node) -> Item:
     return Item(
         id=row.key,
         kind=row.kind,
@@ -470,11 +477,11 @@ def _item(row: Node) -> Item:
     )
 
 
-def _wire(row: Edge) -> Wire:
+def _build_wire(row: Edge) -> Wire:
     return Wire(row.key, row.source, row.target, row.handle, row.target_handle, row.extra, row.rank)
 
 
-def _named(row: Variable) -> Named:
+def _build_named(row: Variable) -> Named:
     return Named(
         row.area, row.name, row.value_type, row.value, row.key, row.description, row.extra, row.rank
     )

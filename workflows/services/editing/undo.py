@@ -1,7 +1,7 @@
-"""Undo and redo: the inverse of a revision, fitted to what came after it, as a new revision.
+"""Undo and redo: the inverse of a revision, rebased over later edits, as a new revision.
 
-Each person takes back what is theirs. Where somebody else has since changed the same thing, that is
-said, and nothing is forced: whoever asks decides whose holds.
+Everybody undoes their own edits. Where another member has since changed the same value, the clash
+is reported and the caller decides which value holds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,27 +29,27 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.gestures import Choice, answer, done_before, keep
+from workflows.services.editing.gestures import Choice, build_change, find_previous, record_edit
 from workflows.services.editing.rebase import (
     FARTHEST,
-    effective,
-    insisted,
-    their_ops,
-    unfolded,
+    drop_undone,
+    expand_replacements,
+    list_later_ops,
+    override,
 )
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.undo_stacks import Entry, stacks_of
+from workflows.services.editing.undo_stacks import StackEntry, build_stacks
 from workflows.services.editor import drafts
 
 
 class _Way(NamedTuple):
     kind: RevisionKind
-    entries: tuple[Entry, ...]
+    entries: tuple[StackEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """Of the clashes that stood in the way of taking back ``undoes``: by index, whose value holds."""
+class Resolution:
+    """The chosen values for the clashes of undoing the revision ``undoes``, by the clash's index."""
 
     undoes: int
     resolve: Mapping[int, Choice]
@@ -61,10 +61,10 @@ def undo(
     workflow: Workflow,
     client: str = "",
     key: str | None = None,
-    decided: Decided | None = None,
+    resolution: Resolution | None = None,
 ) -> Change:
-    """Take back one's own last edit. Raises NothingToUndo, or EditClash."""
-    return _go(principal, workflow, RevisionKind.UNDO, client, key, decided)
+    """Undo the principal's own last edit. Raises NothingToUndo or EditClash."""
+    return _undo_or_redo(principal, workflow, RevisionKind.UNDO, client, key, resolution)
 
 
 def redo(
@@ -73,39 +73,41 @@ def redo(
     workflow: Workflow,
     client: str = "",
     key: str | None = None,
-    decided: Decided | None = None,
+    resolution: Resolution | None = None,
 ) -> Change:
-    """Do again what was last taken back."""
-    return _go(principal, workflow, RevisionKind.REDO, client, key, decided)
+    """Redo what the principal undid last. Raises NothingToUndo or EditClash."""
+    return _undo_or_redo(principal, workflow, RevisionKind.REDO, client, key, resolution)
 
 
-def _go(
+def _undo_or_redo(
     principal: Principal,
     workflow: Workflow,
     kind: RevisionKind,
     client: str,
     key: str | None,
-    decided: Decided | None,
+    resolution: Resolution | None,
 ) -> Change:
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        if (earlier := done_before(principal, locked, key)) is not None:
-            return answer(principal, locked, earlier)
-        stacks = stacks_of(locked, principal.actor)
-        entries = stacks.done if kind is RevisionKind.UNDO else stacks.undone
+        if (earlier := find_previous(principal, locked, key)) is not None:
+            return build_change(principal, locked, earlier)
+        stacks = build_stacks(locked, principal.actor)
+        entries = stacks.undoable if kind is RevisionKind.UNDO else stacks.redoable
         if not entries:
             raise NothingToUndo
-        target = log.revisions(locked).get(number=entries[-1].number)
-        if decided is not None and decided.undoes != target.number:
+        target = log.list_revisions(locked).get(number=entries[-1].number)
+        if resolution is not None and resolution.undoes != target.number:
             raise EditClash(sentence=_("You made another edit in the meantime. Try again."))
         store = Rows(locked)
         try:
-            performed = _taken_back(locked, store, target, decided.resolve if decided else {})
+            performed = _apply_inverse(
+                locked, store, target, resolution.resolve if resolution else {}
+            )
         except EditClash as clash:
             clash.undoes = target.number
             raise
-        revision = keep(
+        revision = record_edit(
             principal,
             locked,
             store,
@@ -116,31 +118,31 @@ def _go(
             kind=kind,
             undoes=target.number,
         )
-        return answer(principal, locked, revision, store)
+        return build_change(principal, locked, revision, store)
 
 
-def _taken_back(
+def _apply_inverse(
     workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
 ) -> Performed:
-    since = log.after(workflow, target.number, FARTHEST)
+    since = log.list_revisions_after(workflow, target.number, FARTHEST)
     if since is None:
         raise EditClash(
             sentence=_("There are too many later edits to undo this. Use History instead.")
         )
-    ops = _inverse(workflow, target, effective(since), resolve)
+    ops = _build_inverse(workflow, target, drop_undone(since), resolve)
     _prefetch(store, ops)
     try:
-        done, inverse = apply_all(store, ops)
-        check(store, done)
-    except EditRefused as refused:
+        performed, inverse = apply_all(store, ops)
+        check(store, performed)
+    except EditRefused as refusal:
         if "theirs" in resolve.values() and "mine" not in resolve.values():
             # As it is, then; what was done before it can be taken back.
             return Performed((), (), ())
-        raise EditClash([_standing_in_the_way(refused)]) from refused
-    return Performed(done, inverse, (0,) * len(done))
+        raise EditClash([_build_clash(refusal)]) from refusal
+    return Performed(performed, inverse, (0,) * len(performed))
 
 
-def _inverse(
+def _build_inverse(
     workflow: Workflow,
     target: Revision,
     since: Sequence[Revision],
@@ -148,27 +150,27 @@ def _inverse(
 ) -> Sequence[Op]:
     if not since:
         return read_log(target.inverse)
-    back = tuple(unfolded(workflow, target.inverse, target.ops))
-    rebased = rebase(back, their_ops(workflow, since))
+    inverse_ops = tuple(expand_replacements(workflow, target.inverse, target.ops))
+    rebased = rebase(inverse_ops, list_later_ops(workflow, since))
     clashes = {clash.op: clash for clash in rebased.clashes}
-    asked = _once(rebased.clashes)
-    if {clash.op for clash in asked.values()} - resolve.keys():
-        raise EditClash(tuple(asked.values()))
+    open_clashes = _group_by_target(rebased.clashes)
+    if {clash.op for clash in open_clashes.values()} - resolve.keys():
+        raise EditClash(tuple(open_clashes.values()))
     parts: dict[int, list[Op]] = {}  # what each operation comes to, in their order
     for fitted, origin in zip(rebased.ops, rebased.origins, strict=True):
         parts.setdefault(origin, []).append(fitted)
     for index, clash in clashes.items():
-        if resolve[asked[_place(clash)].op] == "mine":
-            parts[index] = insisted(back[index], clash, None, since)
+        if resolve[open_clashes[_get_target(clash)].op] == "mine":
+            parts[index] = override(inverse_ops[index], clash, None, since)
     return [op for index in sorted(parts) for op in parts[index]]
 
 
-def _once(clashes: Sequence[Clash]) -> dict[object, Clash]:
-    """By place: a title that is written in two ways is one question."""
-    return {_place(clash): clash for clash in reversed(clashes)}
+def _group_by_target(clashes: Sequence[Clash]) -> dict[object, Clash]:
+    """Return one clash for each target: a title that is stored twice is one question."""
+    return {_get_target(clash): clash for clash in reversed(clashes)}
 
 
-def _place(clash: Clash) -> object:
+def _get_target(clash: Clash) -> object:
     return clash.node, clash.edge, clash.field
 
 
@@ -178,6 +180,6 @@ def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
         store.prefetch(ids, around=ids)
 
 
-def _standing_in_the_way(refused: EditRefused) -> Clash:
-    problem = refused.problems[0]
+def _build_clash(refusal: EditRefused) -> Clash:
+    problem = refusal.problems[0]
     return Clash(0, problem.field or "", None, problem.message, NOBODY, problem.node, problem.edge)

@@ -1,4 +1,4 @@
-"""What somebody can undo and redo, told from the log: it outlives the page and needs no place of its own."""
+"""Undo and redo stacks, built from the log: they outlive the page and need no table of their own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ DEEPEST = 1_000  # of one's own revisions; what lies further back is reached thr
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StackEntry:
     number: int
     kind: str
     undoes: int | None
@@ -20,21 +20,21 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """Numbers of revisions, the next one last."""
+    """The revisions that can be undone and redone, the next one last."""
 
-    done: tuple[Entry, ...] = ()
-    undone: tuple[Entry, ...] = ()
+    undoable: tuple[StackEntry, ...] = ()
+    redoable: tuple[StackEntry, ...] = ()
 
     @property
     def undo_label(self) -> str | None:
-        return self.done[-1].label if self.done else None
+        return self.undoable[-1].label if self.undoable else None
 
     @property
     def redo_label(self) -> str | None:
-        return self.undone[-1].label if self.undone else None
+        return self.redoable[-1].label if self.redoable else None
 
 
-def stacks_of(workflow: Workflow, actor: str) -> Stacks:
+def build_stacks(workflow: Workflow, actor: str) -> Stacks:
     rows = (
         Revision.objects.unscoped()
         .filter(workflow=workflow, actor=actor)
@@ -42,26 +42,30 @@ def stacks_of(workflow: Workflow, actor: str) -> Stacks:
         .values_list("number", "kind", "undoes", "label")[:DEEPEST]
     )
     # The first row of a log is the draft as it was made; there is nothing before it.
-    return stacked(Entry(*row) for row in reversed(list(rows)) if row[0] > 1)
+    return stack_entries(StackEntry(*row) for row in reversed(list(rows)) if row[0] > 1)
 
 
 def after_edit(revision: Revision) -> Stacks:
-    """The tops of the stacks right after an edit, which needs no look at the log."""
-    return Stacks(done=(Entry(revision.number, revision.kind, None, revision.label),))
+    """Return the tops of the stacks right after an edit, without reading the log."""
+    return Stacks(undoable=(StackEntry(revision.number, revision.kind, None, revision.label),))
 
 
-def stacked(entries: Iterable[Entry]) -> Stacks:
-    """An edit empties what could be redone; an undo takes from one stack to the other, a redo back."""
-    done: list[Entry] = []
-    undone: list[Entry] = []
+def stack_entries(entries: Iterable[StackEntry]) -> Stacks:
+    """Return the stacks that the entries lead to.
+
+    An edit empties the redo stack; an undo moves an entry from the undo stack to the redo stack,
+    and a redo moves it back.
+    """
+    undoable: list[StackEntry] = []
+    redoable: list[StackEntry] = []
     for entry in entries:
         if entry.kind == RevisionKind.EDIT:
-            done.append(entry)
-            undone.clear()
+            undoable.append(entry)
+            redoable.clear()
         elif entry.kind == RevisionKind.UNDO:
-            done = [each for each in done if each.number != entry.undoes]
-            undone.append(entry)
+            undoable = [candidate for candidate in undoable if candidate.number != entry.undoes]
+            redoable.append(entry)
         else:
-            undone = [each for each in undone if each.number != entry.undoes]
-            done.append(entry)
-    return Stacks(tuple(done), tuple(undone))
+            redoable = [candidate for candidate in redoable if candidate.number != entry.undoes]
+            undoable.append(entry)
+    return Stacks(tuple(undoable), tuple(redoable))

@@ -1,7 +1,7 @@
-"""What is wrong with the nodes a change touched, without reading the rest of the draft.
+"""Check the configuration of the touched nodes, without reading the rest of the draft.
 
-That is their configuration. What takes the whole graph (references, paths, circles) is in the full
-list, which has a route of its own.
+Problems that concern the whole graph (references, paths, cycles) are in the full list, which has
+a route of its own.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.services.editing.rows import Rows
 
 
-def problems_of(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
+def list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     nodes = tuple(node_of(item) for item in items if not item.is_note)
-    alone = Document(Mode(store.workflow.mode), nodes, ())
-    return tuple(configuration_problems(alone, load_kinds()))
+    document = Document(Mode(store.workflow.mode), nodes, ())
+    return tuple(configuration_problems(document, load_kinds()))

@@ -1,4 +1,4 @@
-"""A draft's rows from a document, and the document back from the rows."""
+"""Write a document into a draft's rows, and read the rows back as a document."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -37,14 +37,14 @@ def write_rows(workflow: Workflow, document: Document) -> None:
     _check(document)
     for model in (Node, Edge, Variable):
         model.objects.unscoped().filter(workflow=workflow).delete()
-    _create(Node, [*_node_rows(workflow, document), *_note_rows(workflow, document)])
-    _create(Edge, _edge_rows(workflow, document))
-    _create(Variable, _variable_rows(workflow, document))
-    _keep_secrets(workflow, document)
+    _create(Node, [*_build_node_rows(workflow, document), *_build_note_rows(workflow, document)])
+    _create(Edge, _build_edge_rows(workflow, document))
+    _create(Variable, _build_variable_rows(workflow, document))
+    _store_secrets(workflow, document)
 
 
 def copy_header(workflow: Workflow, document: Document) -> None:
-    """What the document says of the workflow itself, but its name: that belongs to the team."""
+    """Copy the document's settings to the workflow, except its name: that belongs to the team."""
     workflow.mode = document.mode.value
     workflow.dialect = document.dialect.value
     workflow.dialect_version = document.version
@@ -54,20 +54,20 @@ def copy_header(workflow: Workflow, document: Document) -> None:
 
 
 def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
-    """The draft as a document; secret values are in it only when handed in."""
+    """Return the draft as a document; it contains secret values only if they are passed in."""
     nodes = list(Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "key"))
     edges = Edge.objects.unscoped().filter(workflow=workflow).order_by("rank", "key")
     variables = list(Variable.objects.unscoped().filter(workflow=workflow).order_by("rank", "name"))
-    known = secrets or {}
+    secret_values = secrets or {}
     return Document(
         mode=Mode(workflow.mode),
-        nodes=tuple(_node(row) for row in nodes if not row.is_note),
-        edges=tuple(_edge(row) for row in edges),
+        nodes=tuple(_build_node(row) for row in nodes if not row.is_note),
+        edges=tuple(_build_edge(row) for row in edges),
         name=workflow.name,
         description=workflow.description,
-        environment=_variables(variables, VariableArea.ENVIRONMENT, known),
-        conversation=_variables(variables, VariableArea.CONVERSATION, known),
-        notes=tuple(_note(row) for row in nodes if row.is_note),
+        environment=_build_variables(variables, VariableArea.ENVIRONMENT, secret_values),
+        conversation=_build_variables(variables, VariableArea.CONVERSATION, secret_values),
+        notes=tuple(_build_note(row) for row in nodes if row.is_note),
         features=workflow.features,
         dialect=Dialect(workflow.dialect),
         version=workflow.dialect_version,
@@ -75,13 +75,13 @@ def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
     )
 
 
-def secrets_of(workflow: Workflow) -> dict[tuple[str, str], str]:
-    """The secret variables' values, decrypted: for the run that uses them, for nothing else."""
+def read_secrets(workflow: Workflow) -> dict[tuple[str, str], str]:
+    """Return the secret variables' decrypted values; only for the run that uses them."""
     rows = WorkflowSecret.objects.unscoped().filter(workflow=workflow)
     return {(row.area, row.name): decrypt(bytes(row.secret)) for row in rows}
 
 
-def _node_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
+def _build_node_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
     for rank, node in enumerate(document.nodes):
         yield Node(
             team_id=workflow.team_id,
@@ -92,11 +92,11 @@ def _node_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
             title=node.title,
             parent=node.parent or "",
             data=dict(node.data),
-            **_geometry(node),
+            **_build_geometry(node),
         )
 
 
-def _note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
+def _build_note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
     for rank, note in enumerate(document.notes):
         yield Node(
             team_id=workflow.team_id,
@@ -106,11 +106,11 @@ def _note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
             parent=note.parent or "",
             data=dict(note.data),
             is_note=True,
-            **_geometry(note),
+            **_build_geometry(note),
         )
 
 
-def _geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of several types
+def _build_geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of several types
     return {
         "x": item.position.x,
         "y": item.position.y,
@@ -120,15 +120,15 @@ def _geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of severa
     }
 
 
-def _edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
-    taken: Counter[str] = Counter()
+def _build_edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
+    key_counts: Counter[str] = Counter()
     for rank, edge in enumerate(document.edges):
         # Nothing refers to an edge by its id, so hand-written documents give one id to several.
-        taken[edge.id] += 1
+        key_counts[edge.id] += 1
         yield Edge(
             team_id=workflow.team_id,
             workflow=workflow,
-            key=edge.id if taken[edge.id] == 1 else f"{edge.id}#{taken[edge.id]}",
+            key=edge.id if key_counts[edge.id] == 1 else f"{edge.id}#{key_counts[edge.id]}",
             rank=rank,
             source=edge.source,
             target=edge.target,
@@ -138,8 +138,8 @@ def _edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
         )
 
 
-def _variable_rows(workflow: Workflow, document: Document) -> Iterable[Variable]:
-    for area, specs in _areas(document):
+def _build_variable_rows(workflow: Workflow, document: Document) -> Iterable[Variable]:
+    for area, specs in _list_areas(document):
         for rank, spec in enumerate(specs):
             yield Variable(
                 team_id=workflow.team_id,
@@ -155,9 +155,13 @@ def _variable_rows(workflow: Workflow, document: Document) -> Iterable[Variable]
             )
 
 
-def _keep_secrets(workflow: Workflow, document: Document) -> None:
-    """An export carries blanks in place of secrets: bringing one back must not empty the real ones."""
-    given = [
+def _store_secrets(workflow: Workflow, document: Document) -> None:
+    """Store the secrets that have a value.
+
+    An export carries blanks in place of secrets, so importing it again must not empty the stored
+    ones.
+    """
+    rows = [
         WorkflowSecret(
             team_id=workflow.team_id,
             workflow=workflow,
@@ -165,19 +169,19 @@ def _keep_secrets(workflow: Workflow, document: Document) -> None:
             name=spec.name,
             secret=encrypt(str(spec.value)),
         )
-        for area, specs in _areas(document)
+        for area, specs in _list_areas(document)
         for spec in specs
         if is_secret(spec.value_type) and spec.value not in (None, "")
     ]
     WorkflowSecret.objects.bulk_create(
-        given,
+        rows,
         update_conflicts=True,
         unique_fields=["workflow", "area", "name"],
         update_fields=["secret", "updated_at"],
     )
 
 
-def _areas(document: Document) -> tuple[tuple[VariableArea, tuple[VariableSpec, ...]], ...]:
+def _list_areas(document: Document) -> tuple[tuple[VariableArea, tuple[VariableSpec, ...]], ...]:
     return (
         (VariableArea.ENVIRONMENT, document.environment),
         (VariableArea.CONVERSATION, document.conversation),
@@ -188,7 +192,7 @@ def _create(model: type[Row], rows: Iterable[Row]) -> None:
     model._default_manager.bulk_create(rows, batch_size=500)
 
 
-def _node(row: Node) -> NodeSpec:
+def _build_node(row: Node) -> NodeSpec:
     return NodeSpec(
         id=row.key,
         kind=row.kind,
@@ -202,7 +206,7 @@ def _node(row: Node) -> NodeSpec:
     )
 
 
-def _note(row: Node) -> Note:
+def _build_note(row: Node) -> Note:
     return Note(
         id=row.key,
         data=row.data,
@@ -214,7 +218,7 @@ def _note(row: Node) -> Note:
     )
 
 
-def _edge(row: Edge) -> EdgeSpec:
+def _build_edge(row: Edge) -> EdgeSpec:
     return EdgeSpec(
         id=row.key,
         source=row.source,
@@ -225,7 +229,7 @@ def _edge(row: Edge) -> EdgeSpec:
     )
 
 
-def _variables(
+def _build_variables(
     rows: Iterable[Variable], area: VariableArea, secrets: Secrets
 ) -> tuple[VariableSpec, ...]:
     return tuple(
@@ -243,15 +247,15 @@ def _variables(
 
 
 def _check(document: Document) -> None:
-    """What the tables can't hold is a problem of the document, addressed like any other."""
-    problems = [*_too_long(document), *_twice(document)]
+    """Raise DocumentInvalid with the problems of a document that the tables cannot hold."""
+    problems = [*_find_long_names(document), *_find_duplicates(document)]
     if problems:
         raise DocumentInvalid(problems)
 
 
-def _too_long(document: Document) -> Iterable[Problem]:
+def _find_long_names(document: Document) -> Iterable[Problem]:
     sentence = f"An ID or name can have at most {LONGEST_NAME} characters"
-    for key in _ids(document):
+    for key in _list_ids(document):
         if len(key) > LONGEST_NAME:
             yield Problem("node.id_too_long", sentence, node=key)
     for edge in document.edges:
@@ -260,22 +264,22 @@ def _too_long(document: Document) -> Iterable[Problem]:
             > LONGEST_NAME
         ):
             yield Problem("edge.end_too_long", sentence, edge=edge.id)
-    for _area, specs in _areas(document):
+    for _area, specs in _list_areas(document):
         for spec in specs:
             if max(len(spec.name), len(spec.id)) > LONGEST_NAME:
                 yield Problem("variable.name_too_long", sentence, field=spec.name)
 
 
-def _ids(document: Document) -> list[str]:
-    """Nodes and notes share one table, so one space of ids."""
+def _list_ids(document: Document) -> list[str]:
+    """Return the ids of nodes and notes, which share one table and so one set of ids."""
     return [node.id for node in document.nodes] + [note.id for note in document.notes]
 
 
-def _twice(document: Document) -> Iterable[Problem]:
-    for key, count in Counter(_ids(document)).items():
+def _find_duplicates(document: Document) -> Iterable[Problem]:
+    for key, count in Counter(_list_ids(document)).items():
         if count > 1:
             yield Problem("node.id_twice", f"{count} nodes have this ID", node=key)
-    for _area, specs in _areas(document):
+    for _area, specs in _list_areas(document):
         for name, count in Counter(spec.name for spec in specs).items():
             if count > 1:
                 yield Problem(

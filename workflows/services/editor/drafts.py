@@ -1,4 +1,4 @@
-"""The draft: reading it, replacing it, checking it, and the snapshot of what it says now."""
+"""Read, replace, check, export, rename and archive drafts."""
 
 import json
 from collections.abc import Iterable
@@ -21,9 +21,8 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services import audit_lines
 from workflows.services.editing import log
-from workflows.services.editor import draft_rows, snapshots
-from workflows.services.editor.snapshots import of_draft as snapshot_of_draft
-from workflows.services.editor.snapshots import store as store_snapshot
+from workflows.services.editor import draft_rows
+from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 
 
 __all__ = [
@@ -35,8 +34,7 @@ __all__ = [
     "lock",
     "rename",
     "replace_draft",
-    "snapshot_of_draft",
-    "store_snapshot",
+    "take_snapshot",
     "unarchive",
     "unarchive_all",
     "validate_draft",
@@ -44,10 +42,10 @@ __all__ = [
 
 
 def draft_document(workflow: Workflow, *, include_secrets: bool = False) -> Document:
-    """The draft as the engine's document. The caller has found the workflow, so may see it."""
+    """Return the draft as the engine's document. The caller has found the workflow, so may see it."""
     with tenant([workflow.team_id]):
         return draft_rows.read_rows(
-            workflow, draft_rows.secrets_of(workflow) if include_secrets else None
+            workflow, draft_rows.read_secrets(workflow) if include_secrets else None
         )
 
 
@@ -57,18 +55,18 @@ def replace_draft(
     workflow: Workflow,
     document: Document,
 ) -> Workflow:
-    """Put a document in place of the draft, in one revision; undoing it brings the former one back."""
+    """Put a document in place of the draft, in one revision; undoing it restores the previous draft."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
-        former = snapshots.of_draft(locked)
+        previous = take_snapshot(locked)
         draft_rows.write_rows(locked, document)
         draft_rows.copy_header(locked, document)
         log.record(
             principal,
             locked,
-            ops=(Replace(snapshots.store(locked, document).hash),),
-            inverse=(Replace(former.hash),),
+            ops=(Replace(store_snapshot(locked, document).hash),),
+            inverse=(Replace(previous.hash),),
             label=_("Imported a document"),
             changed=draft_rows.HEADER,
         )
@@ -77,7 +75,11 @@ def replace_draft(
 
 
 def lock(workflow: Workflow) -> Workflow:
-    """The row, held until the transaction ends: edits of one draft happen one after the other."""
+    """Lock and return the workflow's row until the transaction ends, so that edits of one draft are
+    sequential.
+
+    Raises WorkflowArchived.
+    """
     locked = (
         Workflow.objects.unscoped().select_for_update(of=("self",), no_key=True).get(pk=workflow.pk)
     )
@@ -87,7 +89,7 @@ def lock(workflow: Workflow) -> Workflow:
 
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
-    """Every problem of the draft, errors and warnings."""
+    """Return every problem of the draft, errors and warnings."""
     return list(validate(draft_document(workflow), load_kinds()))
 
 
@@ -99,7 +101,7 @@ def export(
     format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - as in the address
     include_secrets: bool = False,
 ) -> str:
-    """The draft as text in a dialect (its own, unless said otherwise)."""
+    """Return the draft as text in a dialect, by default its own."""
     if include_secrets:
         permissions.check_see_secrets(principal, workflow)
     else:
@@ -120,9 +122,9 @@ def rename(
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
-        wanted = {"name": clean_name(name), "description": description}
-        former = {field: getattr(locked, field) for field in wanted}
-        ops = [Header(f, value) for f, value in wanted.items() if value not in (None, former[f])]
+        values = {"name": clean_name(name), "description": description}
+        previous = {field: getattr(locked, field) for field in values}
+        ops = [Header(f, value) for f, value in values.items() if value not in (None, previous[f])]
         for op in ops:
             setattr(locked, op.field, op.value)
         if ops:
@@ -130,7 +132,7 @@ def rename(
                 principal,
                 locked,
                 ops=ops,
-                inverse=[Header(op.field, former[op.field]) for op in reversed(ops)],
+                inverse=[Header(op.field, previous[op.field]) for op in reversed(ops)],
                 label=_("Renamed the workflow"),
                 changed=[op.field for op in ops],
             )
@@ -139,7 +141,9 @@ def rename(
 
 
 def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
-    """Out of the lists and no longer run; nothing is lost, and ``unarchive`` brings it back."""
+    """Archive the workflow: it leaves the lists and no longer runs. Nothing is deleted;
+    ``unarchive`` restores it.
+    """
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
@@ -150,7 +154,7 @@ def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
 
 
 def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
-    """Back into its folder, as it was. Asked twice, it is back all the same, and noted once."""
+    """Restore the workflow into its folder. Restoring it twice succeeds and is logged once."""
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
         archived = Workflow.objects.unscoped().filter(pk=workflow.pk, archived_at__isnull=False)
@@ -161,13 +165,13 @@ def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
 
 
 def archive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """All or none."""
+    """Archive all of these workflows, or none."""
     with transaction.atomic():
         return [archive(principal, workflow=workflow) for workflow in workflows]
 
 
 def unarchive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """All or none; one that is back already stays as it is."""
+    """Restore all of these workflows, or none; one that is not archived stays as it is."""
     with transaction.atomic():
         return [unarchive(principal, workflow=workflow) for workflow in workflows]
 

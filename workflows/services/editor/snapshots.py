@@ -1,4 +1,4 @@
-"""Documents by their content: what a draft says at a moment, stored once however often it is asked for."""
+"""Snapshots: documents addressed by a hash of their content, each stored once."""
 
 from django.db.models import F
 
@@ -9,8 +9,8 @@ from workflows.models.documents import content_hash, to_json
 from workflows.services.editor import draft_rows
 
 
-def of_draft(workflow: Workflow) -> Snapshot:
-    """What the draft says now."""
+def take_snapshot(workflow: Workflow) -> Snapshot:
+    """Return the snapshot of the draft as it is now, and store it if it is new."""
     with tenant([workflow.team_id]):
         current = Workflow.objects.unscoped().select_related("draft_snapshot").get(pk=workflow.pk)
         if current.draft_snapshot and current.draft_snapshot_revision == current.revision:
@@ -21,15 +21,15 @@ def of_draft(workflow: Workflow) -> Snapshot:
             .select_for_update(of=("self",), no_key=True)
             .get(pk=workflow.pk)
         )
-        snapshot = store(current, draft_rows.read_rows(current))
+        snapshot = store_snapshot(current, draft_rows.read_rows(current))
         Workflow.objects.unscoped().filter(pk=current.pk).update(
             draft_snapshot=snapshot, draft_snapshot_revision=F("revision")
         )
     return snapshot
 
 
-def store(workflow: Workflow, document: Document) -> Snapshot:
-    """The snapshot of a document without its secrets; the one there is, if there is one."""
+def store_snapshot(workflow: Workflow, document: Document) -> Snapshot:
+    """Store a document without its secrets and return its snapshot; an equal one is reused."""
     stored = to_json(document)
     digest = content_hash(stored)
     Snapshot.objects.bulk_create(

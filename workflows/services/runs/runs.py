@@ -35,7 +35,7 @@ from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
 from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
-from workflows.services.editor.drafts import snapshot_of_draft
+from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.memory_streams import Stream, system_of
 from workflows.tasks import wake_worker
 
@@ -260,7 +260,7 @@ def pinned_snapshot(
         raise InvalidValue(_("This workflow has not been published yet."))
     if version == "draft" or published is None:
         permissions.check_view(principal, workflow)
-        return snapshot_of_draft(workflow), None
+        return take_snapshot(workflow), None
     return published.snapshot, published
 
 

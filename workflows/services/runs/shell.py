@@ -15,7 +15,7 @@ from workflows.engine.testing.backends import Request
 from workflows.execution.plans import prepare
 from workflows.models import Conversation, Run, Workflow, WorkflowSecret
 from workflows.services.chat.conversations import open_conversation, save_variables
-from workflows.services.editor.drafts import store_snapshot
+from workflows.services.editor.snapshots import store_snapshot
 from workflows.services.runs.runs import Order, Subject, queue_run
 
 

@@ -32,7 +32,7 @@ def kept_cases(workflow_id: UUID) -> Kept | None:
             team_id,
             draft_rows.read_rows(workflow),
             [read_case(case.spec) for case in found],
-            {name: value for (_area, name), value in draft_rows.secrets_of(workflow).items()},
+            {name: value for (_area, name), value in draft_rows.read_secrets(workflow).items()},
         )
 
 

@@ -29,10 +29,10 @@ from workflows.errors import (
 from workflows.models import Workflow
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
-from workflows.services.editing.catch_up import changes_after, revision_now
-from workflows.services.editing.changes import Change, problem_tree
-from workflows.services.editing.draft_checksum import shape_of
-from workflows.services.editing.parts import MOST, parts_of
+from workflows.services.editing.catch_up import get_revision, list_changes
+from workflows.services.editing.changes import Change, build_problem_tree
+from workflows.services.editing.draft_checksum import compute_shape
+from workflows.services.editing.parts import MOST, read_parts
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problem_sentences import label
 from workflows.views.canvas.fragments import Fragments, render_fragments
@@ -135,13 +135,13 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     asked = request.GET.getlist("part")
     if len(asked) > MOST:
         raise InvalidValue(field="part")
-    since = changes_after(principal, workflow=workflow, after=int(after[:9]))
+    since = list_changes(principal, workflow=workflow, after=int(after[:9]))
     return JsonResponse(
         {
             "revision": since.revision,
             "reload": since.reload,
             "changes": [told(change) for change in since.changes],
-            "shape": shape_of(principal, workflow).tree(),
+            "shape": compute_shape(principal, workflow).tree(),
             "parts": _parts(principal, workflow, asked) if asked else None,
         }
     )
@@ -149,12 +149,12 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 def told(change: Change) -> dict[str, Any]:  # Any: JSON
     """A change with the HTML of what it touched."""
-    return {**change.tree(), "html": _html(change, change.touched.gone)}
+    return {**change.tree(), "html": _html(change, change.touched_parts.deleted)}
 
 
 def _parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
-    parts = parts_of(principal, workflow, ids)
-    return _html(parts.now, parts.gone)
+    parts = read_parts(principal, workflow, ids)
+    return _html(parts.now, parts.missing)
 
 
 def _html(change: Change, gone: Sequence[str]) -> Fragments:
@@ -170,8 +170,8 @@ def _html(change: Change, gone: Sequence[str]) -> Fragments:
 def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     asked = _asked(request)
-    decided = None if asked.undoes is None else undoing.Decided(asked.undoes, asked.resolve)
-    about = {"client": asked.client, "key": asked.key, "decided": decided}
+    decided = None if asked.undoes is None else undoing.Resolution(asked.undoes, asked.resolve)
+    about = {"client": asked.client, "key": asked.key, "resolution": decided}
     try:
         change = way(principal, workflow=workflow, **about)
     except EditClash as clash:
@@ -208,7 +208,7 @@ def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> Http
     error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
     if own and all(own):
         error["message"] = _("You changed this in another tab in the meantime.")
-    revision = revision_now(principal, workflow=workflow)
+    revision = get_revision(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
 
 
@@ -222,7 +222,7 @@ def _label(field: str, kind: str | None) -> str:
 def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
     body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, EditRefused):
-        body["problems"] = [problem_tree(problem) for problem in error.problems]
+        body["problems"] = [build_problem_tree(problem) for problem in error.problems]
     elif isinstance(error, WorkflowsFault) and error.field:
         body["problems"] = [{"field": error.field, "message": str(error)}]
     return body

@@ -24,7 +24,7 @@ from workflows.engine.language.validation import validate
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
-from workflows.services.editing.operation_context import fresh_id
+from workflows.services.editing.operation_context import generate_id
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import Way
@@ -158,7 +158,7 @@ def _add(document: Document, node: NodeSpec | None, given: Given) -> Done:
     kind = installed_kinds().get(given.get("kind", ""))
     name = _(kind.title) if kind else given.get("kind", "")
     parent = given.get("parent") or (node.parent if node else None)
-    new = fresh_id(given.get("kind", ""))
+    new = generate_id(given.get("kind", ""))
     x, y = _place(document, node if not given.get("parent") else None, parent)
     ops: Ops = [
         {

@@ -32,6 +32,6 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "can_edit": can_edit,
     }
     answer = render(request, "editor/_problems.html", context)
-    may_differ = can_edit and publishing.differs(workflow, document)
+    may_differ = can_edit and publishing.differs_from_published(workflow, document)
     answer[DIFFERS] = "yes" if may_differ else "no"
     return answer

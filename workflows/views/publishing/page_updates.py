@@ -67,7 +67,7 @@ def _chip(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     return {
         "workflow": workflow,
         "can_edit": permissions.may_edit(principal, workflow),
-        "differs": publishing.differs(workflow, draft_document(workflow)),
+        "differs": publishing.differs_from_published(workflow, draft_document(workflow)),
     }
 
 

@@ -33,7 +33,7 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             workflow=workflow,
             body=request.POST.get("body", ""),
             node=typed(request.POST, "node"),
-            answers=service.comment_for(principal, _id(answers)) if answers else None,
+            answers=service.get_comment(principal, _id(answers)) if answers else None,
         )
     except InvalidValue as wrong:
         return _panel(request, principal, workflow, error=str(wrong), status=422)
@@ -44,7 +44,7 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def comment(request: HttpRequest, workflow_id: UUID, comment_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    found = service.comment_for(principal, comment_id)
+    found = service.get_comment(principal, comment_id)
     act = ACTS.get(request.POST.get("act", ""))
     if found.workflow_id != workflow.pk:
         raise NotFound
@@ -90,7 +90,7 @@ def _panel(
     status: int = 200,
 ) -> HttpResponse:
     node = request.GET.get("node")
-    threads = service.threads_of(principal, workflow)
+    threads = service.list_threads(principal, workflow)
     shown = [thread for thread in threads if node is None or thread.first.node == node]
     titles = dict(workflow.nodes.values_list("key", "title")) if threads or node else {}
     context = {
@@ -99,8 +99,8 @@ def _panel(
         "node_title": titles.get(node or "", "") or node,
         "open": [_shown(principal, thread, titles) for thread in shown if not thread.is_resolved],
         "resolved": [_shown(principal, thread, titles) for thread in shown if thread.is_resolved],
-        "counts": service.open_counts(threads),
-        "people": service.people_to_mention(principal, workflow),
+        "counts": service.count_open(threads),
+        "people": service.list_mentionable_names(principal, workflow),
         "can_comment": permissions.may_comment(principal, workflow),
         "error": error,
     }

@@ -20,7 +20,7 @@ from workflows.errors import WorkflowsFault
 from workflows.models import Node, Revision, Workflow
 from workflows.services import publishing
 from workflows.services.editing import restore
-from workflows.services.editing.changes import author_name
+from workflows.services.editing.changes import get_author_name
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor.history.descriptions import Named, Told, mentioned, told
 from workflows.views.publishing.page_updates import is_in_place, now_public
@@ -47,7 +47,7 @@ def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "workflow": workflow,
         "versions": list(selectors.versions_of(principal, workflow)),
         "edits": [
-            {"row": row, "author": author_name(row), "told": changes.get(row.number)}
+            {"row": row, "author": get_author_name(row), "told": changes.get(row.number)}
             for row in edits[:SHOWN]
         ],
         "has_more": len(edits) > SHOWN,
@@ -91,7 +91,7 @@ def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpRespons
     return _done(
         request,
         workflow,
-        lambda: restore.go_back_to(principal, workflow=workflow, number=number),
+        lambda: restore.restore_revision(principal, workflow=workflow, number=number),
         _("Draft restored. Undo to revert."),
     )
 
