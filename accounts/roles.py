@@ -92,7 +92,7 @@ _TABLE = (
         _("share memory namespaces"),
     ),
     Verb(
-        "memory.break_glass",
+        "memory.use_emergency_access",
         Role.ADMIN,
         None,
         _("use emergency access to private memory; the user is notified"),

@@ -18,9 +18,9 @@ from memory.models import (
     Curation,
     CurationRule,
     Embedding,
+    EmergencyAccess,
     Entry,
     Erasure,
-    Glass,
     Group,
     Namespace,
     Policy,
@@ -159,8 +159,8 @@ class ProposalAdmin(ContentsAdmin):
     list_select_related = ("namespace",)
 
 
-@admin.register(Glass)
-class GlassAdmin(VisibleAdmin):
+@admin.register(EmergencyAccess)
+class EmergencyAccessAdmin(VisibleAdmin):
     list_display = ("by", "namespace", "reason", "created_at", "expires_at", "ended_at")
     list_select_related = ("by", "namespace")
 

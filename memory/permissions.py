@@ -11,7 +11,7 @@ A key with ``memory:serve`` is another installation whose memory this team is: c
 nobody here takes part in are its own, because it made them or is about to.
 
 Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
-private to a person: an admin finds nothing there either, unless by emergency access (``Glass``):
+private to a person: an admin finds nothing there either, unless by emergency access (``EmergencyAccess``):
 looking, for a while, and its person is told. A plug-in's scope says which of these rows is its own
 (``SeenBy``); one that says nothing is open to runs alone.
 
@@ -39,8 +39,8 @@ from accounts.roles import VERBS
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, parse_namespace
-from memory.models import Glass, Namespace
-from memory.models.emergency_access import open_glass
+from memory.models import EmergencyAccess, Namespace
+from memory.models.emergency_access import find_open_emergency_access
 
 
 Verb = Literal["view", "write", "forget", "share"]
@@ -63,7 +63,7 @@ class Why(StrEnum):
     NAMES = "names"  # a programme that names an outside person
     GRANT = "grant"  # it was shared with them
     GUEST = "guest"  # another installation whose memory this is
-    GLASS = "glass"  # emergency access
+    EMERGENCY_ACCESS = "emergency_access"  # for a while; the person is told
 
 
 # A team and the first id of a namespace → the accounts and keys whose it is.
@@ -100,9 +100,9 @@ class Facts:
     def is_granted(self, principal: Principal, verb: Verb) -> bool:
         return is_shared_with(principal, verb, self.place)
 
-    def glass_of(self, principal: Principal) -> Glass | None:
+    def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
         row = self.place.row
-        return open_glass(principal, row.pk, row.team_id) if row else None
+        return find_open_emergency_access(principal, row.pk, row.team_id) if row else None
 
 
 def asks_who_takes_part(scope: str, resolver: WhoTakesPart) -> None:
@@ -130,7 +130,7 @@ def may_take_out(principal: Principal, place: Place) -> bool:
     """Whether they may have it as a file: emergency access lets them look at the page, with who looked in the trail,
     and ends; a file of it would not."""
     first = next(reasons(principal, "view", place), None)
-    return first is not None and first is not Why.GLASS
+    return first is not None and first is not Why.EMERGENCY_ACCESS
 
 
 def names_it(principal: Principal, verb: Verb, row: Namespace) -> bool:
@@ -154,8 +154,8 @@ def reasons(
         yield Why.GRANT
     if _is_guests_own(principal, place, known):
         yield Why.GUEST
-    if verb == "view" and may_be_looked_into(place) and known.glass_of(principal):
-        yield Why.GLASS
+    if verb == "view" and may_be_looked_into(place) and known.find_emergency_access(principal):
+        yield Why.EMERGENCY_ACCESS
 
 
 def _reasons_of_the_team(principal: Principal, verb: Verb, known: Facts) -> Iterator[Why]:
@@ -175,10 +175,12 @@ def note_look(principal: Principal, place: Place, **detail: str) -> bool:
     if row is None or _is_plainly_theirs(principal, place):
         return False
     reason = next(reasons(principal, "view", place, known), None)
-    glass = known.glass_of(principal) if reason is Why.GLASS else None
-    if reason is None or (reason is Why.GLASS and glass is None):
+    emergency_access = (
+        known.find_emergency_access(principal) if reason is Why.EMERGENCY_ACCESS else None
+    )
+    if reason is None or (reason is Why.EMERGENCY_ACCESS and emergency_access is None):
         raise NotFound(_("Memory not found."))
-    if glass is None:
+    if emergency_access is None:
         return False
     audit.record(
         team_id=place.team_id,
@@ -186,19 +188,19 @@ def note_look(principal: Principal, place: Place, **detail: str) -> bool:
         actor_kind=principal.kind,
         action="memory.looked_into",
         subject=place.named.text,
-        detail={"glass": str(glass.pk), **detail},
+        detail={"emergency_access": str(emergency_access.pk), **detail},
     )
     return True
 
 
-def looks_in_by(principal: Principal, row: Namespace) -> Glass | None:
+def looks_in_by(principal: Principal, row: Namespace) -> EmergencyAccess | None:
     """The emergency access through which alone they see it at this moment."""
     place = place_of(row)
     if not may_be_looked_into(place) or _is_plainly_theirs(principal, place):
         return None
     known = Facts(place)
     reason = next(reasons(principal, "view", place, known), None)
-    return known.glass_of(principal) if reason is Why.GLASS else None
+    return known.find_emergency_access(principal) if reason is Why.EMERGENCY_ACCESS else None
 
 
 def may_be_looked_into(place: Place) -> bool:

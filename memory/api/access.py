@@ -13,7 +13,7 @@ from config.http.openapi import Limit, Offset
 from memory import selectors, services
 from memory.api.entries import caller_of
 from memory.core.errors import AccessDenied
-from memory.models import Glass
+from memory.models import EmergencyAccess
 from memory.schemas import access
 from memory.services import MemoryCaller
 from memory.services.access import emergency_access, quotas
@@ -65,23 +65,25 @@ def unshare_namespace(
     return Status(204, None)
 
 
-@router.get("/memory/glass", response=list[access.GlassOut])
-def list_glasses(
+@router.get("/memory/emergency-access", response=list[access.EmergencyAccessOut])
+def list_emergency_accesses(
     request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
-) -> list[access.GlassOut]:
+) -> list[access.EmergencyAccessOut]:
     """Emergency access, the newest first: your own, that into what is yours, and for admins all of the team.
 
     A key asks with the namespace of a person it names.
     """
     caller = caller_of(request)
-    found = emergency_access.glasses(caller, namespace=namespace, limit=limit, offset=offset)
+    found = emergency_access.list_emergency_accesses(
+        caller, namespace=namespace, limit=limit, offset=offset
+    )
     return _told(caller, found)
 
 
-@router.get("/memory/subjects/{subject}/looks", response=list[access.GlassOut])
+@router.get("/memory/subjects/{subject}/looks", response=list[access.EmergencyAccessOut])
 def list_looks(
     request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
-) -> list[access.GlassOut]:
+) -> list[access.EmergencyAccessOut]:
     """Who looked into what is remembered about an outside person, and why: by a key that names them.
 
     They have no account here to be told by; this is how your product tells them.
@@ -92,28 +94,32 @@ def list_looks(
     )
 
 
-@router.post("/memory/glass", response={201: access.GlassOut})
-def break_glass(request: HttpRequest, body: access.GlassIn) -> Status[access.GlassOut]:
+@router.post("/memory/emergency-access", response={201: access.EmergencyAccessOut})
+def start_emergency_access(
+    request: HttpRequest, body: access.EmergencyAccessIn
+) -> Status[access.EmergencyAccessOut]:
     """Look into somebody's private memory for a while. They are told at once; every read is recorded."""
     caller = caller_of(request)
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
-    made = emergency_access.break_glass(caller, **body.dict())
+    made = emergency_access.start_emergency_access(caller, **body.dict())
     return Status(201, _told(caller, [made])[0])
 
 
-@router.post("/memory/glass/{uuid:glass_id}/end", response=access.GlassOut)
-def end_glass(request: HttpRequest, glass_id: UUID) -> access.GlassOut:
+@router.post("/memory/emergency-access/{uuid:access_id}/end", response=access.EmergencyAccessOut)
+def end_emergency_access(request: HttpRequest, access_id: UUID) -> access.EmergencyAccessOut:
     """By who looks, whose memory it is, or another admin."""
     caller = caller_of(request)
-    return _told(caller, [emergency_access.end_glass(caller, glass_id=glass_id)])[0]
+    return _told(caller, [emergency_access.end_emergency_access(caller, access_id=access_id)])[0]
 
 
-@router.post("/memory/glass/{uuid:glass_id}/seen", response=access.GlassOut)
-def acknowledge_glass(request: HttpRequest, glass_id: UUID) -> access.GlassOut:
+@router.post("/memory/emergency-access/{uuid:access_id}/seen", response=access.EmergencyAccessOut)
+def acknowledge_emergency_access(
+    request: HttpRequest, access_id: UUID
+) -> access.EmergencyAccessOut:
     """The notice is put away; the access stays in the list."""
     caller = caller_of(request)
-    return _told(caller, [emergency_access.acknowledge(caller, glass_id=glass_id)])[0]
+    return _told(caller, [emergency_access.acknowledge(caller, access_id=access_id)])[0]
 
 
 @router.get("/memory/policy", response=access.PolicyOut)
@@ -148,7 +154,10 @@ def _recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
     return selectors.member_for(caller.principal, caller.team_id, body.member)
 
 
-def _told(caller: MemoryCaller, found: list[Glass]) -> list[access.GlassOut]:
+def _told(caller: MemoryCaller, found: list[EmergencyAccess]) -> list[access.EmergencyAccessOut]:
     read = emergency_access.what_was_read(found)
     who = caller.principal
-    return [access.glass_out(one, read, theirs=emergency_access.is_told(who, one)) for one in found]
+    return [
+        access.emergency_access_out(one, read, theirs=emergency_access.is_told(who, one))
+        for one in found
+    ]

@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Glass",
+            name="EmergencyAccess",
             fields=[
                 (
                     "id",
@@ -1280,32 +1280,32 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddIndex(
-            model_name="glass",
+            model_name="emergencyaccess",
             index=models.Index(
                 condition=models.Q(("ended_at", None)),
                 fields=["by", "expires_at"],
-                name="memory_glass_open",
+                name="memory_emergency_access_open",
             ),
         ),
         migrations.AddIndex(
-            model_name="glass",
-            index=models.Index(fields=["team", "-created_at", "-id"], name="memory_glass_newest"),
+            model_name="emergencyaccess",
+            index=models.Index(fields=["team", "-created_at", "-id"], name="memory_emergency_access_newest"),
         ),
         migrations.AddIndex(
-            model_name="glass",
-            index=models.Index(fields=["namespace", "-created_at"], name="memory_glass_of"),
+            model_name="emergencyaccess",
+            index=models.Index(fields=["namespace", "-created_at"], name="memory_emergency_access_of"),
         ),
         migrations.AddConstraint(
-            model_name="glass",
+            model_name="emergencyaccess",
             constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="memory_glass_reason"
+                condition=models.Q(("reason", ""), _negated=True), name="memory_emergency_access_reason"
             ),
         ),
         migrations.AddConstraint(
-            model_name="glass",
+            model_name="emergencyaccess",
             constraint=models.CheckConstraint(
                 condition=models.Q(("expires_at__gt", models.F("created_at"))),
-                name="memory_glass_ends",
+                name="memory_emergency_access_ends",
             ),
         ),
         migrations.AddIndex(

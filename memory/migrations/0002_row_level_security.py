@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         enable_rls("memory_curation", grants="SELECT, INSERT, UPDATE"),
         enable_rls("memory_proposal", grants="SELECT, INSERT, UPDATE"),
         # Nobody can extend emergency access, or take back who looked and why.
-        enable_rls("memory_glass", grants="SELECT, INSERT, UPDATE (ended_at, ended_by, seen_by)"),
+        enable_rls("memory_emergencyaccess", grants="SELECT, INSERT, UPDATE (ended_at, ended_by, seen_by)"),
         enable_rls("memory_erasure", grants="SELECT, INSERT, UPDATE"),
     ]

@@ -2,7 +2,7 @@
 
 from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.embeddings import Embedding
-from memory.models.emergency_access import Glass
+from memory.models.emergency_access import EmergencyAccess
 from memory.models.entries import Change, Entry, Read, Revision
 from memory.models.erasures import Erasure
 from memory.models.namespaces import Namespace
@@ -15,9 +15,9 @@ __all__ = [
     "Curation",
     "CurationRule",
     "Embedding",
+    "EmergencyAccess",
     "Entry",
     "Erasure",
-    "Glass",
     "Group",
     "Namespace",
     "Policy",

@@ -21,13 +21,13 @@ from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySe
 from memory.models.readable import any_of
 
 
-VERB = "memory.break_glass"
+VERB = "memory.use_emergency_access"
 
 # The namespace of a row is one of those whose it is.
 _THEIRS = ("namespace__owner_user", "namespace__persona_of")
 
 
-class GlassQuerySet(TenantQuerySet["Glass"]):
+class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """Those whose memory it was, who looked, and everybody who could have."""
         who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
@@ -57,7 +57,7 @@ def _teams_of(principal: Principal) -> list[UUID]:
     return [team for team in principal.team_ids if access.can(principal, VERB, team)]
 
 
-class Glass(TenantModel):
+class EmergencyAccess(TenantModel):
     namespace = models.ForeignKey(
         "memory.Namespace", on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
     )
@@ -81,26 +81,28 @@ class Glass(TenantModel):
         verbose_name=_("acknowledged by"),
     )
 
-    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(GlassQuerySet)()
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(EmergencyAccessQuerySet)()
 
     class Meta:
         verbose_name = _("emergency access")
         verbose_name_plural = _("emergency access records")
         ordering = ("-created_at", "-id")
         constraints = (
-            models.CheckConstraint(condition=~Q(reason=""), name="memory_glass_reason"),
+            models.CheckConstraint(condition=~Q(reason=""), name="memory_emergency_access_reason"),
             models.CheckConstraint(
-                condition=Q(expires_at__gt=F("created_at")), name="memory_glass_ends"
+                condition=Q(expires_at__gt=F("created_at")), name="memory_emergency_access_ends"
             ),
         )
         indexes = (
             models.Index(
                 fields=("by", "expires_at"),
                 condition=Q(ended_at=None),
-                name="memory_glass_open",
+                name="memory_emergency_access_open",
             ),
-            models.Index(fields=("team", "-created_at", "-id"), name="memory_glass_newest"),
-            models.Index(fields=("namespace", "-created_at"), name="memory_glass_of"),
+            models.Index(
+                fields=("team", "-created_at", "-id"), name="memory_emergency_access_newest"
+            ),
+            models.Index(fields=("namespace", "-created_at"), name="memory_emergency_access_of"),
         )
 
     def __str__(self) -> str:
@@ -126,16 +128,23 @@ def opened_to(principal: Principal) -> Q:
     teams = _teams_of(principal) if principal.kind == "user" else []
     if not teams:
         return Q(pk__in=[])
-    rows = Glass.objects.unscoped().filter(by=principal.user_id, team__in=teams)
-    found = cast(GlassQuerySet, rows).open_at(timezone.now())
+    rows = EmergencyAccess.objects.unscoped().filter(by=principal.user_id, team__in=teams)
+    found = cast(EmergencyAccessQuerySet, rows).open_at(timezone.now())
     return any_of("id", found, "namespace_id")
 
 
-def open_glass(principal: Principal, namespace_id: UUID, team_id: UUID) -> Glass | None:
+def find_open_emergency_access(
+    principal: Principal, namespace_id: UUID, team_id: UUID
+) -> EmergencyAccess | None:
     """The one by which they may look there now; of several the one that lasts longest."""
     if principal.kind != "user" or not access.can(principal, VERB, team_id):
         return None
-    rows = Glass.objects.unscoped().filter(
+    rows = EmergencyAccess.objects.unscoped().filter(
         by=principal.user_id, team=team_id, namespace=namespace_id
     )
-    return cast(GlassQuerySet, rows).open_at(timezone.now()).order_by("-expires_at", "-id").first()
+    return (
+        cast(EmergencyAccessQuerySet, rows)
+        .open_at(timezone.now())
+        .order_by("-expires_at", "-id")
+        .first()
+    )

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, model_validator
 
 from config.http.openapi import Body
-from memory.models import Glass
+from memory.models import EmergencyAccess
 from memory.services.access.emergency_access import LONGEST_REASON, Looked
 from memory.services.access.explanation import Explained, Given, Reason, Runs, Seer
 from memory.services.access.quotas import LONGEST_APP, LONGEST_PREFIX, MOST, MOST_BYTES, Limits
@@ -71,7 +71,7 @@ class AccessOut(Body):
     runs_for_outside_people_write: bool
 
 
-class GlassIn(Body):
+class EmergencyAccessIn(Body):
     """``minutes``: 15, 60 or 240. Its person reads the reason."""
 
     model_config = ConfigDict(
@@ -89,7 +89,7 @@ class GlassIn(Body):
     minutes: Literal[15, 60, 240]
 
 
-class GlassOut(Body):
+class EmergencyAccessOut(Body):
     id: UUID
     namespace: str
     by: UUID
@@ -165,9 +165,11 @@ def access_out(found: Explained) -> AccessOut:
     )
 
 
-def glass_out(one: Glass, read: Mapping[UUID, Looked], *, theirs: bool) -> GlassOut:
+def emergency_access_out(
+    one: EmergencyAccess, read: Mapping[UUID, Looked], *, theirs: bool
+) -> EmergencyAccessOut:
     looked = read.get(one.pk, Looked(0, ()))
-    return GlassOut(
+    return EmergencyAccessOut(
         id=one.pk,
         namespace=one.namespace.text,
         by=one.by_id,
@@ -192,6 +194,6 @@ def _reason_out(reason: Reason) -> ReasonOut:
     return ReasonOut(
         why=reason.why.value,
         grant=grant_out(reason.given) if reason.given else None,
-        until=reason.glass.expires_at if reason.glass else None,
-        reason=reason.glass.reason if reason.glass else "",
+        until=reason.emergency_access.expires_at if reason.emergency_access else None,
+        reason=reason.emergency_access.reason if reason.emergency_access else "",
     )

@@ -25,7 +25,7 @@ BEGIN
     RETURN NEXT;
 
     FOREACH name IN ARRAY ARRAY[
-        'memory_glass', 'memory_proposal', 'memory_posting', 'memory_group', 'memory_change', 'memory_entry'
+        'memory_emergencyaccess', 'memory_proposal', 'memory_posting', 'memory_group', 'memory_change', 'memory_entry'
     ] LOOP
         EXECUTE format('DELETE FROM %I WHERE namespace_id = $1', name) USING p_namespace;
         GET DIAGNOSTICS rows = ROW_COUNT;

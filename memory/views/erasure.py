@@ -45,7 +45,7 @@ WORDS: dict[str, str | Promise] = {
     "memory_group": gettext_lazy("Memory groups"),
     "memory_proposal": gettext_lazy("Open proposals"),
     "memory_curation": gettext_lazy("Learned from runs"),
-    "memory_glass": gettext_lazy("Emergency access"),
+    "memory_emergencyaccess": gettext_lazy("Emergency access"),
     "memory_namespace": gettext_lazy("Namespaces"),
     "sharing": gettext_lazy("Shares with members"),
     "elsewhere": gettext_lazy("Stored by other providers"),

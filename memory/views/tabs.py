@@ -10,7 +10,7 @@ from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from memory.services.review.review_queue import count_waiting
-from memory.templatetags.memory_emergency_access import GLASS_SHOWN
+from memory.templatetags.memory_emergency_access import NOTICE_SHOWN
 from memory.views.request_context import caller_of
 
 
@@ -33,7 +33,7 @@ PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
     ("exchange", "memory:exchange", _("Import & export"), None),
-    ("glass", "memory:glass", _("Emergency access"), None),
+    ("emergency_access", "memory:emergency_access", _("Emergency access"), None),
     ("policy", "memory:policy", _("Quotas"), None),
 )
 
@@ -46,7 +46,9 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     return {
         "memory_tabs": SimpleLazyObject(lambda: tabs_of(request)),
         # At the end of every page: the notice is fetched beside it, so that no page waits for it.
-        "watches_glass": SimpleLazyObject(lambda: not getattr(request, GLASS_SHOWN, False)),
+        "watches_emergency_access": SimpleLazyObject(
+            lambda: not getattr(request, NOTICE_SHOWN, False)
+        ),
     }
 
 

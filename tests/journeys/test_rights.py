@@ -69,16 +69,16 @@ def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
     owner.context.add_cookies(
         [{"name": "django_language", "value": language, "url": live_stack.url}]
     )
-    mia.goto("/memory/glass/")
+    mia.goto("/memory/emergency-access/")
     expect(mia.locator("html")).to_have_attribute("lang", language)
     expect(mia.locator("[data-emergency-notice]")).to_have_count(0)
 
-    owner.goto("/memory/glass/")
+    owner.goto("/memory/emergency-access/")
     owner.locator("#emergency-person").select_option(label=name)
     owner.locator("#emergency-reason").fill("Case 2031")
     owner.locator("input[name=minutes][value='60']").check()
     assert complaints(owner, CONTRAST, NAMELESS, HEADINGS) + shut_out(owner) == []
-    owner.locator("form[action='/memory/glass/'] button[type=submit]").click()
+    owner.locator("form[action='/memory/emergency-access/'] button[type=submit]").click()
     owner.get_by_role("link", name=f"{name} drinks").first.click()
     expect(owner.locator("h1")).to_contain_text(f"{name} drinks")
 
@@ -100,7 +100,7 @@ def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
 
 
 def the_trail_tells_it(owner: Page) -> None:
-    owner.goto("/team/audit/?action=memory.glass_broken")
+    owner.goto("/team/audit/?action=memory.emergency_access_started")
     line = owner.locator(".trail > li").first
     line.locator("summary").click()
     expect(line.locator(".facts")).to_contain_text("Case 2031")

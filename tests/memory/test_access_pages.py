@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.services import create_group, put_in
 from accounts.tenancy import tenant
 from memory import services
-from memory.models import Glass, Namespace
+from memory.models import EmergencyAccess, Namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 
@@ -95,25 +95,27 @@ def test_admin_looks_in_the_owner_is_told_on_the_page_and_ends_it(
     address = f"/memory/namespaces/{place.pk}/"
     assert cast.ada.client.get(address).status_code == 404
 
-    looking = cast.ada.client.post("/memory/glass/", asked)
+    looking = cast.ada.client.post("/memory/emergency-access/", asked)
 
     assert (looking.status_code, looking["Location"]) == (302, address)
     seen = page(cast.ada, address)
     assert "secret" in seen
     assert "Forget" not in seen  # reading alone
-    told = page(cast.bob, "/memory/glass/")
+    told = page(cast.bob, "/memory/emergency-access/")
     for words in ("Ada", "Police inquiry 7", "Reads: 2", "Acknowledge"):
         assert words in told
     assert "Ada can view your memory until" in told
     assert "Emergency access until" in page(cast.bob, f"{address}access/")
     with tenant([cast.team_a.pk]):
-        glass = Glass.objects.unscoped().get()
+        emergency_access = EmergencyAccess.objects.unscoped().get()
 
-    cast.bob.client.post(f"/memory/glass/{glass.pk}/end/")
+    cast.bob.client.post(f"/memory/emergency-access/{emergency_access.pk}/end/")
     assert cast.ada.client.get(address).status_code == 404
-    back = cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/", {"next": "/memory/about/"})
+    back = cast.bob.client.post(
+        f"/memory/emergency-access/{emergency_access.pk}/seen/", {"next": "/memory/about/"}
+    )
     assert back["Location"] == "/memory/about/"
-    after = page(cast.bob, "/memory/glass/")
+    after = page(cast.bob, "/memory/emergency-access/")
     assert ("data-emergency-notice" in after, "Police inquiry 7" in after) == (False, True)
 
 
@@ -123,7 +125,7 @@ def test_who_looks_by_emergency_access_is_offered_no_file_and_gets_none(
     written = {"title": "Pay", "summary": "", "content": "Much.", "tags": [], "references": []}
     (kept,) = services.write_pages(at_door(cast.bob), namespace=place.text, pages=[written])
     asked = {"person": str(cast.bob.user.pk), "reason": "Police inquiry 7", "minutes": "60"}
-    cast.ada.client.post("/memory/glass/", asked)
+    cast.ada.client.post("/memory/emergency-access/", asked)
     ways = {
         f"/memory/namespaces/{place.pk}/": f"/memory/export/?namespace={place.pk}",
         reverse("memory:knowledge_shelf", args=[place.pk]): reverse(
@@ -148,7 +150,7 @@ def test_notice_leads_back_to_a_page_and_never_to_where_a_form_was_sent(
     cast: Cast, place: Namespace
 ) -> None:
     asked = {"person": str(cast.bob.user.pk), "reason": "Police inquiry 7", "minutes": "60"}
-    cast.ada.client.post("/memory/glass/", asked)
+    cast.ada.client.post("/memory/emergency-access/", asked)
 
     shown = page(cast.bob, "/memory/about/?by=when")
     refused = cast.bob.client.post("/memory/about/pause/", {"span": "aeon"}).content.decode()
@@ -189,17 +191,17 @@ def test_form_that_asks_wrongly_says_what_and_keeps_what_was_typed(
 ) -> None:
     filled = {"person": str(cast.bob.user.pk), "reason": "an inquiry", "minutes": "60", **asked}
 
-    answer = cast.ada.client.post("/memory/glass/", filled)
+    answer = cast.ada.client.post("/memory/emergency-access/", filled)
 
     shown = answer.content.decode()
     assert (answer.status_code, says in shown) == (422, True)
     assert filled["reason"].strip() in shown
     with tenant([cast.team_a.pk]):
-        assert not Glass.objects.unscoped().exists()
+        assert not EmergencyAccess.objects.unscoped().exists()
 
 
 def test_who_may_not_look_is_offered_no_form(cast: Cast) -> None:
-    shown = page(cast.vic, "/memory/glass/")
+    shown = page(cast.vic, "/memory/emergency-access/")
 
     assert ("Open and notify" in shown, "Nobody has accessed your memory" in shown) == (False, True)
 
@@ -207,8 +209,8 @@ def test_who_may_not_look_is_offered_no_form(cast: Cast) -> None:
 def test_notice_costs_a_page_one_question(cast: Cast, place: Namespace) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as found:
-            page(cast.bob, "/memory/glass/")
-        return sum("memory_glass" in one["sql"] for one in found)
+            page(cast.bob, "/memory/emergency-access/")
+        return sum("memory_emergencyaccess" in one["sql"] for one in found)
 
     assert asked() == 2  # the notice and the list
 
@@ -219,8 +221,8 @@ def test_both_lists_of_emergency_access_are_turned_apart(cast: Cast, place: Name
     with tenant([cast.team_a.pk]):
         own = Namespace.objects.unscoped().get(text=f"user:{cast.ada.user.pk}")
         begun = timezone.now() - timedelta(days=2)
-        Glass.objects.unscoped().bulk_create(
-            Glass(
+        EmergencyAccess.objects.unscoped().bulk_create(
+            EmergencyAccess(
                 team=cast.team_a,
                 namespace=namespace,
                 by=by.user,
@@ -234,7 +236,7 @@ def test_both_lists_of_emergency_access_are_turned_apart(cast: Cast, place: Name
         )
 
     def told(query: str = "") -> tuple[list[str], list[str]]:
-        text = page(cast.ada, f"/memory/glass/{query}")
+        text = page(cast.ada, f"/memory/emergency-access/{query}")
         return re.findall(r"Reason: own (\d\d)", text), re.findall(r"Reason: bob (\d\d)", text)
 
     newest, oldest = [f"{n:02}" for n in range(26, 1, -1)], ["01", "00"]
@@ -243,9 +245,9 @@ def test_both_lists_of_emergency_access_are_turned_apart(cast: Cast, place: Name
     assert told("?offset=25") == (newest, oldest)
     assert told("?mine=25&offset=25") == (oldest, oldest)
     assert told("?mine=nonsense&offset=900") == (newest, [])
-    first = page(cast.ada, "/memory/glass/?mine=25")
+    first = page(cast.ada, "/memory/emergency-access/?mine=25")
     assert 'href="?mine=25&amp;offset=25"' in first  # each keeps where the other is
-    theirs = page(cast.bob, "/memory/glass/")
+    theirs = page(cast.bob, "/memory/emergency-access/")
     assert theirs.count("Reason: bob") == 25
     assert "Reason: own" not in theirs
 

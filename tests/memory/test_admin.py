@@ -35,7 +35,7 @@ def address(name: str, verb: str, *args: object) -> str:
 
 def test_private_memory_is_nobodys_to_look_at_not_even_by_emergency_access(cast: Cast) -> None:
     stored = services.remember(in_run(cast.bob), scope="user", key="tea-of-bob", value="oolong")
-    emergency_access.break_glass(
+    emergency_access.start_emergency_access(
         at_door(cast.ada), namespace=stored.namespace, reason="case", minutes=15
     )
     site = at_the_site(cast.ada)

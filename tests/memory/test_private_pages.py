@@ -8,7 +8,7 @@ import pytest
 from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import services
-from memory.models import Entry, Glass, Namespace
+from memory.models import EmergencyAccess, Entry, Namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.test_access_pages import page
 from tests.support.cast import Cast, Person
@@ -41,7 +41,7 @@ def space(cast: Cast, text: str) -> Namespace:
 
 def look(person: Person, row: Namespace) -> str:
     asked = {"namespace": row.text, "reason": REASON, "minutes": "15"}
-    answer = person.client.post("/memory/glass/", asked, follow=True)
+    answer = person.client.post("/memory/emergency-access/", asked, follow=True)
     assert answer.status_code == 200
     return re.sub(r"\s+", " ", answer.content.decode())
 
@@ -59,7 +59,7 @@ def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
     )
     assert "The user has no account and can&#x27;t be notified; the access" in shown
     assert "The user has no account and can't be notified. Everything" in shown
-    assert "no account to notify" in page(cast.ada, "/memory/glass/")
+    assert "no account to notify" in page(cast.ada, "/memory/emergency-access/")
     told = app.get("/api/v1/memory/subjects/ana/looks").json()
     assert [(one["by_name"], one["reason"], one["is_open"]) for one in told] == [
         ("Ada", REASON, True)
@@ -71,19 +71,22 @@ def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
 def test_who_looks_sees_so_on_each_page_and_ends_it_there(cast: Cast, bobs: Namespace) -> None:
     shown = look(cast.ada, bobs)
     with tenant([cast.team_a.pk]):
-        entry, glass = Entry.objects.unscoped().get(), Glass.objects.unscoped().get()
+        entry, emergency_access = (
+            Entry.objects.unscoped().get(),
+            EmergencyAccess.objects.unscoped().get(),
+        )
 
     for one in (shown, page(cast.ada, f"/memory/entries/{entry.pk}/")):
         assert "Emergency access: you can view “Bob” until" in one
         assert f"Reason: {REASON}" in one
-        assert f"/memory/glass/{glass.pk}/end/" in one
+        assert f"/memory/emergency-access/{emergency_access.pk}/end/" in one
     assert "data-emergency-notice" not in page(cast.bob, f"/memory/entries/{entry.pk}/")
 
 
 def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
     cast: Cast, bobs: Namespace
 ) -> None:
-    address = "/memory/glass/notices/"
+    address = "/memory/emergency-access/notices/"
     assert cast.bob.client.get(address).status_code == 204
     look(cast.ada, bobs)
 
@@ -97,8 +100,8 @@ def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
     assert cast.ada.client.get(address).status_code == 204  # her own is on what she looks at
 
     with tenant([cast.team_a.pk]):
-        glass = Glass.objects.unscoped().get()
-    cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/")
+        emergency_access = EmergencyAccess.objects.unscoped().get()
+    cast.bob.client.post(f"/memory/emergency-access/{emergency_access.pk}/seen/")
     assert cast.bob.client.get(address).status_code == 204
 
 
@@ -109,8 +112,8 @@ def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -
     shared = page(cast.bob, about)
     look(cast.ada, bobs)
     with tenant([cast.team_a.pk]):
-        glass = Glass.objects.unscoped().get()
-    cast.bob.client.post(f"/memory/glass/{glass.pk}/seen/")
+        emergency_access = EmergencyAccess.objects.unscoped().get()
+    cast.bob.client.post(f"/memory/emergency-access/{emergency_access.pk}/seen/")
 
     looked_into = page(cast.bob, about)
 
@@ -119,16 +122,16 @@ def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -
     assert "You shared it" in shared
     assert "Ada currently has emergency access" in looked_into
     services.unshare(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
-    cast.bob.client.post(f"/memory/glass/{glass.pk}/end/")
+    cast.bob.client.post(f"/memory/emergency-access/{emergency_access.pk}/end/")
     assert "Nobody else can see it." in page(cast.bob, about)
 
 
 def test_who_was_looked_into_is_not_told_that_nobody_used_it(cast: Cast) -> None:
     services.remember(in_run(cast.alice), scope="user", key="secret", value="alice's")
-    before = page(cast.alice, "/memory/glass/")
+    before = page(cast.alice, "/memory/emergency-access/")
     look(cast.ada, space(cast, f"user:{cast.alice.user.pk}"))
 
-    after = page(cast.alice, "/memory/glass/")
+    after = page(cast.alice, "/memory/emergency-access/")
 
     assert "No emergency access so far." in before
     assert ("No emergency access so far." in after, "to the memory of others so far" in after) == (
@@ -150,12 +153,14 @@ def test_admin_learns_that_there_is_private_memory_and_finds_whose_and_nobody_el
     for name in ("ada", "alice"):
         assert "Users: 3" in seen[name], name
         assert "conversations: 1" in seen[name]
-        assert 'href="/memory/glass/"' in seen[name]
+        assert 'href="/memory/emergency-access/"' in seen[name]
     for name in ("bob", "vic"):
         assert "Not shown: private memory" not in seen[name], name
-    offered = page(cast.ada, "/memory/glass/").split('<datalist id="emergency-people">')[1]
+    offered = page(cast.ada, "/memory/emergency-access/").split('<datalist id="emergency-people">')[
+        1
+    ]
     offered = offered.split("</datalist>")[0]
     assert '<option value="user:ana">ana (external user)</option>' in offered
     assert "ben (test user of Bob)" in offered
     assert ("secret" in offered, "talk-1" in offered) == (False, False)
-    assert "emergency-people" not in page(cast.vic, "/memory/glass/")
+    assert "emergency-people" not in page(cast.vic, "/memory/emergency-access/")

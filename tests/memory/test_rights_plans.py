@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from memory import services
 from memory.models import Entry, Namespace
-from memory.services.access.emergency_access import break_glass
+from memory.services.access.emergency_access import start_emergency_access
 from memory.services.review.review_queue import count_waiting
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door, in_run
@@ -36,8 +36,8 @@ def crowded(owner_db: psycopg.Connection[Any]) -> Cast:
             for place in places
         )
     text = f"user:{cast.bob.user.pk}"
-    break_glass(at_door(cast.ada), namespace=text, reason="an inquiry", minutes=15)
-    owner_db.execute("ANALYZE memory_namespace, memory_glass, memory_entry")
+    start_emergency_access(at_door(cast.ada), namespace=text, reason="an inquiry", minutes=15)
+    owner_db.execute("ANALYZE memory_namespace, memory_emergencyaccess, memory_entry")
     return cast
 
 
@@ -56,7 +56,9 @@ def test_what_is_open_to_an_admin_is_asked_once_and_read_as_before(crowded: Cast
 
     assert texts == [f"user:{crowded.bob.user.pk}"]
     # Before the plan runs, not once a row.
-    assert {n["Actual Loops"] for n in nodes if n.get("Relation Name") == "memory_glass"} == {1}
+    assert {
+        n["Actual Loops"] for n in nodes if n.get("Relation Name") == "memory_emergencyaccess"
+    } == {1}
     assert [how(one) for one in nodes if of_places(one)] == [
         how(one) for one in without if of_places(one)
     ]

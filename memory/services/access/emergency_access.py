@@ -29,7 +29,7 @@ from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
-from memory.models import Entry, Glass, Namespace
+from memory.models import EmergencyAccess, Entry, Namespace
 from memory.models.emergency_access import VERB, is_into_what_is, is_of
 from memory.permissions import Place
 from memory.providers.postgres import rows
@@ -51,25 +51,27 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class GlassPage:
+class EmergencyAccessPage:
     """``total``: all there are, of which these are some."""
 
-    glasses: list[Glass]
+    emergency_accesses: list[EmergencyAccess]
     total: int
     offset: int
 
 
 @retry_on_conflict
-def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: int) -> Glass:
+def start_emergency_access(
+    caller: MemoryCaller, *, namespace: str, reason: str, minutes: int
+) -> EmergencyAccess:
     """Its person sees it at once."""
     detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:LONGEST_REASON]}
-    with _refusals_noted(caller, namespace, "memory.glass_broken", detail):
+    with _refusals_noted(caller, namespace, "memory.emergency_access_started", detail):
         access.check(caller.principal, VERB, caller.team_id)
         _check_asked(reason, minutes)
         row, who = _private_row(caller, namespace), caller.principal.user_id
         assert who is not None  # noqa: S101  # the verb has no key's scope: only people have it
         now = timezone.now()
-        glass = Glass.objects.unscoped().create(
+        emergency_access = EmergencyAccess.objects.unscoped().create(
             team_id=caller.team_id,
             namespace=row,
             by_id=who,
@@ -77,112 +79,136 @@ def break_glass(caller: MemoryCaller, *, namespace: str, reason: str, minutes: i
             created_at=now,
             expires_at=now + timedelta(minutes=minutes),
         )
-        detail |= {"glass": str(glass.pk), "until": glass.expires_at.isoformat()}
-        record(caller, "memory.glass_broken", row.text, detail)
-        return glass
+        detail |= {
+            "emergency_access": str(emergency_access.pk),
+            "until": emergency_access.expires_at.isoformat(),
+        }
+        record(caller, "memory.emergency_access_started", row.text, detail)
+        return emergency_access
 
 
 @retry_on_conflict
-def end_glass(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
+def end_emergency_access(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
     """By hand. What is over already stays as it was."""
     with tenant([caller.team_id]):
-        glass = _visible(caller, glass_id, lock=True)
-        if glass.is_open():
-            glass.ended_at, glass.ended_by = timezone.now(), caller.principal.actor
-            glass.save(update_fields=["ended_at", "ended_by"])
-            text = glass.namespace.text
-            record(caller, "memory.glass_ended", text, {"glass": str(glass.pk)})
-        return glass
+        emergency_access = _visible(caller, access_id, lock=True)
+        if emergency_access.is_open():
+            emergency_access.ended_at, emergency_access.ended_by = (
+                timezone.now(),
+                caller.principal.actor,
+            )
+            emergency_access.save(update_fields=["ended_at", "ended_by"])
+            text = emergency_access.namespace.text
+            record(
+                caller,
+                "memory.emergency_access_ended",
+                text,
+                {"emergency_access": str(emergency_access.pk)},
+            )
+        return emergency_access
 
 
 @retry_on_conflict
-def acknowledge(caller: MemoryCaller, *, glass_id: UUID) -> Glass:
+def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
     """They have seen it; it stays in the list."""
     who = caller.principal.user_id
     with tenant([caller.team_id]):
-        glass = _visible(caller, glass_id, lock=True)
-        if who is None or not is_told(caller.principal, glass) or glass.by_id == who:
+        emergency_access = _visible(caller, access_id, lock=True)
+        if (
+            who is None
+            or not is_told(caller.principal, emergency_access)
+            or emergency_access.by_id == who
+        ):
             raise NotFound(_("Emergency access not found."))
-        if who not in glass.seen_by:
-            glass.seen_by = [*glass.seen_by, who]
-            glass.save(update_fields=["seen_by"])
-            record(caller, "memory.glass_seen", glass.namespace.text, {"glass": str(glass.pk)})
-        return glass
+        if who not in emergency_access.seen_by:
+            emergency_access.seen_by = [*emergency_access.seen_by, who]
+            emergency_access.save(update_fields=["seen_by"])
+            record(
+                caller,
+                "memory.emergency_access_acknowledged",
+                emergency_access.namespace.text,
+                {"emergency_access": str(emergency_access.pk)},
+            )
+        return emergency_access
 
 
 def looks_into(
     caller: MemoryCaller, *, subject: str, limit: int = 100, offset: int = 0
-) -> list[Glass]:
+) -> list[EmergencyAccess]:
     """For the programme that names an outside person: who looked into what is remembered about them."""
     theirs = resolve_namespace("user", {"user_id": subject})
-    return glasses(caller, namespace=theirs, limit=limit, offset=offset)
+    return list_emergency_accesses(caller, namespace=theirs, limit=limit, offset=offset)
 
 
-def glasses(
+def list_emergency_accesses(
     caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
-) -> list[Glass]:
+) -> list[EmergencyAccess]:
     """Newest first: one's own looks, those into one's own memory, and for who could look, all of the team."""
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             return _of_what_a_key_names(caller, namespace, limit, offset)
-        found = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        found = EmergencyAccess.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         if namespace is not None:
             found = found.filter(namespace__text=namespace)
         found = found.select_related("namespace", "by")
         return list(found.order_by("-created_at", "-id")[offset : offset + limit])
 
 
-def glass_page(
+def load_emergency_access_page(
     caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
-) -> GlassPage:
+) -> EmergencyAccessPage:
     """Newest first: a person's page of those into what is theirs, or of all others that they may see."""
     who = caller.principal.user_id
     if who is None:
-        return GlassPage([], 0, offset)
+        return EmergencyAccessPage([], 0, offset)
     own = is_into_what_is(who)
     with tenant([caller.team_id]):
-        seen = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        seen = EmergencyAccess.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         found = seen.filter(own if into_own else ~own).order_by("-created_at", "-id")
         rows_ = list(found.select_related("namespace", "by")[offset : offset + limit + 1])
         is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
-        return GlassPage(rows_[:limit], offset + len(rows_) if is_last else found.count(), offset)
+        return EmergencyAccessPage(
+            rows_[:limit], offset + len(rows_) if is_last else found.count(), offset
+        )
 
 
-def notices(principal: Principal, team_id: UUID) -> list[Glass]:
+def notices(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
     """What they have not yet said they saw; behind the wall that the caller opened."""
     who = principal.user_id
     found = current(principal, team_id)
     return [one for one in found if one.by_id != who and who not in one.seen_by]
 
 
-def current(principal: Principal, team_id: UUID) -> list[Glass]:
+def current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
     """For the top of pages, in one query: what they haven't seen, and what is open still, theirs or into theirs."""
     who = principal.user_id
     if principal.kind != "user" or who is None:
         return []
     unseen = is_of(who) & ~Q(seen_by__contains=[who])
     runs = (Q(by=who) | is_of(who)) & Q(ended_at=None, expires_at__gt=timezone.now())
-    found = Glass.objects.unscoped().filter(unseen | runs, team_id=team_id)
+    found = EmergencyAccess.objects.unscoped().filter(unseen | runs, team_id=team_id)
     found = found.select_related("by", "namespace").order_by("-created_at", "-id")
     return list(found[:20])
 
 
-def is_told(principal: Principal, glass: Glass) -> bool:
-    """Whether it is into what is theirs; ``glass`` with its namespace."""
-    row, who = glass.namespace, principal.user_id
+def is_told(principal: Principal, emergency_access: EmergencyAccess) -> bool:
+    """Whether it is into what is theirs; ``emergency_access`` with its namespace."""
+    row, who = emergency_access.namespace, principal.user_id
     if principal.kind == "key":
         return True  # it named the person
     return who is not None and who in (row.owner_user_id, row.persona_of_id, *row.participants)
 
 
-def what_was_read(glasses: Sequence[Glass]) -> Mapping[UUID, Looked]:
+def what_was_read(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, Looked]:
     """From the trail, where who looked can't take it back; of all of them by one question."""
-    if not glasses:
+    if not emergency_accesses:
         return {}
-    found: dict[UUID, list[dict[str, Any]]] = {one.pk: [] for one in glasses}  # details, as JSON
-    with tenant({one.team_id for one in glasses}):
-        for detail in _looks(glasses):
-            found[UUID(detail["glass"])].append(detail)
+    found: dict[UUID, list[dict[str, Any]]] = {
+        one.pk: [] for one in emergency_accesses
+    }  # details, as JSON
+    with tenant({one.team_id for one in emergency_accesses}):
+        for detail in _looks(emergency_accesses):
+            found[UUID(detail["emergency_access"])].append(detail)
     return {
         one: Looked(len(details), tuple(dict.fromkeys(_entries_in(details))))
         for one, details in found.items()
@@ -197,13 +223,15 @@ def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry
     return {one.pk: one for one in found}
 
 
-def _looks(glasses: Sequence[Glass]) -> Sequence[dict[str, Any]]:
+def _looks(emergency_accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str, Any]]:
     """The details of what was read under them, the oldest first, and of each only so many."""
-    under = KeyTextTransform("glass", "detail")
-    written = _written(glasses)
-    theirs = reduce(or_, (_under(one, written[one.namespace.text]) for one in glasses))
+    under = KeyTextTransform("emergency_access", "detail")
+    written = _written(emergency_accesses)
+    theirs = reduce(or_, (_under(one, written[one.namespace.text]) for one in emergency_accesses))
     trail = AuditEntry.objects.unscoped().filter(theirs, success=True)
-    read = trail.exclude(action__in=("memory.glass_broken", "memory.glass_ended"))
+    read = trail.exclude(
+        action__in=("memory.emergency_access_started", "memory.emergency_access_ended")
+    )
     counted = read.annotate(
         nth=Window(RowNumber(), partition_by=[F("team_id"), under], order_by=F("seq").asc())
     )
@@ -211,10 +239,10 @@ def _looks(glasses: Sequence[Glass]) -> Sequence[dict[str, Any]]:
     return list(details.values_list("detail", flat=True))
 
 
-def _written(glasses: Sequence[Glass]) -> Mapping[str, list[str]]:
+def _written(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[str, list[str]]:
     """How the trail has their namespaces; of several teams each may have its own way."""
     texts: dict[UUID, set[str]] = defaultdict(set)
-    for one in glasses:
+    for one in emergency_accesses:
         texts[one.team_id].add(one.namespace.text)
     found: dict[str, list[str]] = defaultdict(list)
     for team_id, of_team in texts.items():
@@ -223,14 +251,14 @@ def _written(glasses: Sequence[Glass]) -> Mapping[str, list[str]]:
     return found
 
 
-def _under(glass: Glass, written: Sequence[str]) -> Q:
+def _under(emergency_access: EmergencyAccess, written: Sequence[str]) -> Q:
     """Subject and actor are said as well: by those the trail has indexes."""
     return Q(
-        team_id=glass.team_id,
-        actor=f"user:{glass.by_id}",
+        team_id=emergency_access.team_id,
+        actor=f"user:{emergency_access.by_id}",
         subject__in=written,
-        detail__glass=str(glass.pk),
-        at__gte=glass.created_at,
+        detail__emergency_access=str(emergency_access.pk),
+        at__gte=emergency_access.created_at,
     )
 
 
@@ -260,24 +288,26 @@ def _private_row(caller: MemoryCaller, namespace: str) -> Namespace:
     return place.row
 
 
-def _visible(caller: MemoryCaller, glass_id: UUID, *, lock: bool = False) -> Glass:
-    rows_ = Glass.objects.visible_to(caller.principal).filter(team_id=caller.team_id, pk=glass_id)
+def _visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) -> EmergencyAccess:
+    rows_ = EmergencyAccess.objects.visible_to(caller.principal).filter(
+        team_id=caller.team_id, pk=access_id
+    )
     found = (rows_.select_for_update(of=("self",)) if lock else rows_).select_related("namespace")
-    glass = found.first()
-    if glass is None:
+    emergency_access = found.first()
+    if emergency_access is None:
         raise NotFound(_("Emergency access not found."))
-    return glass
+    return emergency_access
 
 
 def _of_what_a_key_names(
     caller: MemoryCaller, namespace: str, limit: int, offset: int
-) -> list[Glass]:
+) -> list[EmergencyAccess]:
     """An outside person has no account to be told by; the programme that speaks for them is."""
     named = parse_namespace(namespace)
     place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     if place.row is None or not permissions.may(caller.principal, "view", place):
         raise NotFound(_("Namespace not found."))
-    found = Glass.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
+    found = EmergencyAccess.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
     ordered = found.select_related("namespace", "by").order_by("-created_at", "-id")
     return list(ordered[offset : offset + limit])
 

@@ -23,7 +23,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace
-from memory.models import Glass, Namespace
+from memory.models import EmergencyAccess, Namespace
 from memory.permissions import Facts, Place, Verb, Why, is_for_groups, reasons
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -51,11 +51,11 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """``given`` tells a grant further, ``glass`` an emergency access."""
+    """``given`` tells a grant further, ``emergency_access`` an emergency access."""
 
     why: Why
     given: Given | None = None
-    glass: Glass | None = None
+    emergency_access: EmergencyAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
             raise NotFound(_("Namespace not found."))
         place = access.place
         grants = given_on(row)
-        facts = _Known(place, grants, _members_of(grants), _open_glasses(row))
+        facts = _Known(place, grants, _members_of(grants), _list_open_accesses(row))
         seers = tuple(_seen_by(place, facts, one) for one in _everybody(caller.team_id))
         return Explained(
             row, seers, tuple(grants), _runs(access), access.rules.subjects_write_global
@@ -146,10 +146,10 @@ class _Known(Facts):
         place: Place,
         grants: Iterable[Given],
         members: Mapping[UUID, frozenset[UUID]],
-        glasses: Mapping[UUID, Glass],
+        emergency_accesses: Mapping[UUID, EmergencyAccess],
     ) -> None:
         super().__init__(place)
-        self._glasses = glasses
+        self._emergency_accesses = emergency_accesses
         self._grants: dict[tuple[UUID, Verb], Given] = {}
         for one in grants:
             for user_id in _whom(one, members):
@@ -158,9 +158,11 @@ class _Known(Facts):
     def is_granted(self, principal: Principal, verb: Verb) -> bool:
         return self.grant_of(principal.user_id, verb) is not None
 
-    def glass_of(self, principal: Principal) -> Glass | None:
-        may = account_access.can(principal, "memory.break_glass", self.place.team_id)
-        return self._glasses.get(principal.user_id) if may and principal.user_id else None
+    def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
+        may = account_access.can(principal, "memory.use_emergency_access", self.place.team_id)
+        return (
+            self._emergency_accesses.get(principal.user_id) if may and principal.user_id else None
+        )
 
     def grant_of(self, user_id: UUID | None, verb: Verb) -> Given | None:
         return self._grants.get((user_id, verb)) if user_id else None
@@ -192,7 +194,12 @@ def _seen_by(place: Place, facts: _Known, who: tuple[Principal, str, str]) -> Se
 def _told_further(why: Why, facts: _Known, principal: Principal, verb: Verb) -> Reason:
     if why is Why.GRANT:
         return Reason(why, given=facts.grant_of(principal.user_id, verb))
-    return Reason(why, glass=facts.glass_of(principal) if why is Why.GLASS else None)
+    return Reason(
+        why,
+        emergency_access=facts.find_emergency_access(principal)
+        if why is Why.EMERGENCY_ACCESS
+        else None,
+    )
 
 
 def _everybody(team_id: UUID) -> list[tuple[Principal, str, str]]:
@@ -217,10 +224,12 @@ def _members_of(grants: Iterable[Given]) -> dict[UUID, frozenset[UUID]]:
     return {one.pk: frozenset(found.get(one.group_id, ())) for one in groups}
 
 
-def _open_glasses(row: Namespace) -> dict[UUID, Glass]:
+def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
     """Of several of one person the one that lasts longest."""
     now = timezone.now()
-    found = Glass.objects.unscoped().filter(Q(namespace=row), ended_at=None, expires_at__gt=now)
+    found = EmergencyAccess.objects.unscoped().filter(
+        Q(namespace=row), ended_at=None, expires_at__gt=now
+    )
     return {one.by_id: one for one in found.order_by("expires_at", "id")}
 
 

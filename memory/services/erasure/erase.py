@@ -45,7 +45,7 @@ EraseToo = Callable[[UUID, str, bool], Mapping[str, int]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
-    "memory_embedding", "memory_group", "memory_proposal", "memory_curation", "memory_glass",
+    "memory_embedding", "memory_group", "memory_proposal", "memory_curation", "memory_emergencyaccess",
     "memory_namespace",
 )  # fmt: skip
 

@@ -112,7 +112,7 @@ class MemoryGateway:
         if access.is_withheld:
             access.detail["paused"] = "recalling"
         if access.emergency_access:
-            access.detail["glass"] = access.emergency_access
+            access.detail["emergency_access"] = access.emergency_access
 
 
 @dataclass(slots=True)
@@ -195,8 +195,8 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> str:
     """
     facts = permissions.Facts(place)
     reason = next(permissions.reasons(caller.principal, verb, place, facts), None)
-    if reason is Why.GLASS:
-        access = facts.glass_of(caller.principal)
+    if reason is Why.EMERGENCY_ACCESS:
+        access = facts.find_emergency_access(caller.principal)
         return str(access.pk) if access else ""
     if reason is not None:
         return ""

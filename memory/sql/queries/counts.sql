@@ -13,7 +13,7 @@ UNION ALL SELECT 'memory_group', count(*) FROM memory_group WHERE namespace_id =
 UNION ALL SELECT 'memory_proposal', count(*) FROM memory_proposal WHERE namespace_id = ANY(%(ids)s)
 UNION ALL SELECT 'memory_curation', count(*) FROM memory_curation
   WHERE team_id = %(team)s AND place = ANY(%(texts)s)
-UNION ALL SELECT 'memory_glass', count(*) FROM memory_glass WHERE namespace_id = ANY(%(ids)s)
+UNION ALL SELECT 'memory_emergencyaccess', count(*) FROM memory_emergencyaccess WHERE namespace_id = ANY(%(ids)s)
 UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
 
 -- name: of_entries

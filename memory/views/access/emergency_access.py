@@ -19,24 +19,29 @@ from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
-from memory.models import Entry, Glass
+from memory.models import EmergencyAccess, Entry
 from memory.models.emergency_access import VERB
 from memory.services.access import emergency_access as services
-from memory.services.access.emergency_access import LONGEST_REASON, MINUTES, GlassPage, Looked
+from memory.services.access.emergency_access import (
+    LONGEST_REASON,
+    MINUTES,
+    EmergencyAccessPage,
+    Looked,
+)
 from memory.services.access.private_namespaces import people_remembered
 from memory.templatetags.memory_emergency_access import unseen_by
 from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory.views.request_context import caller_of
 
 
-NONE: Final = GlassPage([], 0, 0)
+NONE: Final = EmergencyAccessPage([], 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """``entries``: keys of what was looked at one by one, for those whose it is."""
 
-    glass: Glass
+    emergency_access: EmergencyAccess
     title: str
     looked: Looked
     is_theirs: bool
@@ -47,12 +52,12 @@ class Shown:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def glass(request: HttpRequest) -> HttpResponse:
-    """The list; a POST breaks the glass and goes where it lets one look."""
+def emergency_access(request: HttpRequest) -> HttpResponse:
+    """The list; a POST starts an emergency access and goes where it lets one look."""
     problem = ""
     if request.method == "POST":
         try:
-            made = services.break_glass(caller_of(request), **_asked(request))
+            made = services.start_emergency_access(caller_of(request), **_asked(request))
         except (InvalidInput, NotFound) as fault:
             problem = str(fault)
         else:
@@ -72,28 +77,30 @@ def notices(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def end(request: HttpRequest, glass_id: UUID) -> HttpResponse:
-    services.end_glass(caller_of(request), glass_id=glass_id)
+def end(request: HttpRequest, access_id: UUID) -> HttpResponse:
+    services.end_emergency_access(caller_of(request), access_id=access_id)
     messages.success(request, _("Emergency access ended."))
-    return redirect("memory:glass")
+    return redirect("memory:emergency_access")
 
 
 @login_required
 @require_POST
-def seen(request: HttpRequest, glass_id: UUID) -> HttpResponse:
-    services.acknowledge(caller_of(request), glass_id=glass_id)
+def seen(request: HttpRequest, access_id: UUID) -> HttpResponse:
+    services.acknowledge(caller_of(request), access_id=access_id)
     target = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
         return redirect(target)
-    return redirect("memory:glass")
+    return redirect("memory:emergency_access")
 
 
 def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
     """Those the reader may see, with what was read under each."""
-    return _shown(request, services.glasses(caller_of(request), namespace=namespace))
+    return _shown(
+        request, services.list_emergency_accesses(caller_of(request), namespace=namespace)
+    )
 
 
-def _shown(request: HttpRequest, found: list[Glass]) -> list[Shown]:
+def _shown(request: HttpRequest, found: list[EmergencyAccess]) -> list[Shown]:
     principal = get_principal(request)
     read = services.what_was_read(found)
     titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
@@ -114,7 +121,7 @@ def _shown(request: HttpRequest, found: list[Glass]) -> list[Shown]:
     ]
 
 
-def _told_or_not(made: Glass) -> str:
+def _told_or_not(made: EmergencyAccess) -> str:
     if made.tells_somebody:
         return _("Access granted. The user was notified.")
     return _(
@@ -135,11 +142,11 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
     may_break = access.can(principal, VERB, team_id)
     mine = _turned(request, "mine", into_own=True)
     others = _turned(request, "offset", into_own=False) if may_break else NONE
-    rows = _shown(request, [*mine.glasses, *others.glasses])
+    rows = _shown(request, [*mine.emergency_accesses, *others.emergency_accesses])
     context: dict[str, Any] = {  # Any: what a template takes
-        "into_mine": rows[: len(mine.glasses)],
+        "into_mine": rows[: len(mine.emergency_accesses)],
         "mine_page": _pager(request, mine, "mine"),
-        "others": rows[len(mine.glasses) :],
+        "others": rows[len(mine.emergency_accesses) :],
         "others_page": _pager(request, others, "offset"),
         "may_break": may_break,
         "members": _others(request, team_id) if may_break else [],
@@ -155,13 +162,15 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
     )
 
 
-def _turned(request: HttpRequest, parameter: str, *, into_own: bool) -> GlassPage:
+def _turned(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
     """Where the address has turned one of the two lists to."""
     start = offset_in(request.GET, parameter)
-    return services.glass_page(caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start)
+    return services.load_emergency_access_page(
+        caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start
+    )
 
 
-def _pager(request: HttpRequest, page: GlassPage, parameter: str) -> OffsetPage:
+def _pager(request: HttpRequest, page: EmergencyAccessPage, parameter: str) -> OffsetPage:
     return OffsetPage(page.total, page.offset, request.GET, parameter=parameter)
 
 

@@ -24,7 +24,7 @@ from config.timestamps import find_midnight
 from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.personal import Remembered, about, own_entry, own_space
-from memory.templatetags.memory_emergency_access import glasses_of
+from memory.templatetags.memory_emergency_access import load_current_accesses
 from memory.views.request_context import caller_of
 from memory.views.secret_warnings import secret_said
 
@@ -231,7 +231,7 @@ def _group_of(one: Remembered, by: str) -> str:
 def _looking(request: HttpRequest) -> list[str]:
     """Those who may look into what is remembered about them at this moment."""
     who = get_principal(request).user_id
-    found = [one for one in glasses_of(request) if one.is_open() and one.by_id != who]
+    found = [one for one in load_current_accesses(request) if one.is_open() and one.by_id != who]
     return list(dict.fromkeys(str(one.by) for one in found if one.namespace.owner_user_id == who))
 
 

@@ -82,7 +82,7 @@ class Line:
     role: str
     verbs: tuple[str, ...]
     why: tuple[str, ...]
-    is_glass: bool
+    is_emergency_access: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,9 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "grants_page": given,
         "may_share": may(request, "share", row),
         "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
-        "glasses": shown(request, row.text) if found.runs in ("person", "conversation") else None,
+        "emergency_accesses": shown(request, row.text)
+        if found.runs in ("person", "conversation")
+        else None,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
         "members": _members(found, principal.user_id),
         "groups": _groups(request, row),
@@ -204,7 +206,7 @@ def _line(one: Seer, names: Mapping[str, str], reader_id: UUID | None) -> Line:
         str(Role(one.role).label) if one.role else "",
         tuple(str(VERB_WORDS[verb]) for verb in VERBS if verb in one.may),
         tuple(dict.fromkeys(_said(reason, one, names) for reason in one.why)),
-        any(reason.why is Why.GLASS for reason in one.why),
+        any(reason.why is Why.EMERGENCY_ACCESS for reason in one.why),
     )
 
 
@@ -213,11 +215,11 @@ def _said(reason: Reason, one: Seer, names: Mapping[str, str]) -> str:
         return _of_role(one)
     if reason.given is not None:
         return _of_grant(reason.given, names)
-    if reason.glass is not None:
-        until = _moment(reason.glass.expires_at)
+    if reason.emergency_access is not None:
+        until = _moment(reason.emergency_access.expires_at)
         return _("Emergency access until %(until)s: %(reason)s") % {
             "until": until,
-            "reason": reason.glass.reason,
+            "reason": reason.emergency_access.reason,
         }
     return str(_PLAIN[reason.why])
 

@@ -108,7 +108,7 @@ def test_what_pages_show_works_with_the_key_they_speak_of(
 
     for path in (
         "/team/groups/", "/team/audit/", "/team/keys/", "/memory/policy/", "/memory/policy/?app=app",
-        "/memory/glass/", "/memory/about/", f"/memory/namespaces/{place}/access/",
+        "/memory/emergency-access/", "/memory/about/", f"/memory/namespaces/{place}/access/",
     ):  # fmt: skip
         for call in curls(cast.ada.client.get(path).content.decode()):
             shown += 1

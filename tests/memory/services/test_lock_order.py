@@ -44,7 +44,13 @@ CHAIN = 'INSERT INTO "accounts_auditentry"'
 CLASSES = (
     ("workflows_run", "workflows_conversation", "workflows_task", "memory_erasure"),
     ("memory_namespace",),
-    ("memory_change", "memory_proposal", "memory_curation", "memory_glass", "memory_policy"),
+    (
+        "memory_change",
+        "memory_proposal",
+        "memory_curation",
+        "memory_emergencyaccess",
+        "memory_policy",
+    ),
     (CHAIN,),
 )
 RANK = {table: rank for rank, tables in enumerate(CLASSES) for table in tables}

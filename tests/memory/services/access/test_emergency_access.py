@@ -17,14 +17,14 @@ from accounts.tenancy import tenant
 from memory import permissions, selectors, services
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace
-from memory.models import Entry, Glass, Namespace
+from memory.models import EmergencyAccess, Entry, Namespace
 from memory.permissions import Place, Why
 from memory.services.access.emergency_access import (
     acknowledge,
-    break_glass,
-    end_glass,
-    glasses,
+    end_emergency_access,
+    list_emergency_accesses,
     notices,
+    start_emergency_access,
     what_was_read,
 )
 from memory.services.transfer.page_archive import export_one
@@ -42,20 +42,22 @@ def secret(cast: Cast) -> str:
     return f"user:{cast.bob.user.pk}"
 
 
-def told(person: Person) -> list[Glass]:
+def told(person: Person) -> list[EmergencyAccess]:
     with tenant([person.team.pk]):
         return notices(person.principal, person.team.pk)
 
 
-def broken(person: Person, namespace: str, minutes: int = 15) -> Glass:
-    return break_glass(
+def broken(person: Person, namespace: str, minutes: int = 15) -> EmergencyAccess:
+    return start_emergency_access(
         at_door(person), namespace=namespace, reason="Police inquiry 7", minutes=minutes
     )
 
 
-def rows_of(team_id: UUID, glass: Glass) -> list[AuditEntry]:
+def rows_of(team_id: UUID, emergency_access: EmergencyAccess) -> list[AuditEntry]:
     with tenant([team_id]):
-        found = AuditEntry.objects.unscoped().filter(team_id=team_id, detail__glass=str(glass.pk))
+        found = AuditEntry.objects.unscoped().filter(
+            team_id=team_id, detail__emergency_access=str(emergency_access.pk)
+        )
         return list(found.order_by("seq"))
 
 
@@ -84,11 +86,11 @@ def test_admin_reads_private_memory_by_emergency_access_and_changes_nothing(
 
 
 @pytest.mark.parametrize("name", ["vic", "carol"])
-def test_nobody_below_an_admin_breaks_the_glass(cast: Cast, secret: str, name: str) -> None:
+def test_nobody_below_an_admin_starts_emergency_access(cast: Cast, secret: str, name: str) -> None:
     person = cast.people[name]
 
     with pytest.raises((NotAllowed, MemoryFault)):
-        break_glass(
+        start_emergency_access(
             services.MemoryCaller(person.principal, cast.team_a.pk),
             namespace=secret,
             reason="curious",
@@ -96,7 +98,7 @@ def test_nobody_below_an_admin_breaks_the_glass(cast: Cast, secret: str, name: s
         )
 
     with tenant([cast.team_a.pk]):
-        assert Glass.objects.unscoped().count() == 0
+        assert EmergencyAccess.objects.unscoped().count() == 0
     refused = [row for row in trail(cast.team_a.pk) if row == ("memory.refused", secret, False)]
     assert len(refused) == (1 if name == "vic" else 0)
 
@@ -124,11 +126,11 @@ def test_access_that_is_not_one_is_refused_with_the_reason(
         wanted["namespace"] = f"user:{cast.ada.user.pk}"
 
     with pytest.raises((InvalidInput, NotFound), match=message):
-        break_glass(at_door(cast.ada), **wanted)
+        start_emergency_access(at_door(cast.ada), **wanted)
 
 
 def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> None:
-    glass, caller = broken(cast.ada, secret), at_door(cast.ada)
+    emergency_access, caller = broken(cast.ada, secret), at_door(cast.ada)
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=secret)
         entry = Entry.objects.unscoped().get(namespace=row)
@@ -143,14 +145,14 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
         "pages": lambda: services.shelf(caller, namespace=secret),
     }
     for name, read in reads.items():
-        before = len(rows_of(cast.team_a.pk, glass))
+        before = len(rows_of(cast.team_a.pk, emergency_access))
         with tenant([cast.team_a.pk]):
             read()
-        after = rows_of(cast.team_a.pk, glass)
+        after = rows_of(cast.team_a.pk, emergency_access)
         assert len(after) == before + 1, name
         assert (after[-1].actor, after[-1].subject) == (f"user:{cast.ada.user.pk}", secret), name
     assert audit.verify(cast.team_a.pk).intact
-    looked = what_was_read([glass])[glass.pk]
+    looked = what_was_read([emergency_access])[emergency_access.pk]
     assert (looked.times, looked.entries) == (len(reads), (entry.pk,))
 
 
@@ -164,7 +166,7 @@ def test_what_was_read_is_asked_once_for_all_of_them(
         services.recall(caller, namespace=secret)
         (one,) = services.entries(caller, namespace=secret).entries
         services.look(caller, entry_id=one.id)
-    end_glass(caller, glass_id=first.pk)
+    end_emergency_access(caller, access_id=first.pk)
     second = broken(cast.ada, secret)
     services.recall(caller, namespace=secret)
     unused = broken(cast.alice, secret)
@@ -193,19 +195,21 @@ def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
 def test_owner_is_told_at_once_by_whom_why_and_until_when(cast: Cast, secret: str) -> None:
     assert told(cast.bob) == []
 
-    glass = broken(cast.ada, secret, minutes=60)
+    emergency_access = broken(cast.ada, secret, minutes=60)
 
     (one,) = told(cast.bob)
-    assert (one.pk, one.by, one.reason) == (glass.pk, cast.ada.user, "Police inquiry 7")
+    assert (one.pk, one.by, one.reason) == (emergency_access.pk, cast.ada.user, "Police inquiry 7")
     assert one.expires_at - one.created_at == timedelta(minutes=60)
     for person in (cast.vic, cast.alice, cast.ada):
         assert told(person) == []
-    acknowledge(at_door(cast.bob), glass_id=glass.pk)
+    acknowledge(at_door(cast.bob), access_id=emergency_access.pk)
     assert told(cast.bob) == []
-    assert [one.pk for one in glasses(at_door(cast.bob))] == [glass.pk]  # it stays in the list
-    assert glasses(at_door(cast.vic)) == []
+    assert [one.pk for one in list_emergency_accesses(at_door(cast.bob))] == [
+        emergency_access.pk
+    ]  # it stays in the list
+    assert list_emergency_accesses(at_door(cast.vic)) == []
     with pytest.raises(NotFound):
-        acknowledge(at_door(cast.alice), glass_id=glass.pk)
+        acknowledge(at_door(cast.alice), access_id=emergency_access.pk)
 
 
 def test_test_person_is_told_through_the_member_who_plays_them(cast: Cast) -> None:
@@ -224,17 +228,19 @@ def test_outside_person_has_the_notice_kept_for_the_programme_that_names_them(
     asked = {"namespace": "user:customer-7", "key": "k", "value": 1}
     assert client.post("/api/v1/memory/entries", asked, "application/json").status_code == 201
 
-    glass = broken(cast.ada, "user:customer-7")
+    emergency_access = broken(cast.ada, "user:customer-7")
 
-    answer = client.get("/api/v1/memory/glass", {"namespace": "user:customer-7"}).json()
-    assert [(one["id"], one["reason"]) for one in answer] == [(str(glass.pk), "Police inquiry 7")]
-    assert client.get("/api/v1/memory/glass").json() == []
+    answer = client.get("/api/v1/memory/emergency-access", {"namespace": "user:customer-7"}).json()
+    assert [(one["id"], one["reason"]) for one in answer] == [
+        (str(emergency_access.pk), "Police inquiry 7")
+    ]
+    assert client.get("/api/v1/memory/emergency-access").json() == []
     with (
         pytest.raises(ProgrammingError, match="permission denied"),
         transaction.atomic(),
         tenant([cast.team_a.pk]),
     ):
-        Glass.objects.unscoped().filter(pk=glass.pk).delete()
+        EmergencyAccess.objects.unscoped().filter(pk=emergency_access.pk).delete()
 
 
 def test_conversation_tells_each_who_takes_part(cast: Cast) -> None:
@@ -250,30 +256,30 @@ def test_conversation_tells_each_who_takes_part(cast: Cast) -> None:
 def test_access_is_over_at_the_instant_it_says(
     cast: Cast, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    glass = broken(cast.ada, secret)
+    emergency_access = broken(cast.ada, secret)
     assert may_look(cast.ada, secret)
-    monkeypatch.setattr(timezone, "now", lambda: glass.expires_at)
+    monkeypatch.setattr(timezone, "now", lambda: emergency_access.expires_at)
 
     assert not may_look(cast.ada, secret)
-    assert not glass.is_open()
+    assert not emergency_access.is_open()
     with pytest.raises(NotFound):
         services.recall(at_door(cast.ada), namespace=secret)
 
 
 @pytest.mark.parametrize("name", ["ada", "bob", "alice"])
 def test_access_is_ended_by_hand(cast: Cast, secret: str, name: str) -> None:
-    glass = broken(cast.ada, secret)
+    emergency_access = broken(cast.ada, secret)
 
-    ended = end_glass(at_door(cast.people[name]), glass_id=glass.pk)
+    ended = end_emergency_access(at_door(cast.people[name]), access_id=emergency_access.pk)
 
     assert not ended.is_open()
-    assert ended.over_at < glass.expires_at
+    assert ended.over_at < emergency_access.expires_at
     with pytest.raises(NotFound):
         services.recall(at_door(cast.ada), namespace=secret)
-    again = end_glass(at_door(cast.ada), glass_id=glass.pk)
+    again = end_emergency_access(at_door(cast.ada), access_id=emergency_access.pk)
     assert again.ended_by == f"user:{cast.people[name].user.pk}"
     with pytest.raises(NotFound):
-        end_glass(at_door(cast.vic), glass_id=glass.pk)
+        end_emergency_access(at_door(cast.vic), access_id=emergency_access.pk)
 
 
 def test_role_that_is_taken_away_takes_the_access_along(cast: Cast, secret: str) -> None:
@@ -286,7 +292,9 @@ def test_role_that_is_taken_away_takes_the_access_along(cast: Cast, secret: str)
         services.recall(at_door(cast.ada), namespace=secret)
 
 
-def test_run_started_by_who_broke_the_glass_reads_nothing_of_it(cast: Cast, secret: str) -> None:
+def test_run_started_by_who_starts_emergency_access_reads_nothing_of_it(
+    cast: Cast, secret: str
+) -> None:
     broken(cast.ada, secret)
 
     with pytest.raises(AccessDenied):
@@ -307,7 +315,7 @@ def test_database_lets_nobody_rewrite_who_looked_and_why(
         tenant([cast.team_a.pk]),
         connection.cursor() as cursor,
     ):
-        cursor.execute(f"UPDATE memory_glass SET {change}")
+        cursor.execute(f"UPDATE memory_emergencyaccess SET {change}")
 
 
 def may_look(person: Person, text: str) -> bool:
@@ -320,19 +328,21 @@ def may_look(person: Person, text: str) -> bool:
         rows: Any = Namespace.objects  # Any: the manager types its model, not its queryset
         listed = rows.open_to(principal).filter(pk=row.pk).exists()
     assert listed == bool(found)
-    return found == [Why.GLASS]
+    return found == [Why.EMERGENCY_ACCESS]
 
 
 def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
     cast: Cast, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    glass = broken(cast.ada, secret)
+    emergency_access = broken(cast.ada, secret)
     with tenant([cast.team_a.pk]):
         entry = Entry.objects.unscoped().get(namespace__text=secret)
     of_row = permissions.place_of
 
     def found_and_ended(row: Namespace) -> Place:
-        Glass.objects.unscoped().filter(pk=glass.pk).update(ended_at=timezone.now())
+        EmergencyAccess.objects.unscoped().filter(pk=emergency_access.pk).update(
+            ended_at=timezone.now()
+        )
         return of_row(row)
 
     with tenant([cast.team_a.pk]):
@@ -382,14 +392,16 @@ def test_accesses_come_in_pages_for_people_and_for_the_key_that_names_somebody(
     stored = {"namespace": place, "key": "k", "value": 1}
     client.post("/api/v1/memory/entries", data=stored, content_type="application/json")
     for number in range(3):
-        made = break_glass(at_door(cast.ada), namespace=place, reason=f"look {number}", minutes=15)
-        end_glass(at_door(cast.ada), glass_id=made.pk)
+        made = start_emergency_access(
+            at_door(cast.ada), namespace=place, reason=f"look {number}", minutes=15
+        )
+        end_emergency_access(at_door(cast.ada), access_id=made.pk)
 
     def reasons(address: str) -> list[str]:
         return [one["reason"] for one in client.get(f"/api/v1/memory/{address}").json()]
 
-    for address in (f"glass?namespace={place}&", "subjects/customer-7/looks?"):
+    for address in (f"emergency-access?namespace={place}&", "subjects/customer-7/looks?"):
         assert reasons(f"{address}limit=2") == ["look 2", "look 1"]
         assert reasons(f"{address}limit=2&offset=2") == ["look 0"]
-    found = glasses(at_door(cast.ada), limit=1, offset=1)
+    found = list_emergency_accesses(at_door(cast.ada), limit=1, offset=1)
     assert [one.reason for one in found] == ["look 1"]

@@ -21,7 +21,7 @@ from memory.core.errors import InvalidInput, MemoryFault
 from memory.models import Namespace
 from memory.permissions import Verb, Why, place_of
 from memory.services import MemoryCaller
-from memory.services.access.emergency_access import break_glass
+from memory.services.access.emergency_access import start_emergency_access
 from memory.services.access.explanation import VERBS, Explained, explain
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast
@@ -83,16 +83,16 @@ GRANTS = st.lists(
 @given(
     grants=GRANTS,
     inside=st.sets(st.sampled_from(PEOPLE)),
-    glass=st.sampled_from(["", "ada", "alice"]),
+    emergency_access=st.sampled_from(["", "ada", "alice"]),
 )
 def test_explanation_agrees_with_the_rules_the_lists_and_the_doors(
-    cast: Cast, world: Any, grants: list[tuple[str, Verb]], inside: set[str], glass: str
+    cast: Cast, world: Any, grants: list[tuple[str, Verb]], inside: set[str], emergency_access: str
 ) -> None:
     callers = {cast.people[name].user.pk: at_door(cast.people[name]) for name in PEOPLE}
     callers |= {key.pk: caller_of(key) for key in world["keys"].values()}
     for text, looker in world["places"].items():
         with undone():
-            row = arranged(cast, text, grants, inside, glass)
+            row = arranged(cast, text, grants, inside, emergency_access)
 
             found = explain(looker, namespace=text)
 
@@ -102,7 +102,7 @@ def test_explanation_agrees_with_the_rules_the_lists_and_the_doors(
 
 
 def arranged(
-    cast: Cast, text: str, grants: list[tuple[str, Verb]], inside: set[str], glass: str
+    cast: Cast, text: str, grants: list[tuple[str, Verb]], inside: set[str], emergency_access: str
 ) -> Namespace:
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=text)
@@ -112,10 +112,10 @@ def arranged(
     for name, verb in grants:
         who = group.group if name == "group" else cast.people[name].user
         access.grant(who, f"memory.{verb}", row)
-    if glass:
+    if emergency_access:
         try:
-            caller = at_door(cast.people[glass])
-            break_glass(caller, namespace=text, reason="an inquiry", minutes=15)
+            caller = at_door(cast.people[emergency_access])
+            start_emergency_access(caller, namespace=text, reason="an inquiry", minutes=15)
         except MemoryFault:
             pass  # not private, or theirs already: then there is none
     return row
@@ -133,8 +133,10 @@ def agrees(may: Any, caller: MemoryCaller, row: Namespace) -> None:
         with tenant([row.team_id]):
             listed = rows.open_to(caller.principal).filter(pk=row.pk).exists()
         assert listed == ("view" in may)
-    if Why.GLASS in {reason.why for reason in may.get("view", ())}:
-        assert Why.GLASS not in {r.why for v, found in may.items() if v != "view" for r in found}
+    if Why.EMERGENCY_ACCESS in {reason.why for reason in may.get("view", ())}:
+        assert Why.EMERGENCY_ACCESS not in {
+            r.why for v, found in may.items() if v != "view" for r in found
+        }
 
 
 def at_the_door(caller: MemoryCaller, row: Namespace) -> bool:
@@ -157,22 +159,28 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     services.share(mine, namespace=text, verb="view", member=cast.vic.user)
     with tenant([cast.team_a.pk]):  # as a group was let in before that was refused
         access.grant(group.group, "memory.forget", Namespace.objects.unscoped().get(text=text))
-    glass = break_glass(at_door(cast.ada), namespace=text, reason="an inquiry", minutes=60)
+    emergency_access = start_emergency_access(
+        at_door(cast.ada), namespace=text, reason="an inquiry", minutes=60
+    )
 
     found = explain(mine, namespace=text)
 
     assert whys(found, cast.bob.user.pk) == {verb: ["own"] for verb in VERBS}
     assert whys(found, cast.vic.user.pk) == {"view": ["grant"]}
     assert whys(found, cast.alice.user.pk) == {}  # a group's grant on what is private
-    assert whys(found, cast.ada.user.pk) == {"view": ["glass"]}
+    assert whys(found, cast.ada.user.pk) == {"view": ["emergency_access"]}
     (of_vic,) = (one for one in found.seers if one.id == cast.vic.user.pk)
     given = of_vic.may["view"][0].given
     assert given is not None
     assert (given.by, given.at is not None) == (f"user:{cast.bob.user.pk}", True)
     (of_ada,) = (one for one in found.seers if one.id == cast.ada.user.pk)
-    told = of_ada.may["view"][0].glass
+    told = of_ada.may["view"][0].emergency_access
     assert told is not None
-    assert (told.pk, told.expires_at, told.reason) == (glass.pk, glass.expires_at, "an inquiry")
+    assert (told.pk, told.expires_at, told.reason) == (
+        emergency_access.pk,
+        emergency_access.expires_at,
+        "an inquiry",
+    )
     assert [(one.verb, str(one.user or one.group), one.holds) for one in found.grants] == [
         ("view", "Vic", True),
         ("forget", "Support", False),
@@ -230,31 +238,34 @@ def test_api_shares_says_who_and_why_and_takes_back(cast: Cast, api_key: Any) ->
     assert api_key(cast.alice, scopes={"memory:read"}).get(f"{base}/access").status_code == 403
 
 
-def test_api_breaks_the_glass_tells_and_ends(cast: Cast) -> None:
+def test_api_starts_emergency_access_tells_and_ends(cast: Cast) -> None:
     services.remember(in_run(cast.bob), scope="user", key="secret", value="x")
     text, ada, bob = f"user:{cast.bob.user.pk}", cast.ada.client, cast.bob.client
     asked = {"namespace": text, "reason": "an inquiry", "minutes": 15}
     listing = f"/api/v1/memory/entries?namespace={text}"
     assert ada.get(listing).status_code == 404
 
-    made = ada.post("/api/v1/memory/glass", asked, "application/json")
+    made = ada.post("/api/v1/memory/emergency-access", asked, "application/json")
 
     assert made.status_code == 201
     assert [one["key"] for one in ada.get(listing).json()["entries"]] == ["secret"]
-    (told,) = bob.get("/api/v1/memory/glass").json()
+    (told,) = bob.get("/api/v1/memory/emergency-access").json()
     assert (told["by_name"], told["reason"], told["is_open"], told["reads"]) == (
         "Ada",
         "an inquiry",
         True,
         1,
     )
-    one = f"/api/v1/memory/glass/{told['id']}"
+    one = f"/api/v1/memory/emergency-access/{told['id']}"
     assert bob.post(f"{one}/seen", {}, "application/json").status_code == 200
     ended = bob.post(f"{one}/end", {}, "application/json").json()
     assert ended["is_open"] is False
     assert ada.get(listing).status_code == 404
     for wrong in ({**asked, "minutes": 10_000}, {**asked, "reason": ""}, {**asked, "team": "x"}):
-        assert ada.post("/api/v1/memory/glass", wrong, "application/json").status_code == 422
+        assert (
+            ada.post("/api/v1/memory/emergency-access", wrong, "application/json").status_code
+            == 422
+        )
 
 
 def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: Cast) -> None:

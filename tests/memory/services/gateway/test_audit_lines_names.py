@@ -75,7 +75,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     for service, given in refused:
         with pytest.raises(MemoryFault):
             service(at_door(cast.bob), **given)
-    emergency_access.break_glass(
+    emergency_access.start_emergency_access(
         at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15
     )
     services.entries(at_door(cast.ada), namespace=OWN)
@@ -162,7 +162,7 @@ def life(cast: Cast, api_key: Any) -> set[str]:
 def test_id_is_nowhere_in_the_table_whatever_is_done(cast: Cast, life: set[str]):
     assert {
         "memory.stored", "memory.recalled", "memory.forgotten", "memory.listed", "memory.refused",
-        "memory.quarantined", "memory.paused", "memory.glass_broken", "memory.exported",
+        "memory.quarantined", "memory.paused", "memory.emergency_access_started", "memory.exported",
         "memory.expired", "audit.exported",
     } <= life  # fmt: skip
     assert "canary" not in raw(cast)
