@@ -30,7 +30,7 @@ def say(page: Page, text: str) -> Locator:
 
 
 def new_conversation(page: Page) -> None:
-    page.get_by_role("link", name="New conversation", exact=True).click()
+    page.get_by_role("link", name="New conversation", exact=True).first.click()
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
 
 

@@ -84,7 +84,7 @@ def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
     assert ("Is it a question?", "true", "Remember message") in draft.ends
 
     page.keyboard.press("Shift+C")
-    draft.pick("Think")
+    draft.pick("Generate")
     draft.heard("Disconnected Generate answer from Is it a question?")
     assert ("Generate answer", "source", "Is it a question?") not in draft.ends
 
@@ -133,7 +133,7 @@ def test_copied_nodes_are_text_and_paste_into_another_workflow(
     before = len(other.titles)
     page.locator("[data-canvas]").focus()
     page.keyboard.press("Control+v")
-    other.heard("Pasted: 2")
+    other.heard("Pasted nodes: 2")
 
     assert len(other.titles) == before + 2
     assert ("Recall relevant memories", "source", "Generate answer") in other.ends
@@ -149,7 +149,7 @@ def test_duplicate_and_cut_take_the_selection(draft: Draft, context: BrowserCont
     draft.focus("Remember message")
 
     page.keyboard.press("Control+d")
-    draft.heard("Duplicated: 1")
+    draft.heard("Duplicated nodes: 1")
     assert list(draft.titles.values()).count("Remember message") == 2
     page.keyboard.press("Control+x")
     draft.heard("Deleted Remember message")
@@ -181,7 +181,7 @@ def test_palette_of_commands_goes_to_nodes_and_does_things(draft: Draft):
     expect(draft.node("Remember message")).to_be_focused()
 
     page.keyboard.press("Control+k")
-    draft.pick("switch off")
+    draft.pick("disable")
     draft.heard(re.compile("Disabled Remember message"))
     assert draft.data("Remember message")["disabled"] is True
 
@@ -235,9 +235,7 @@ def test_rare_rows_of_a_menu_are_one_level_deeper(draft: Draft):
     page.keyboard.press("Escape")
     expect(more).to_be_focused()
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("s")
-    page.keyboard.press("s")
-    page.keyboard.press("s")
+    page.keyboard.press("d")
     expect(rows.filter(has_text="Disable")).to_be_focused()
     page.keyboard.press("Enter")
 
@@ -256,7 +254,7 @@ def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft
     expect(level).to_be_hidden()
 
     page.get_by_role("menuitem", name="Connections").click()
-    page.get_by_role("menuitem", name="Insert a node between").click()
+    page.get_by_role("menuitem", name="Insert node before the next one").click()
     draft.pick("template")
     draft.heard(re.compile("Inserted Template between Recall relevant memories"))
 
@@ -266,7 +264,7 @@ def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
     before = draft.ends
     draft.focus("Generate answer")
     page.keyboard.press("Control+k")
-    draft.pick("turn into a loop")
+    draft.pick("convert to loop")
     draft.heard("Nodes moved into Loop: 1")
 
     document = draft.document

@@ -125,7 +125,7 @@ def test_what_was_typed_outlives_a_reload_then_what_was_run_until_it_is_cleared(
 
     card.get_by_label("Town").fill("London")
     card.get_by_role("button", name="Run", exact=True).click()
-    expect(page.locator("[data-run-state]").first).to_have_text("succeeded")
+    expect(page.locator("[data-run-state]").first).to_have_text("Succeeded")
     # a run that streams no text doesn't leave its bubble empty
     expect(card.locator(".bubble")).to_contain_text("Hello Ada\nMary of London")
     expect(card.locator("[data-waiting]")).to_have_count(0)

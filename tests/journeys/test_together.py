@@ -45,7 +45,7 @@ def test_presence_shows_names_selections_and_who_left(both: Pair):
     expect(alice.page.locator("#presence .tg-face")).to_have_text(["B"])
     bob.editor("(e) => e.canvas.pick(['t3'])")
     expect(alice.page.locator("#node-t3 > .tg-name")).to_have_text("Bob")
-    expect(alice.page.locator("#presence .tg-face")).to_have_attribute("title", "Bob, at t3")
+    expect(alice.page.locator("#presence .tg-face")).to_have_attribute("title", "Bob at t3")
     bob.page.mouse.move(700, 400)
     bob.page.mouse.move(720, 420)
     expect(alice.page.locator(".tg-cursor span")).to_have_text("Bob")
@@ -248,7 +248,7 @@ def test_person_taken_off_the_team_hears_no_more(both: Pair):
     )
 
     expect(alice.page.locator("#presence .tg-face")).to_have_count(0)
-    expect(bob.page.locator("#live-words")).to_contain_text("can't see this workflow any more")
+    expect(bob.page.locator("#live-words")).to_contain_text("no longer have access to this workflow")
     rename(alice, "t1", "Unheard")
     both.until(lambda: both.rows()["nodes"]["t1"][2] == "Unheard")
     assert title_of(bob, "t1") == "t1"

@@ -94,6 +94,7 @@ def clear(
         if access.external is not None:
             count = access.store().clear_namespace(access.text)
             access.detail["keys"] = count
+            access.on_external_write(count > 0)  # an empty namespace may be cleared again
             return Forgotten(count, None)
         return forget_chosen(access, lambda query: query, reason)
 

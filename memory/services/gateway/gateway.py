@@ -137,8 +137,8 @@ class _Request:
         self.subject = named.text
         return named
 
-    def note_external_write(self) -> None:
-        self.is_written_externally = True
+    def note_external_write(self, changed: bool) -> None:
+        self.is_written_externally = changed
 
 
 def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:

@@ -25,7 +25,7 @@ from memory.routing import ExternalProvider
 from memory.services.gateway.caller import MemoryCaller
 
 
-def _ignore_change() -> None:
+def _ignore_change(changed: bool) -> None:
     pass
 
 
@@ -42,7 +42,7 @@ class NamespaceAccess:
     emergency_access: str = ""  # the id of the emergency access by which alone the caller is let in
     is_withheld: bool = False  # its person paused recall: for this caller it is empty
     detail: dict[str, Any] = field(default_factory=dict)  # JSON
-    on_external_write: Callable[[], None] = _ignore_change
+    on_external_write: Callable[[bool], None] = _ignore_change
 
     @property
     def text(self) -> str:
@@ -63,7 +63,7 @@ class NamespaceAccess:
         if self.external is None or not self._has_row():
             return GatewayStore(self, reason, change_id)
         if self.verb != "view":
-            self.on_external_write()
+            self.on_external_write(True)
         return self.external.provider
 
     def claim(self) -> Namespace:

@@ -52,7 +52,7 @@ def test_edit_that_makes_the_draft_too_large_is_refused_and_nothing_of_it_is_kep
     for number in range(4):
         edit(alice, workflow, template(number, text(kind)))
 
-    with pytest.raises(EditRefused, match="may have 1,000,000 characters") as refused:
+    with pytest.raises(EditRefused, match="can have at most 1,000,000 characters") as refused:
         edit(alice, workflow, template(4, text(kind)))
 
     assert [problem.code for problem in refused.value.problems] == ["edit.too_large"]

@@ -86,7 +86,7 @@ def test_python_is_complete(jail: FullPython) -> None:
         ("def main():\n    return 1 / 0", "Line 2: ZeroDivisionError: division by zero"),
         ("def main(:", "Line 1: Syntax error: "),
         ("x = 1", "The code must define a function main"),
-        ("def main(): return {1}", "The code's result isn't JSON"),
+        ("def main(): return {1}", "The code's result is not JSON"),
         ("def main(): exit(3)", "Line 1: "),
     ],
 )

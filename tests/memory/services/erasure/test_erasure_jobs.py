@@ -135,7 +135,7 @@ def test_run_that_goes_on_is_said_and_nothing_is_gone(alice: Person) -> None:
     erase_soon(row.team_id, row.pk)
 
     assert again(row).status == "failed"
-    assert "going on" in again(row).problem
+    assert "in progress" in again(row).problem
     only_memory = ordered(alice, own, runs=False)
     erase_soon(row.team_id, only_memory.pk)
     assert again(only_memory).status == "done"
