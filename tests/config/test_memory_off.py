@@ -191,7 +191,7 @@ def test_memory_off_every_page_and_the_editor_open(without: tuple[LiveStack, Pat
         )
     }
 
-    assert "Memory is switched off here" in pages["/samples/"]
+    assert "Memory is disabled on this server" in pages["/samples/"]
     assert "data-run-bar" in pages[f"/workflows/{workflow}/"]
     assert "data-sandbox" not in pages[f"/workflows/{workflow}/"]
     assert json.loads(read("/api/v1/workflows/samples")) == []

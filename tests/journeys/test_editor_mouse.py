@@ -245,7 +245,7 @@ def test_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
     page.get_by_role("button", name="Add nodes to this draft").click()
     draft.heard("Import part.yml")
     assert len(draft.titles) == before + 2
-    assert ("Import file", "source", "And another") in draft.ends
+    assert ("From a file", "source", "And another") in draft.ends
 
     whole = page.request.get(f"/workflows/{draft.id}/export/").text()
     page.keyboard.press("Control+z")
@@ -264,7 +264,7 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
     drop(page, "list.txt", "milk\neggs\n")
     page.get_by_role("button", name="Add nodes to this draft").click()
 
-    draft.heard(re.compile("holds no nodes"))
+    draft.heard(re.compile("No nodes in the clipboard"))
     assert draft.titles == before
 
 
@@ -296,7 +296,7 @@ def test_outline_works_without_javascript(draft: Draft):
     page = context.new_page()
     page.goto(f"/workflows/{draft.id}/outline/")
     page.get_by_role("link", name=re.compile(r"^\s*Recall relevant memories")).first.click()
-    page.get_by_label("Kind").last.select_option("llm")
+    page.get_by_label("Node type").last.select_option("llm")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("heading", name="LLM")).to_be_visible()
     page.get_by_label("Node", exact=True).select_option(label="Answer")

@@ -53,7 +53,7 @@ def told_and_seen(page: Page) -> None:
 
 def asked_anew_and_cited(page: Page) -> None:
     bubble(page, 3)
-    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("link", name="New conversation").first.click()
     bubble(page, 4)
     expect(say(page, QUESTION)).to_contain_text("peanuts")
     bubble(page, 5)

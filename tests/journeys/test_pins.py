@@ -37,7 +37,7 @@ def test_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
     page.get_by_role("tab", name="Output", exact=True).click()
     panel = page.locator("#insp-output")
 
-    expect(panel).to_contain_text("stand in for the node in runs from the editor")
+    expect(panel).to_contain_text("Runs from the editor use pinned outputs")
     panel.get_by_role("button", name="Pin output").click()
 
     expect(page.locator("#pin-outputs")).to_be_focused()

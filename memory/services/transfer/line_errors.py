@@ -56,12 +56,12 @@ def said(fault: Mapping[str, Any]) -> str:  # Any: as pydantic has it
 UNREAD: Final[Mapping[str, Promise]] = {
     r"Not JSON: .*\(char (?P<at>\d+)\)": _("Invalid JSON at character %(at)s."),
     r"Not UTF-8: .* at byte (?P<at>\d+)": _("Invalid UTF-8 at byte %(at)s."),
-    r"Nested more than (?P<most>\d+) deep": _("Nested more than %(most)s levels deep."),
+    r"Nested more than (?P<most>\d+) levels deep": _("Nested more than %(most)s levels deep."),
     r"The key '(?P<key>.+)' appears twice in one object": _("Duplicate key %(key)s in an object."),
     r"(?P<name>\S+) is not a JSON number": _("%(name)s is not a valid JSON number."),
-    r"A number of more than (?P<most>\d+) digits": _("A number has more than %(most)s digits."),
+    r"A number has more than (?P<most>\d+) digits": _("A number has more than %(most)s digits."),
     r"The number (?P<number>\S+) is out of range": _("Number out of range: %(number)s."),
-    r"Text with a NUL character or half a surrogate pair": _(
+    r"The text contains a NUL character or half a surrogate pair": _(
         "The text contains a NUL character or an unpaired surrogate."
     ),
 }

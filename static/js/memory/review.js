@@ -7,7 +7,7 @@ const keysDialog = document.getElementById("review-keys");
 
 let lastIndex = 0; // index of the last decided item; the next one follows it
 
-const getItems = () => [...formContainer.querySelectorAll("[data-item]")];
+const getItems = () => [...container.querySelectorAll("[data-item]")];
 const getCurrent = () => document.activeElement?.closest?.("[data-item]");
 
 function moveBy(step) {
@@ -35,7 +35,7 @@ function toggleSelection() {
 }
 
 function undo() {
-  formContainer.querySelector("[data-review-undo]")?.click();
+  container.querySelector("[data-review-undo]")?.click();
 }
 
 const KEYS = {
@@ -76,7 +76,7 @@ function leavePanel(element) {
   item.focus();
 }
 
-formContainer.addEventListener("click", (event) => {
+container.addEventListener("click", (event) => {
   const closeButton = event.target.closest("[data-panel-close]");
   if (closeButton) {
     event.preventDefault();
@@ -85,17 +85,17 @@ formContainer.addEventListener("click", (event) => {
 });
 
 // Remember the item with the focus, whether by mouse or by key.
-formContainer.addEventListener("focusin", () => {
+container.addEventListener("focusin", () => {
   const index = getItems().indexOf(getCurrent());
   if (index >= 0) lastIndex = index;
 });
 
-formContainer.addEventListener("change", showSelection);
+container.addEventListener("change", showSelection);
 
 function showSelection(event) {
   const form = document.getElementById("choose");
   if (!form) return;
-  const boxes = [...formContainer.querySelectorAll("[data-choose]")];
+  const boxes = [...container.querySelectorAll("[data-choose]")];
   const items = form.querySelector("[data-choose-all]");
   const allBox = items.querySelector("input");
   if (event?.target === allBox) for (const box of boxes) box.checked = allBox.checked;
@@ -122,7 +122,7 @@ new MutationObserver(() => {
   if (!queue) return; // after a server error there is no queue to show
   showSelection();
   showResult(queue);
-}).observe(formContainer, { childList: true });
+}).observe(container, { childList: true });
 
 // A form that was sent before this script was ready comes back as a whole page with the same result.
 const initialQueue = document.getElementById("review");
@@ -135,7 +135,7 @@ new MutationObserver((changes) => {
       (target.querySelector("[aria-invalid=true], input[type=radio]:checked, textarea") ?? target.closest("[data-item]")).focus();
     }
   }
-}).observe(formContainer, { childList: true, subtree: true });
+}).observe(container, { childList: true, subtree: true });
 
 const button = document.querySelector("[data-review-keys]");
 button.hidden = false;

@@ -162,28 +162,28 @@ def test_server_without_stream_options_is_asked_again_and_usage_estimated(
 
 FAILURES = [
     # (reply, part of the sentence, retryable, status)
-    (Failure(401), "refused the credential", False, 401),
-    (Failure(403), "refused the credential", False, 403),
-    (Failure(404), "doesn't know the model 'gpt-4'", False, 404),
+    (Failure(401), "rejected the credential", False, 401),
+    (Failure(403), "rejected the credential", False, 403),
+    (Failure(404), "doesn't have the model 'gpt-4'", False, 404),
     (Failure(400), "malformed", False, 400),
     (Failure(400, "maximum context length is 5"), "too long", False, 400),
     (Failure(400, "no", code="context_length_exceeded"), "too long", False, 400),
     (Failure(400, "the request exceeds the available context size"), "too long", False, 400),
     (Failure(400, "x", code="content_filter"), "content filter", False, 400),
     (Failure(402), "no credit", False, 402),
-    (Failure(429, retry_after=3), "wait 3 s", True, 429),
-    (Failure(429), "limits how often", True, 429),
+    (Failure(429, retry_after=3), "Retry after 3 s", True, 429),
+    (Failure(429), "rate limit", True, 429),
     (Failure(429, code="insufficient_quota"), "no credit", False, 429),
-    (Failure(500), "failed on its side (status 500)", True, 500),
+    (Failure(500), "server error (status 500)", True, 500),
     (Failure(503, body=b"<html>canary</html>"), "status 503", True, 503),
-    (Failure(302, headers={"Location": "http://127.0.0.1:1/canary"}), "elsewhere", False, 302),
+    (Failure(302, headers={"Location": "http://127.0.0.1:1/canary"}), "redirects", False, 302),
     (Failure(418), "status 418", False, 418),
-    (Answer("a b c", cut_after=2), "broke off", True, None),
-    (Answer("a b c", finish_reason=None), "broke off", True, None),
+    (Answer("a b c", cut_after=2), "was cut off", True, None),
+    (Answer("a b c", finish_reason=None), "was cut off", True, None),
     (Answer("", finish_reason="content_filter"), "content filter", False, None),
-    (Answer("", raw=b"data: {canary\n\n"), "not of the OpenAI protocol", True, None),
-    (Answer("", raw=b'data: {"error": {"message": "canary"}}\n\n'), "protocol", True, None),
-    (Answer("", raw=b"<html>canary</html>"), "broke off", True, None),
+    (Answer("", raw=b"data: {canary\n\n"), "not OpenAI-compatible", True, None),
+    (Answer("", raw=b'data: {"error": {"message": "canary"}}\n\n'), "not OpenAI-compatible", True, None),
+    (Answer("", raw=b"<html>canary</html>"), "was cut off", True, None),
 ]
 
 
@@ -258,7 +258,7 @@ def test_address_that_is_not_allowed_is_refused_without_contact(server: FakeOpen
 
 
 def test_provider_without_address_says_where_to_enter_one() -> None:
-    with pytest.raises(ModelFailed, match="has no address"):
+    with pytest.raises(ModelFailed, match="has no base URL"):
         chunks_of(OpenAICompatible(ProviderConfig("acme"), allow=()))
 
 

@@ -51,7 +51,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
         (
             "iteration",
             {"iterator_selector": []},
-            "Does what is inside it",
+            "Runs the nodes inside for each item",
         ),
     ],
 )
