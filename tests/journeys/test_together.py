@@ -248,7 +248,9 @@ def test_person_taken_off_the_team_hears_no_more(both: Pair):
     )
 
     expect(alice.page.locator("#presence .tg-face")).to_have_count(0)
-    expect(bob.page.locator("#live-words")).to_contain_text("no longer have access to this workflow")
+    expect(bob.page.locator("#live-words")).to_contain_text(
+        "no longer have access to this workflow"
+    )
     rename(alice, "t1", "Unheard")
     both.until(lambda: both.rows()["nodes"]["t1"][2] == "Unheard")
     assert title_of(bob, "t1") == "t1"

@@ -182,7 +182,12 @@ FAILURES = [
     (Answer("a b c", finish_reason=None), "was cut off", True, None),
     (Answer("", finish_reason="content_filter"), "content filter", False, None),
     (Answer("", raw=b"data: {canary\n\n"), "not OpenAI-compatible", True, None),
-    (Answer("", raw=b'data: {"error": {"message": "canary"}}\n\n'), "not OpenAI-compatible", True, None),
+    (
+        Answer("", raw=b'data: {"error": {"message": "canary"}}\n\n'),
+        "not OpenAI-compatible",
+        True,
+        None,
+    ),
     (Answer("", raw=b"<html>canary</html>"), "was cut off", True, None),
 ]
 

@@ -71,7 +71,7 @@ def test_archived_workflow_is_shown_at_its_address_and_does_nothing(bob: Person)
 
     assert "This workflow is archived." in page
     assert f'action="{place("restore", workflow)}"' in page
-    assert page.count('<wf-node ') == 2
+    assert page.count("<wf-node ") == 2
     assert 'id="editor"' not in page
     assert set(posts.values()) == {404}
     shown = [bob.client.get(place(name, workflow)) for name in ("export", "picture")]
